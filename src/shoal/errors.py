@@ -1,0 +1,39 @@
+"""What can go wrong, in one sentence each: what was expected, what came, how to mend it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ShoalError(Exception):
+    """Any error that shoal raises on purpose. `exit_code` is what the command line ends with."""
+
+    exit_code = 2
+
+
+class InputError(ShoalError, ValueError):
+    """The request is wrong: a file, a column, a value or a parameter. The message says what to do."""
+
+
+class CheckFailed(ShoalError):
+    """The answer is no: a release does not keep its promise. Nothing is published."""
+
+    exit_code = 1
+
+
+class MachineError(ShoalError):
+    """The machine failed: disk, memory, a missing program."""
+
+    exit_code = 3
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known words, to end an error message with."""
+    known = list(known)
+    folded = {name.lower(): name for name in reversed(known)}
+    near = [folded[name] for name in difflib.get_close_matches(word.lower(), folded, n=3, cutoff=0.5)]
+    if near:
+        return "did you mean " + " or ".join(repr(name) for name in near) + "?"
+    shown = ", ".join(repr(name) for name in known[:10])
+    return f"there are {shown}{', ...' if len(known) > 10 else ''}" if shown else "there are none"

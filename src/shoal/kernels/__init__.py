@@ -1,0 +1,1 @@
+"""Numba only: arrays in, arrays out; no tables, no validation, no input or output."""

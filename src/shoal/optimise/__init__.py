@@ -1,0 +1,5 @@
+"""Our own search: `optimise` improves a partition, `auto` chooses what to run."""
+
+from shoal.optimise import auto
+
+__all__ = ["auto"]
