@@ -1,0 +1,43 @@
+"""What every benchmark prints and writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+OUT = Path(__file__).parent / "out"
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def header() -> str:
+    """Machine and versions, for the first line of every outcome."""
+    import numba
+    import numpy
+
+    cpu = "unknown processor"
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        cpu = next((x.split(":")[1].strip() for x in info.read_text().splitlines() if "model name" in x), cpu)
+    return (
+        f"{cpu}, {os.cpu_count()} cores; Python {platform.python_version()}, "
+        f"numpy {numpy.__version__}, numba {numba.__version__}"
+    )
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Rows of like keys as a Markdown table."""
+    keys = list(rows[0])
+    cells = [[str(row.get(key, "")) for key in keys] for row in rows]
+    lines = [keys, ["---"] * len(keys), *cells]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def save(name: str, outcome: Any) -> Path:
+    """Write the outcome, with machine and versions, as JSON."""
+    OUT.mkdir(exist_ok=True)
+    path = OUT / f"{name}.json"
+    path.write_text(json.dumps({"machine": header(), "outcome": outcome}, indent=1))
+    return path
