@@ -37,9 +37,10 @@ class Partition:
         sums = np.stack([np.bincount(self.labels, column) for column in differences.T], axis=1)
         return X[first] + sums / self.sizes[:, None]
 
-    def sse(self, X: NDArray[np.float64]) -> float:
+    def sse(self, X: NDArray[np.float64], means: NDArray[np.float64] | None = None) -> float:
         """Sum of squared distances of the records to their group's mean."""
-        return float(np.square(X - self.means(X)[self.labels]).sum())
+        means = self.means(X) if means is None else means
+        return float(np.square(X - means[self.labels]).sum())
 
     def check(self, k: int, records: int, largest: int | None = None) -> None:
         """Raise unless there is one label for each record and every group has k..largest records."""
