@@ -45,9 +45,13 @@ class Partition:
     def check(self, k: int, records: int, largest: int | None = None) -> None:
         """Raise unless there is one label for each record and every group has k..largest records."""
         if len(self.labels) != records:
-            raise CheckFailed(f"{records} records went in, {len(self.labels)} labels came out: nothing is released")
+            raise CheckFailed(
+                f"{records} records went in, {len(self.labels)} labels came out: nothing is released"
+            )
         short = int((self.sizes < k).sum())
         if short:
             raise CheckFailed(f"{short} groups have fewer than k={k} records: nothing is released")
         if largest is not None and self.sizes.max(initial=0) > largest:
-            raise CheckFailed(f"a group has {self.sizes.max()} records, more than the {largest} its method promises")
+            raise CheckFailed(
+                f"a group has {self.sizes.max()} records, more than the {largest} its method promises"
+            )
