@@ -1,5 +1,5 @@
 """One file for each method or close family. Adding a method: one function, and its module's name here."""
 
-from shoal.algorithms import fixed_size, igd, mdav, tfrp, univariate
+from shoal.algorithms import density, fixed_size, igd, mdav, pairwise, tfrp, univariate
 
-__all__ = ["fixed_size", "igd", "mdav", "tfrp", "univariate"]
+__all__ = ["density", "fixed_size", "igd", "mdav", "pairwise", "tfrp", "univariate"]
