@@ -45,5 +45,7 @@ def start_labels(X: NDArray[np.float64], k: int, start: str | ArrayLike) -> Labe
         raise InputError(f"start must be a method's key or {len(X)} whole numbers, one label for each record")
     partition = Partition(labels)
     if partition.sizes.min() < k:
-        raise InputError(f"start has a group of {partition.sizes.min()} records, but k={k}: give groups of k or more")
+        raise InputError(
+            f"start has a group of {partition.sizes.min()} records, but k={k}: give groups of k or more"
+        )
     return partition.labels

@@ -1,4 +1,4 @@
-"""DBA: the densest neighbourhood becomes a group, again and again. With MDAV-2, which shares its second phase."""
+"""DBA: the densest neighbourhood becomes a group, again and again. And MDAV-2, with the same second phase."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAPER = "Lin, Wen, Hsieh and Chang 2010"
 
 @kernel
 def _spread(X, record, others):
-    """SSE of a record and its neighbours; as differences from the record, so that equal rows give exactly 0."""
+    """SSE of a record and its neighbours; from differences to the record: equal rows give exactly 0."""
     size = len(others) + 1
     total = 0.0
     for j in range(X.shape[1]):
@@ -77,7 +77,7 @@ def dba1(X, k):
     short = pool.records()
     while len(pool) >= k:
         for i in short:
-            found = pool.nearest(X[i], near.shape[1], i)
+            found = pool.nearest(i, near.shape[1])
             near[i, : len(found)] = found
             sse[i] = _spread(X, i, near[i, : k - 1])
         densest = int(np.argmin(sse))
@@ -92,7 +92,7 @@ def dba1(X, k):
 
 @method(title="DBA-2", paper=PAPER, sizes="k..2k-1", cost="n^2")
 def dba2(X, k):
-    """DBA-1, then dissolve groups in reverse order of their making; those of 2k or more are split by MDAV-1."""
+    """DBA-1, then dissolve groups, the last one made first; those of 2k or more are split by MDAV-1."""
     labels = dba1(X, k)
     labels = dissolve(X, labels, np.arange(labels.max(), -1, -1), len(X))
     return split_large(X, labels, k, mdav1)

@@ -12,12 +12,17 @@ from shoal.method import method
 from shoal.partition import Partition
 
 
-@method(title="IGD", paper="Iterative group decomposition: Symmetry 10(7), 262 (2018)", sizes="k..2k-1", cost="n^2/k")
+@method(
+    title="IGD",
+    paper="Iterative group decomposition: Symmetry 10(7), 262 (2018)",
+    sizes="k..2k-1",
+    cost="n^2/k",
+)
 def igd(X, k, *, start: str | ArrayLike = "mdav"):
-    """Improve a partition: dissolve groups, shrink groups, split those of 2k or more; until the SSE stops falling.
+    """Improve a partition: dissolve, shrink and split groups, again and again until the SSE stops falling.
 
     `start` is another method's key, or the labels of a partition. Ours: the default start (the paper's
-    figures name none), groups are dissolved by falling SSE and shrunk in the order of their labels.
+    figures name none); groups are dissolved by falling SSE and shrunk in the order of their labels.
     """
     labels = split_large(X, start_labels(X, k, start), k, centroid)
     best = np.inf

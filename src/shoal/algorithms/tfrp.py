@@ -12,9 +12,9 @@ PAPER = "Chang, Li and Huang 2007"
 
 @method(title="TFRP-1", paper=PAPER, sizes="k..2k-1", cost="n^2/k")
 def tfrp1(X, k):
-    """In turn the records farthest from the least and from the largest value of all cells, each with its k-1 nearest.
+    """In turn the records farthest from two fixed corners of the table, each with its k-1 nearest.
 
-    The reference points hold the least (the largest) value of the whole table in every attribute; the
+    One corner has the least value of the whole table in every attribute, the other the largest; the
     fewer than k records left join their nearest groups.
     """
     pool = Pool(X)

@@ -16,7 +16,9 @@ MARGIN = 1 - 1e-12
 def _groups(X, labels):
     """Centroids (attributes x groups), sizes and SSEs."""
     n, d = X.shape
-    count = labels.max() + 1
+    count = 0
+    for label in labels:
+        count = max(count, label + 1)
     centre = np.zeros((d, count))
     size = np.zeros(count, np.int64)
     sse = np.zeros(count)
@@ -51,61 +53,48 @@ def _distances(x, centre, out):
 def dissolve(X, labels, order, limit):
     """Visit each group once, in the order given; dissolve it if the SSE falls when its members leave.
 
-    Each member goes to the nearest other group that has fewer than `limit` records, by the centroids
-    as they stood before this group was touched. New labels; those of dissolved groups occur no more.
+    Each member, in row order, goes to the nearest other group that has fewer than `limit` records, by the
+    centroids as they stood before this group was touched. New labels; those of dissolved groups occur
+    no more.
     """
-    n, d = X.shape
     labels = labels.copy()
     centre, size, sse = _groups(X, labels)
-    count = len(size)
-    head = np.full(count, -1)
-    after = np.full(n, -1)
-    for i in range(n - 1, -1, -1):
-        after[i] = head[labels[i]]
-        head[labels[i]] = i
-    distance = np.empty(count)
-    coming = np.zeros(count, np.int64)
-    member = np.empty(n, np.int64)
-    target = np.empty(n, np.int64)
-    growth = np.empty(n)
-    before = np.empty((n, d))
+    distance = np.empty(len(size))
+    coming = np.zeros(len(size), np.int64)
     for a in order:
-        many = 0
-        i = head[a]
-        while i >= 0:
-            _distances(X[i], centre, distance)
-            best = -1
-            for g in range(count):
-                if (best < 0 or distance[g] < distance[best]) and g != a:
-                    if 0 < size[g] and size[g] + coming[g] < limit:
-                        best = g
-            if best < 0:
+        members = np.flatnonzero(labels == a)
+        target = np.full(len(members), -1)
+        for t in range(len(members)):
+            _distances(X[members[t]], centre, distance)
+            for g in range(len(size)):
+                nearer = target[t] < 0 or distance[g] < distance[target[t]]
+                if nearer and g != a and size[g] > 0 and size[g] + coming[g] < limit:
+                    target[t] = g
+            if target[t] < 0:
                 break
-            member[many] = i
-            target[many] = best
-            before[many] = centre[:, best]
-            coming[best] += 1
-            many += 1
-            i = after[i]
-        for t in range(many):
-            coming[target[t]] = 0
-        if i >= 0:  # no group can take this record
+            coming[target[t]] += 1
+        coming[:] = 0
+        if target[-1] < 0:  # no group has room
             continue
-        for t in range(many):
-            growth[t] = _enter(X[member[t]], target[t], centre, size)
-        if growth[:many].sum() < sse[a] * MARGIN:
+        before = np.empty((len(members), X.shape[1]))
+        for t in range(len(members)):
+            for j in range(X.shape[1]):
+                before[t, j] = centre[j, target[t]]
+        growth = np.empty(len(members))
+        total = 0.0
+        for t in range(len(members)):
+            growth[t] = _enter(X[members[t]], target[t], centre, size)
+            total += growth[t]
+        if total < sse[a] * MARGIN:
             size[a] = 0
-            head[a] = -1
-            for t in range(many):
-                g = target[t]
-                sse[g] += growth[t]
-                labels[member[t]] = g
-                after[member[t]] = head[g]
-                head[g] = member[t]
+            for t in range(len(members)):
+                labels[members[t]] = target[t]
+                sse[target[t]] += growth[t]
         else:
-            for t in range(many):
+            for t in range(len(members)):
                 size[target[t]] -= 1
-                centre[:, target[t]] = before[t]
+                for j in range(X.shape[1]):
+                    centre[j, target[t]] = before[t, j]
     return labels
 
 
