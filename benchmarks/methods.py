@@ -44,11 +44,11 @@ def measure(info: MethodInfo, k: int, columns: int, limit: float) -> dict[str, A
     run_method(info, clustered(200, width), k)  # compiles
     seconds: list[float] = []
     for n in SIZES:
+        growth = max(4.0, seconds[-1] / seconds[-2]) if len(seconds) > 1 else 4.0
+        if seconds and seconds[-1] * growth > limit:
+            row[f"{n}"] = f"skipped: about {seconds[-1] * growth:.0f} s"
+            break
         X = clustered(n, width)
-        expected = seconds[-1] * 2 * max(2, seconds[-1] / seconds[-2]) if len(seconds) > 1 else 0.0
-        if expected > limit or len(seconds) < SIZES.index(n):
-            row[f"{n}"] = f"skipped: about {expected:.0f} s" if len(seconds) == SIZES.index(n) else "skipped"
-            continue
         took, _ = timed(lambda X=X: run_method(info, X, k))
         seconds.append(took)
         row[f"{n}"] = f"{took:.3f}"
