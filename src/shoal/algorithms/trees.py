@@ -1,0 +1,103 @@
+"""Partitioning a minimum spanning tree (M, M-d, M-c), and k-Ward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.algorithms.fixed_size import centroid, diameter
+from shoal.kernels import mst as kernels
+from shoal.kernels._threads import map_threads
+from shoal.method import method
+
+PAPER = "Laszlo and Mukherjee 2005"
+CHUNKS = 8  # parts of a Boruvka round that may run at the same time
+
+
+def spanning_tree(X: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The Euclidean minimum spanning tree of the rows: n-1 pairs of rows, longest edge first.
+
+    Build it once and give it to `mst`, `mst_d` and `mst_c` as `tree=` for every k. Of equally long edges the
+    one with the lower rows is preferred. Equal rows are linked in a chain, not to one of them, so that they
+    can be cut into groups (our choice: the length is the same).
+    """
+    X = np.ascontiguousarray(X, np.float64)
+    _, first, number = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    number = number.ravel()
+    by_value = np.lexsort((np.arange(len(X)), number))
+    chained = np.flatnonzero(np.diff(number[by_value]) == 0)
+    rows = np.sort(first)
+    edges, squares = _boruvka(X[rows])
+    edges = np.concatenate([rows[edges], np.column_stack([by_value[chained], by_value[chained + 1]])])
+    squares = np.concatenate([squares, np.zeros(len(chained))])
+    return edges[np.lexsort((edges[:, 1], edges[:, 0], -squares))]
+
+
+def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Edges and squared lengths for distinct rows: every component adds its shortest way out, again and again."""
+    n = len(X)
+    rows, start, end, low, high = kernels.build_tree(X)
+    X = X[rows]
+    columns = kernels.columns_of_leaves(X, start, end)
+    leaves = np.linspace(len(start) // 2, len(start), CHUNKS + 1).astype(int)
+    component, parent, near = np.arange(n), np.arange(n), np.full(n, -1)
+    length, bound = np.zeros(n), np.empty(n)
+    colour = np.empty(len(start), np.int64)
+    edges, squares = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+    made = 0
+
+    def search(chunk: int) -> None:
+        kernels.nearest_outside(
+            X, columns, rows, start, end, low, high, colour, component, bound.copy(), near, length,
+            leaves[chunk], leaves[chunk + 1],
+        )  # fmt: skip
+
+    while made < n - 1:
+        kernels.colour_nodes(component, start, end, colour)
+        kernels.seed_bounds(component, near, length, bound)
+        map_threads(search, range(CHUNKS))
+        made = kernels.join(rows, component, near, length, parent, edges, made, squares)
+    return edges, squares
+
+
+def _partition(tree: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Cut the tree, longest edges first, wherever k or more records stay on either side."""
+    order, parent, first, last = kernels.preorder(tree)
+    return kernels.clusters(order, parent, kernels.cut_edges(tree, parent, first, last, k))
+
+
+def _refine(X: NDArray, k: int, labels: NDArray[np.int64], split: Callable) -> NDArray[np.int64]:
+    """Partition each group of 2k or more records on its own."""
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    groups = len(sizes)
+    for members in np.split(order, np.cumsum(sizes)[:-1]):
+        if len(members) >= 2 * k:
+            parts = split(np.ascontiguousarray(X[members]), k)
+            labels[members] = groups + parts
+            groups += parts.max() + 1
+    return labels
+
+
+@method(title="M (minimum spanning tree)", paper=PAPER, sizes="k..", cost="n log n on clustered data")
+def mst(X, k, *, tree=None):
+    """Cut the minimum spanning tree, longest edges first, wherever both parts keep k records.
+
+    `tree` is what `spanning_tree(X)` returned, if it is at hand. A group can be as large as its tree is
+    star-shaped: groups of 2k or more are left as they are.
+    """
+    return _partition(spanning_tree(X) if tree is None else tree, k)
+
+
+@method(title="M-d", paper=PAPER, sizes="k..2k-1", cost="n log n on clustered data")
+def mst_d(X, k, *, tree=None):
+    """M, then D (diameter-based fixed size) on the records of each group of 2k or more."""
+    return _refine(X, k, mst(X, k, tree=tree), diameter)
+
+
+@method(title="M-c", paper=PAPER, sizes="k..2k-1", cost="n log n on clustered data")
+def mst_c(X, k, *, tree=None):
+    """M, then C (centroid-based fixed size) on the records of each group of 2k or more."""
+    return _refine(X, k, mst(X, k, tree=tree), centroid)
