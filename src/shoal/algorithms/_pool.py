@@ -71,11 +71,23 @@ class Pool:
         count = min(count, self._left - (but >= 0))
         return blocks.nearest(self._cells, self._ids, self._size, self._box, point, count, but)[0]
 
+    def nearest_to(self, record: int) -> tuple[float, int]:
+        """Squared distance and name of the nearest free record to a record: (inf, -1) if there is none."""
+        found, square = blocks.nearest(
+            self._cells, self._ids, self._size, self._box, self.X[record], 1, record
+        )
+        return square[0], found[0]
+
     def take(self, records: Sequence[int] | NDArray[np.int64]) -> None:
         """Make these free records the next group."""
         records = np.asarray(records, np.int64)
         blocks.remove(self._cells, self._ids, self._size, self._slot, self._total, records)
         self._grouped(records)
+
+    def add(self, record: int) -> None:
+        """Add one more free record to the group made last."""
+        self.groups -= 1
+        self.take([record])
 
     def take_around(self, record: int, k: int) -> None:
         """The next group: a free record and the k-1 nearest to it."""
