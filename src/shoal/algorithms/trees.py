@@ -62,20 +62,25 @@ def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.floa
     return edges, squares
 
 
-def _partition(tree: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Cut the tree, longest edges first, wherever k or more records stay on either side."""
-    order, parent, first, last = kernels.preorder(tree)
-    return kernels.clusters(order, parent, kernels.cut_edges(tree, parent, first, last, k))
+def _partition(X: NDArray, k: int, tree: NDArray[np.int64] | None) -> tuple[NDArray, NDArray]:
+    """Cut the tree, longest edges first, wherever k or more records stay on either side.
+
+    Returns the labels, and the sequence in which records were classified.
+    """
+    tree = spanning_tree(X) if tree is None else tree
+    parent, first, last = kernels.preorder(tree)
+    return kernels.form_clusters(parent, kernels.cut_edges(tree, parent, first, last, k))
 
 
-def _refine(X: NDArray, k: int, labels: NDArray[np.int64], split: Callable) -> NDArray[np.int64]:
-    """Partition each group of 2k or more records on its own."""
-    order = np.argsort(labels, kind="stable")
+def _refine(X: NDArray, k: int, tree: NDArray[np.int64] | None, split: Callable) -> NDArray[np.int64]:
+    """M, then each group of 2k or more records partitioned on its own."""
+    labels, sequence = _partition(X, k, tree)
     sizes = np.bincount(labels)
     groups = len(sizes)
-    for members in np.split(order, np.cumsum(sizes)[:-1]):
+    by_group = sequence[np.argsort(labels[sequence], kind="stable")]
+    for members in np.split(by_group, np.cumsum(sizes)[:-1]):
         if len(members) >= 2 * k:
-            parts = split(np.ascontiguousarray(X[members]), k)
+            parts = split(X[members], k)
             labels[members] = groups + parts
             groups += parts.max() + 1
     return labels
@@ -88,16 +93,16 @@ def mst(X, k, *, tree=None):
     `tree` is what `spanning_tree(X)` returned, if it is at hand. A group can be as large as its tree is
     star-shaped: groups of 2k or more are left as they are.
     """
-    return _partition(spanning_tree(X) if tree is None else tree, k)
+    return _partition(X, k, tree)[0]
 
 
 @method(title="M-d", paper=PAPER, sizes="k..2k-1", cost="n log n on clustered data")
 def mst_d(X, k, *, tree=None):
     """M, then D (diameter-based fixed size) on the records of each group of 2k or more."""
-    return _refine(X, k, mst(X, k, tree=tree), diameter)
+    return _refine(X, k, tree, diameter)
 
 
 @method(title="M-c", paper=PAPER, sizes="k..2k-1", cost="n log n on clustered data")
 def mst_c(X, k, *, tree=None):
     """M, then C (centroid-based fixed size) on the records of each group of 2k or more."""
-    return _refine(X, k, mst(X, k, tree=tree), centroid)
+    return _refine(X, k, tree, centroid)

@@ -250,8 +250,8 @@ def seed_bounds(component, near, length, bound):
 def preorder(edges):
     """Root a tree at record 0 and walk it, parents first.
 
-    Returns the records in that order, and for each record its parent (-1 for the root) and the range of the
-    order that its subtree fills: the length of the range is the record's descendant count.
+    Returns for each record its parent (-1 for the root) and the range of the walk that its subtree fills: the
+    length of that range is the record's descendant count.
     """
     n = len(edges) + 1
     begin = np.zeros(n + 2, np.int64)
@@ -285,7 +285,7 @@ def preorder(edges):
     for i in range(n - 1, 0, -1):
         v = order[i]
         last[parent[v]] = max(last[parent[v]], last[v])
-    return order, parent, first, last
+    return parent, first, last
 
 
 @kernel
@@ -353,14 +353,33 @@ def cut_edges(edges, parent, first, last, k):
 
 
 @kernel
-def clusters(order, parent, root):
-    """Labels: each root's tree is a group."""
-    labels = np.empty(len(order), np.int64)
+def form_clusters(parent, root):
+    """Labels, and the sequence in which records are classified: each after its parent, up to its tree's root.
+
+    This is the paper's classifyPoint, without its recursion. Where D must tell the two most distant records
+    of a group apart, the earlier classified is its first: so the printed M-d figures come out.
+    """
+    n = len(parent)
+    labels = np.full(n, -1, np.int64)
+    sequence = np.empty(n, np.int64)
+    done = 0
     groups = 0
-    for v in order:
-        if root[v]:
+    for p in range(n):
+        v = p
+        length = 0
+        while labels[v] < 0 and not root[v]:
+            length += 1
+            v = parent[v]
+        if labels[v] < 0:
             labels[v] = groups
             groups += 1
-        else:
-            labels[v] = labels[parent[v]]
-    return labels
+            sequence[done] = v
+            done += 1
+        v = p
+        for i in range(done + length - 1, done - 1, -1):
+            sequence[i] = v
+            v = parent[v]
+        for i in range(done, done + length):
+            labels[sequence[i]] = labels[v]
+        done += length
+    return labels, sequence
