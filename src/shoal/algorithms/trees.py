@@ -35,12 +35,33 @@ def spanning_tree(X: NDArray[np.float64]) -> NDArray[np.int64]:
     return edges[np.lexsort((edges[:, 1], edges[:, 0], -squares))]
 
 
+def _kd_tree(X: NDArray[np.float64]) -> tuple[NDArray, ...]:
+    """A balanced k-d tree, as `kernels.mst` reads it: halved at the median of the widest side down to leaves."""
+    depth = max(0, int(np.ceil(np.log2(len(X) / kernels.LEAF))))
+    nodes = 2 ** (depth + 1) - 1
+    rows = np.arange(len(X))
+    start, end = np.zeros(nodes, np.int64), np.full(nodes, len(X))
+    low, high = np.empty((nodes, X.shape[1])), np.empty((nodes, X.shape[1]))
+    for node in range(nodes):
+        a, b = start[node], end[node]
+        mine = rows[a:b]
+        low[node], high[node] = X[mine].min(0), X[mine].max(0)
+        if node < nodes // 2:
+            half = (b - a) // 2
+            widest = np.argmax(high[node] - low[node])
+            rows[a:b] = mine[np.argpartition(X[mine, widest], half)]
+            start[2 * node + 1 : 2 * node + 3] = a, a + half
+            end[2 * node + 1 : 2 * node + 3] = a + half, b
+    return rows, start, end, low, high
+
+
 def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Edges and squared lengths for distinct rows: every component adds its shortest way out, again and again."""
     n = len(X)
-    rows, start, end, low, high = kernels.build_tree(X)
+    rows, start, end, low, high = _kd_tree(X)
     X = X[rows]
-    columns = kernels.columns_of_leaves(X, start, end)
+    leaf_ranges = zip(start[len(start) // 2 :], end[len(start) // 2 :])
+    columns = np.concatenate([X[a:b].T.ravel() for a, b in leaf_ranges])
     leaves = np.linspace(len(start) // 2, len(start), CHUNKS + 1).astype(int)
     component, parent, near = np.arange(n), np.arange(n), np.full(n, -1)
     length, bound = np.zeros(n), np.empty(n)

@@ -2,50 +2,16 @@
 
 Edges are compared by (squared length, lower row, higher row). That order is total, so there is one minimum
 spanning tree, whatever the shape of the k-d tree and the number of threads.
+
+The k-d tree comes in heap layout (the children of node i are 2i+1 and 2i+2; the second half are leaves), the
+points in the order of its leaves: `start`, `end` are each node's range of points, `low`, `high` its box.
 """
 
 import numpy as np
 
 from shoal.kernels._jit import kernel
 
-LEAF = 32  # rows in a leaf of the k-d tree, at most
-
-
-@kernel
-def build_tree(X):
-    """A balanced k-d tree in heap layout (children of i: 2i+1, 2i+2), split at the median of the widest side.
-
-    Returns the rows in leaf order, each node's range in it, and each node's bounding box.
-    """
-    n, d = X.shape
-    depth = 0
-    while (n >> depth) >= LEAF:
-        depth += 1
-    nodes = 2 ** (depth + 1) - 1
-    rows = np.arange(n)
-    start = np.zeros(nodes, np.int64)
-    end = np.zeros(nodes, np.int64)
-    low = np.empty((nodes, d))
-    high = np.empty((nodes, d))
-    end[0] = n
-    for node in range(nodes):
-        low[node] = np.inf
-        high[node] = -np.inf
-        for i in range(start[node], end[node]):
-            for j in range(d):
-                value = X[rows[i], j]
-                low[node, j] = min(low[node, j], value)
-                high[node, j] = max(high[node, j], value)
-        if 2 * node + 2 < nodes:
-            mine = rows[start[node] : end[node]]
-            values = X[mine, np.argmax(high[node] - low[node])]
-            rows[start[node] : end[node]] = mine[np.argsort(values, kind="mergesort")]
-            middle = (start[node] + end[node]) // 2
-            start[2 * node + 1] = start[node]
-            end[2 * node + 1] = middle
-            start[2 * node + 2] = middle
-            end[2 * node + 2] = end[node]
-    return rows, start, end, low, high
+LEAF = 32  # points in a leaf of the k-d tree, at most
 
 
 @kernel
@@ -84,16 +50,6 @@ def _block(X, p, columns, first, last, out):
             t = column[i] - x
             total[i] += t * t
         base += m
-
-
-@kernel
-def columns_of_leaves(X, start, end):
-    """The points (in leaf order) again, each leaf's coordinates column after column."""
-    d = X.shape[1]
-    columns = np.empty(X.size)
-    for node in range(len(start) // 2, len(start)):
-        columns[start[node] * d : end[node] * d] = X[start[node] : end[node]].T.copy().ravel()
-    return columns
 
 
 @kernel
