@@ -56,7 +56,7 @@ def tour_order(X: NDArray[np.float64], kicks: int | None = None) -> Order:
     Of the two edges at the first record the longer is left out: that fixes the direction.
     """
     n = len(X)
-    near = paths.nearest_neighbours(X, min(TOUR_NEIGHBOURS, n - 1))
+    near = neighbour_lists(X, TOUR_NEIGHBOURS)
     start = paths.farthest_from_centroid(X)
     path = paths.group_path(X, np.zeros(n, np.int64), near, start, paths.NEAREST)
     tour = improve_tour(X, near, path, KICKS * n if kicks is None else kicks)
@@ -85,9 +85,9 @@ def group_order(
     return paths.group_path(X, groups, lists, paths.farthest_from_centroid(X), RULES[rule])
 
 
-def neighbour_lists(X: NDArray[np.float64]) -> NDArray[np.int64]:
+def neighbour_lists(X: NDArray[np.float64], many: int = NEIGHBOURS) -> NDArray[np.int64]:
     """Each record's nearest other records, nearest first."""
-    return paths.nearest_neighbours(X, min(NEIGHBOURS, len(X) - 1))
+    return paths.nearest_rows(X, X, min(many, len(X) - 1), True)[0]
 
 
 def partition_along(X: NDArray[np.float64], k: int, order: ArrayLike) -> NDArray[np.int64]:

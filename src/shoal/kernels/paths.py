@@ -42,30 +42,32 @@ def farthest_from_centroid(X):
 
 
 @kernel
-def nearest_neighbours(X, m):
-    """The m nearest other records of each record, nearest first (n x m)."""
-    n = len(X)
-    T = np.ascontiguousarray(X.T)
-    near = np.empty((n, m), np.int64)
-    distance = np.empty(n)
-    kept = np.empty(m)
-    for i in range(n):
-        squared_distances(T, X[i], 0, n, distance)
+def nearest_rows(X, Y, m, apart):
+    """The m rows of Y nearest to each row of X, nearest first, and their squared distances (both n x m).
+
+    `apart`: X and Y are the same table, and no record is its own neighbour.
+    """
+    T = np.ascontiguousarray(Y.T)
+    near = np.empty((len(X), m), np.int64)
+    kept = np.empty((len(X), m))
+    distance = np.empty(len(Y))
+    for i in range(len(X)):
+        squared_distances(T, X[i], 0, len(Y), distance)
         count = 0
-        for other in range(n):
+        for other in range(len(Y)):
             value = distance[other]
-            if other == i or (count == m and value >= kept[m - 1]):
+            if (count == m and value >= kept[i, m - 1]) or (apart and other == i):
                 continue
             if count < m:
                 count += 1
             place = count - 1
-            while place > 0 and kept[place - 1] > value:
-                kept[place] = kept[place - 1]
+            while place > 0 and kept[i, place - 1] > value:
+                kept[i, place] = kept[i, place - 1]
                 near[i, place] = near[i, place - 1]
                 place -= 1
-            kept[place] = value
+            kept[i, place] = value
             near[i, place] = other
-    return near
+    return near, kept
 
 
 @kernel
@@ -116,23 +118,29 @@ def _swap(T, record, a, b):
 
 
 @kernel
+def _lowest(worth, record, first):
+    best = first
+    for i in range(first + 1, len(record)):
+        if worth[i] < worth[best] or (worth[i] == worth[best] and record[i] < record[best]):
+            best = i
+    return best
+
+
+@kernel
 def _walk(T, record):
     """Nearest point next from column 0; columns are reordered in place."""
     s = len(record)
     distance = np.empty(s)
     for here in range(s - 1):
         squared_distances(T, T[:, here].copy(), here + 1, s, distance)
-        best = here + 1
-        for i in range(here + 2, s):
-            if distance[i] < distance[best] or (distance[i] == distance[best] and record[i] < record[best]):
-                best = i
-        _swap(T, record, here + 1, best)
+        _swap(T, record, here + 1, _lowest(distance, record, here + 1))
 
 
 @kernel
-def _roots(T, i, s, out):
-    squared_distances(T, T[:, i].copy(), 0, s, out)
-    for q in range(s):
+def _distances(T, i, first, last, out):
+    """Distances of column i to columns first..last-1."""
+    squared_distances(T, T[:, i].copy(), first, last, out)
+    for q in range(first, last):
         out[q] = np.sqrt(out[q])
 
 
@@ -157,63 +165,53 @@ def _insertion(T, record, rule):
 
     Columns 0..seen-1 are in the path, in order of arrival; `after` links them. `worth` is what the next
     record is chosen by: its distance to the nearest member of the path (NEAREST), or the length that its
-    best place adds to the path (CHEAPEST, where `place` is that edge). Returns the columns in path order.
+    best place adds to the path (CHEAPEST). `place` is that edge; where the edge is gone, -1, and worth
+    only a bound from below, which is made good when the record would be next.
     """
     s = len(record)
-    distance = np.empty(s)
+    distance, to_left, to_right = np.empty(s), np.empty(s), np.empty(s)
     after = np.full(s, -1)
     length = np.zeros(s)
     place = np.zeros(s, np.int64)
-    _roots(T, 0, s, distance)
-    far = 1
-    for i in range(2, s):
-        if distance[i] > distance[far] or (distance[i] == distance[far] and record[i] < record[far]):
-            far = i
+    _distances(T, 0, 0, s, distance)
+    far = _lowest(-distance, record, 1)
     _swap(T, record, 1, far)
-    distance[1], distance[far] = distance[far], distance[1]
+    _distances(T, 0, 0, s, to_left)
+    _distances(T, 1, 0, s, to_right)
     after[0] = 1
-    length[0] = distance[1]
-    worth = distance.copy()
-    _roots(T, 1, s, distance)
-    for i in range(2, s):
-        if rule == NEAREST:
-            worth[i] = min(worth[i], distance[i])
-        else:
-            worth[i] = worth[i] + distance[i] - length[0]
-    other = np.empty(s)
+    length[0] = to_left[1]
+    worth = np.minimum(to_left, to_right) if rule == NEAREST else to_left + to_right - length[0]
     for seen in range(2, s):
-        t = seen
-        for i in range(seen + 1, s):
-            if worth[i] < worth[t] or (worth[i] == worth[t] and record[i] < record[t]):
-                t = i
+        t = _lowest(worth, record, seen)
+        while place[t] < 0:
+            _distances(T, t, 0, seen, distance)
+            worth[t], place[t] = _cheapest_edge(distance, after, length, seen)
+            t = _lowest(worth, record, seen)
         _swap(T, record, seen, t)
-        worth[t] = worth[seen]
         edge = place[t]
-        place[t] = place[seen]
+        worth[t], place[t] = worth[seen], place[seen]
         t = seen
-        _roots(T, t, s, distance)
+        _distances(T, t, 0, s, distance)
         if rule == NEAREST:
             edge = _cheapest_edge(distance, after, length, seen)[1]
         left, right = edge, after[edge]
         after[left], after[t] = t, right
         length[left], length[t] = distance[left], distance[right]
-        for i in range(seen + 1, s):
-            if rule == NEAREST:
+        if rule == NEAREST:
+            for i in range(seen + 1, s):
                 worth[i] = min(worth[i], distance[i])
-            elif place[i] == edge:
-                _roots(T, i, seen + 1, other)
-                worth[i], place[i] = _cheapest_edge(other, after, length, seen + 1)
-            else:
-                to_left, to_right = 0.0, 0.0
-                for j in range(len(T)):
-                    to_left += (T[j, i] - T[j, left]) ** 2
-                    to_right += (T[j, i] - T[j, right]) ** 2
-                first = np.sqrt(to_left) + distance[i] - length[left]
-                second = distance[i] + np.sqrt(to_right) - length[t]
-                if first < worth[i] or (first == worth[i] and left < place[i]):
-                    worth[i], place[i] = first, left
-                if second < worth[i]:
-                    worth[i], place[i] = second, t
+            continue
+        _distances(T, left, seen + 1, s, to_left)
+        _distances(T, right, seen + 1, s, to_right)
+        for i in range(seen + 1, s):
+            if place[i] == left:
+                place[i] = -1
+            first = to_left[i] + distance[i] - length[left]
+            second = distance[i] + to_right[i] - length[t]
+            if first < worth[i] or (first == worth[i] and left < place[i]):
+                worth[i], place[i] = first, left
+            if second < worth[i]:
+                worth[i], place[i] = second, t
     path = np.empty(s, np.int64)
     here = 0
     for i in range(s):
