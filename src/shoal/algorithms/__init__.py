@@ -1,5 +1,29 @@
 """One file for each method or close family. Adding a method: one function, and its module's name here."""
 
-from shoal.algorithms import fixed_size, fuzzy, imhm, mdav, mhm, repordmic, univariate
+from shoal.algorithms import (
+    density,
+    fixed_size,
+    fuzzy,
+    igd,
+    imhm,
+    mdav,
+    mhm,
+    pairwise,
+    repordmic,
+    tfrp,
+    univariate,
+)
 
-__all__ = ["fixed_size", "fuzzy", "imhm", "mdav", "mhm", "repordmic", "univariate"]
+__all__ = [
+    "density",
+    "fixed_size",
+    "fuzzy",
+    "igd",
+    "imhm",
+    "mdav",
+    "mhm",
+    "pairwise",
+    "repordmic",
+    "tfrp",
+    "univariate",
+]
