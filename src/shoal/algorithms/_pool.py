@@ -38,7 +38,7 @@ class Pool:
     """Free records of X; taking k of them makes the next group. Ties always go to the lowest row index."""
 
     def __init__(self, X: NDArray[np.float64]):
-        self.X = X
+        self.X = X.copy()  # writable, for numba would compile every search once more for read-only rows
         self.groups = 0
         self.labels = np.full(len(X), -1)
         self._slot = np.full(len(X), -1)
@@ -66,17 +66,19 @@ class Pool:
         """The free record farthest from a record, and their squared distance."""
         return blocks.farthest(self._cells, self._ids, self._size, self._box, self.X[record])
 
-    def nearest(self, point: NDArray[np.float64], count: int, but: int = -1) -> NDArray[np.int64]:
-        """The free records nearest to the point, nearest first, without record `but`."""
-        count = min(count, self._left - (but >= 0))
-        return blocks.nearest(self._cells, self._ids, self._size, self._box, point, count, but)[0]
+    def nearest(self, record: int, count: int) -> NDArray[np.int64]:
+        """The free records nearest to a record, nearest first, without itself; fewer if fewer are free."""
+        found, _ = blocks.nearest(
+            self._cells, self._ids, self._size, self._box, self.X[record], count, record
+        )
+        return found[found >= 0]
 
-    def nearest_to(self, record: int) -> tuple[float, int]:
-        """Squared distance and name of the nearest free record to a record: (inf, -1) if there is none."""
+    def nearest_to(self, record: int) -> tuple[int, float]:
+        """The nearest free record to a record, and their squared distance: (-1, inf) if there is none."""
         found, square = blocks.nearest(
             self._cells, self._ids, self._size, self._box, self.X[record], 1, record
         )
-        return square[0], found[0]
+        return found[0], square[0]
 
     def take(self, records: Sequence[int] | NDArray[np.int64]) -> None:
         """Make these free records the next group."""
@@ -93,15 +95,13 @@ class Pool:
         """The next group: a free record and the k-1 nearest to it."""
         group = np.empty(k, np.int64)
         group[0] = record
-        group[1:] = self.nearest(self.X[record], k - 1, record)
+        group[1:] = self.nearest(record, k - 1)
         self.take(group)
 
     def gather(self, record: int, k: int) -> None:
         """The next group: a free record and, k-1 times, the record nearest to the group's centroid."""
         self._grouped(
-            blocks.gather(
-                self._cells, self._ids, self._size, self._box, self._slot, self._total, record, k
-            )
+            blocks.gather(self._cells, self._ids, self._size, self._box, self._slot, self._total, record, k)
         )
 
     def take_rest(self) -> None:

@@ -52,7 +52,7 @@ class _Diameter:
 
 
 def _diameter_pairs(X: NDArray[np.float64], k: int, make_group) -> NDArray[np.int64]:
-    """Groups around the two farthest records while 2k remain; then k to 2k-1 are a group, fewer join theirs."""
+    """Groups around the two farthest records while 2k remain; then k to 2k-1 are one, fewer join theirs."""
     pool = Pool(X)
     diameter = _Diameter(pool)
     while len(pool) >= 2 * k:
@@ -66,7 +66,7 @@ def _diameter_pairs(X: NDArray[np.float64], k: int, make_group) -> NDArray[np.in
 
 
 def _from_centroid(X: NDArray[np.float64], k: int, make_group) -> NDArray[np.int64]:
-    """Groups around the record farthest from the centroid of the free ones while k remain; the rest join theirs."""
+    """Groups around the record farthest from the free records' centroid while k remain; then as above."""
     pool = Pool(X)
     while len(pool) >= k:
         make_group(pool, pool.farthest(pool.centroid()), k)
@@ -107,7 +107,7 @@ def cbfs(X, k):
 
 @method(title="V-MDAV", paper="Solanas and Martinez-Balleste 2006", sizes="k..", cost="n^2")
 def vmdav(X, k, *, gamma: float = 0.2):
-    """Groups of the record farthest from the table's centroid, extended to at most 2k-1 by records that lie closer.
+    """The record farthest from the table's centroid and its k-1 nearest; up to 2k-1 if more lie close by.
 
     A free record x joins if its distance to the group is below gamma times its distance to the nearest
     other free record: about 0.2 serves scattered data, 1.1 clustered data. Recalled, not read: the paper
@@ -119,15 +119,17 @@ def vmdav(X, k, *, gamma: float = 0.2):
     centre = pool.centroid()
     while len(pool) >= k:
         e = pool.farthest(centre)
-        group = [e, *pool.nearest(X[e], k - 1, e).tolist()]
+        group = [e, *pool.nearest(e, k - 1).tolist()]
         pool.take(group)
-        nearest: dict[int, tuple[float, int]] = {}  # to each member; sought anew only when that one has joined
+        nearest: dict[
+            int, tuple[float, int]
+        ] = {}  # to each member; sought anew only when that one has joined
         while len(group) < 2 * k - 1 and len(pool):
             for member in group:
                 if member not in nearest or nearest[member][1] not in pool:
-                    nearest[member] = pool.nearest_to(member)
+                    nearest[member] = pool.nearest_to(member)[::-1]
             inside, x = min(nearest.values())
-            outside, _ = pool.nearest_to(x)
+            _, outside = pool.nearest_to(x)
             if not inside < gamma**2 * outside:
                 break
             pool.add(x)

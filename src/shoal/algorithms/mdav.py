@@ -11,7 +11,7 @@ def _pairs(X, k, least):
     pool = Pool(X)
     while len(pool) >= least:
         r = pool.farthest(pool.centroid())
-        s = pool.farthest(X[r])
+        s, _ = pool.farthest_from(r)
         pool.take_around(r, k)
         if s in pool:
             pool.take_around(s, k)

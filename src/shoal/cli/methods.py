@@ -35,8 +35,8 @@ def methods(
         print_table(None, rows)
         print(inspect.getdoc(info.function))
     else:
-        rows = [(info.key, info.summary, info.paper) for info in chosen]
-        print_table(("key", "what it does", "paper"), rows)
+        listed = [(info.key, info.summary, info.paper) for info in chosen]
+        print_table(("key", "what it does", "paper"), listed)
         print("`shoal methods KEY` tells all about one.")
 
 

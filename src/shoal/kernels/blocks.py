@@ -45,6 +45,8 @@ def nearest(cells, ids, size, box, point, count, but):
     first = np.argmin(least)
     found = np.full(count, -1, np.int64)
     distance = np.full(count, np.inf)
+    if count == 0:
+        return found, distance
     here = np.empty(width)
     for step in range(blocks):
         b = (first + step) % blocks
@@ -59,7 +61,8 @@ def nearest(cells, ids, size, box, point, count, but):
                 continue
             place = count - 1
             while place > 0 and (
-                distance[place - 1] > here[i] or (distance[place - 1] == here[i] and found[place - 1] > record)
+                distance[place - 1] > here[i]
+                or (distance[place - 1] == here[i] and found[place - 1] > record)
             ):
                 distance[place] = distance[place - 1]
                 found[place] = found[place - 1]
