@@ -28,7 +28,7 @@ def cut_integer(X: NDArray, k: int) -> NDArray[np.int64]:
 
 @kernel
 def labels_of(size):
-    """Labels of the sequence, where size[end] is the size of the best last group of the first `end` records."""
+    """Labels of the sequence, if size[end] is the size of the best last group of the first `end` records."""
     end = len(size) - 1
     labels = np.empty(end, np.int64)
     groups = 0
@@ -44,7 +44,7 @@ def labels_of(size):
 
 @kernel
 def _push(queue, head, tail, best, start):
-    """Keep in queue[head:tail] the starts of which each costs less than all later ones; return the new tail."""
+    """Keep in queue[head:tail] only starts that cost less than all later ones; return the new tail."""
     while tail > head and best[queue[tail - 1]] >= best[start]:
         tail -= 1
     queue[tail] = start
