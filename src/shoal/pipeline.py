@@ -127,7 +127,9 @@ def _notes(plan: Plan, info: MethodInfo, original: Mapping[Any, NDArray]) -> lis
                 notes.append(f"column {name!r} looks like a survey weight but was averaged like the rest")
     if plan.time_limit is not None:
         if "time_limit" in info.supplied:
-            notes.append("bounded by time: another machine may give another release; leave it out to repeat it")
+            notes.append(
+                "bounded by time: another machine may give another release; leave it out to repeat it"
+            )
         else:
             notes.append(f"method {info.key!r} does not work against the clock: the time limit had no effect")
     return notes

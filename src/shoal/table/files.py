@@ -117,7 +117,9 @@ def _refuse_duplicates(names: list[str], path: Path) -> None:
 
 #: What a number may look like. Anything else (a leading zero, a thousands sign) makes a column text.
 _INTEGER = r"^\s*[+-]?(0|[1-9][0-9]*)\s*$"
-_NUMBER = r"^\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$|^\s*[+-]?(?i:inf|infinity)\s*$"
+_NUMBER = (
+    r"^\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$|^\s*[+-]?(?i:inf|infinity)\s*$"
+)
 _GAPS = ("", "NA", "NaN", "nan")
 
 

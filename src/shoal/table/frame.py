@@ -57,7 +57,9 @@ class Frame:
             return chosen
         chosen = [columns] if isinstance(columns, (str, int)) else list(columns)
         if not chosen:
-            raise InputError("no column was chosen: name at least one, or leave `columns` out for all numeric")
+            raise InputError(
+                "no column was chosen: name at least one, or leave `columns` out for all numeric"
+            )
         for name in chosen:
             if name not in self.names:
                 hint = did_you_mean(str(name), map(str, self.names))
@@ -113,6 +115,8 @@ def _as_array(data: Any) -> NDArray:
         array = np.asarray(data)
     except ValueError:
         raise _unknown_kind(data) from None
+    if array.ndim == 0:
+        raise _unknown_kind(data)
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2:
@@ -124,7 +128,8 @@ def _as_array(data: Any) -> NDArray:
 
 def _unknown_kind(data: Any) -> InputError:
     return InputError(
-        f"a {type(data).__name__} is not a table: give a numpy array, a pandas, polars or pyarrow table, or a path"
+        f"a {type(data).__name__} is not a table: "
+        "give a numpy array, a pandas, polars or pyarrow table, or a path"
     )
 
 
@@ -141,6 +146,9 @@ def _not_numeric(name: Any, column: Any) -> InputError:
             float(cell if cell is not None else "nan")
         except (TypeError, ValueError):
             return InputError(
-                f"column {name!r} holds text, first {cell!r} in row {row + 1}: choose numeric columns, or mend it"
+                f"column {name!r} holds text, first {cell!r} in row {row + 1}: "
+                "choose numeric columns, or mend it"
             )
-    return InputError(f"column {name!r} is stored as {column.dtype}, not as numbers: convert it or leave it out")
+    return InputError(
+        f"column {name!r} is stored as {column.dtype}, not as numbers: convert it or leave it out"
+    )
