@@ -176,7 +176,7 @@ def check_never_below_the_optimum(info: MethodInfo) -> None:
     def holds(case: tuple[NDArray, int]) -> None:
         X, k = case
         matrix = _matrix(info, X)
-        integer = matrix.dtype.kind == "i"
+        integer = info.key == "univariate_integer"
         labels = _run(info, X, k).labels
         sse = sum(_sse(matrix[labels == g], integer) for g in range(labels.max() + 1))
         optimum = brute_force(matrix, k, integer)
