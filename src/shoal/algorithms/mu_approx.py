@@ -25,7 +25,7 @@ def _grow(X: NDArray[np.float64], k: int) -> Forest:
     for i in np.argsort(np.square(X - X.mean(0)).sum(1), kind="stable"):
         while len(members[mine := tree[i]]) < k:
             u = sink[mine]
-            v = next(v for v in pool.nearest(X[u], k - 1, u).tolist() if tree[v] != mine)
+            v = next(v for v in pool.nearest(u, k - 1).tolist() if tree[v] != mine)
             forest[u][v] = forest[v][u] = None
             other = tree[v]
             for w in members[mine]:
