@@ -23,7 +23,9 @@ ORDERS = {
 }
 
 
-def reassign(X: NDArray[np.float64], k: int, labels: NDArray[np.int64], choices: int = CHOICES) -> NDArray[np.int64]:
+def reassign(
+    X: NDArray[np.float64], k: int, labels: NDArray[np.int64], choices: int = CHOICES
+) -> NDArray[np.int64]:
     """Records to the partition's centroids at the least sum of squared distances, groups of k..2k-1: labels.
 
     A transportation problem, solved exactly over each record's nearest `choices` groups and its own.

@@ -103,9 +103,7 @@ def _one_level(X: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     return labels
 
 
-@method(
-    title="k-Ward", paper="Domingo-Ferrer and Mateo-Sanz 2002", sizes="k..2k-1", cost="n^2 (up to n^3)"
-)
+@method(title="k-Ward", paper="Domingo-Ferrer and Mateo-Sanz 2002", sizes="k..2k-1", cost="n^2 (up to n^3)")
 def k_ward(X, k):
     """Start from the two farthest records with their nearest; unite groups at least cost until all have k.
 

@@ -116,7 +116,9 @@ def kmeans_starts(
 
 
 @method(title="RepOrdMic", paper="Mortazavi 2020", sizes="k..2k-1", cost="starts * rounds * (n^2/k + k n)")
-def repordmic(X, k, *, starts: int = DEFAULT_STARTS, insertion: str = "nearest", start=None, rng, progress=None):
+def repordmic(
+    X, k, *, starts: int = DEFAULT_STARTS, insertion: str = "nearest", start=None, rng, progress=None
+):
     """Order the records group by group and cut the sequence optimally, again and again; best of several starts.
 
     Begins from k-means clusterings into 1, 2, .. `starts` clusters (the paper took 200), or from `start`:

@@ -86,7 +86,9 @@ def _below(node, a):
 
 
 @kernel
-def nearest_outside(X, columns, rows, start, end, low, high, colour, component, bound, near, length, first, last):
+def nearest_outside(
+    X, columns, rows, start, end, low, high, colour, component, bound, near, length, first, last
+):
     """For the points of the leaves first..last-1 find the nearest point of another component.
 
     `length[p]` is a lower bound on the way out of p; `near[p]` the point there, or -1 if not known. A search
