@@ -98,6 +98,34 @@ def farthest(cells, ids, size, box, point):
 
 
 @kernel
+def farthest_inward(X, slot, inward, radius, start, point, shift):
+    """The record farthest from a point near the centre, walking inwards; and where the free records start.
+
+    `inward` are all records by falling radius around the centre, `shift` is the point's distance from
+    it: once radius + shift is below the best distance, the rest cannot win.
+    """
+    while slot[inward[start]] < 0:
+        start += 1
+    best = -1.0
+    record = -1
+    for t in range(start, len(inward)):
+        i = inward[t]
+        if slot[i] < 0:
+            continue
+        reach = radius[i] + shift
+        if reach * reach * (1 + 1e-9) < best:
+            break
+        square = 0.0
+        for j in range(len(point)):
+            difference = X[i, j] - point[j]
+            square += difference * difference
+        if square > best or (square == best and i < record):
+            best = square
+            record = i
+    return record, start
+
+
+@kernel
 def remove(cells, ids, size, slot, total, records):
     """Take the records out: the last record of a block fills the gap."""
     d, width = cells.shape[1:]
