@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-TFRP_COLUMNS = [f"{part}{kind}" for part in ("RES", "COM", "IND", "OTH", "TOT") for kind in ("REVENUE", "SALES")]
+TFRP_COLUMNS = [
+    f"{part}{kind}" for part in ("RES", "COM", "IND", "OTH", "TOT") for kind in ("REVENUE", "SALES")
+]
 TFRP_COLUMNS[7] = "OTHRSALES"
 EIA_COLUMNS = ["UTILITYID", *TFRP_COLUMNS]
 
@@ -59,7 +61,7 @@ class Printed:
 
 
 def printed_losses(folder: Path) -> list[Printed]:
-    """Every row of information_loss.csv. The file has lost trailing zeros: a column's longest figure counts."""
+    """Every row of information_loss.csv. It has lost trailing zeros: a column's longest figure counts."""
     with (folder / "information_loss.csv").open() as lines:
         rows = list(csv.DictReader(lines))
 
@@ -97,7 +99,7 @@ def standardised(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def verdict(figure: Printed, measured: float) -> str:
-    """same (to every printed digit), close (within 2 %), lower, higher; impossible: printed below the bound."""
+    """same (to every printed digit), close (within 2 %), lower, higher; or impossible: below the bound."""
     if figure.loss < BOUNDS.get((figure.dataset, figure.k), 0.0):
         return "impossible"
     if abs(measured - figure.loss) <= 0.5 * 10.0**-figure.decimals + 1e-12:

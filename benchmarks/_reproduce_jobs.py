@@ -78,7 +78,13 @@ def run_sim(number: int, seed: int, ks: tuple[int, ...]) -> dict[str, Any]:
     outcome = {}
     for k in ks:
         losses: dict[str, Any] = {}
-        for name, key in (("D", "diameter"), ("C", "centroid"), ("M", "mst"), ("M-d", "mst_d"), ("M-c", "mst_c")):
+        for name, key in (
+            ("D", "diameter"),
+            ("C", "centroid"),
+            ("M", "mst"),
+            ("M-d", "mst_d"),
+            ("M-c", "mst_c"),
+        ):
             parameters = {"tree": tree} if name.startswith("M") else {}
             partition = run_method(methods()[key], X, k, parameters=parameters)
             losses[name] = 100 * partition.sse(X) / total

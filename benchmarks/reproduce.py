@@ -1,9 +1,9 @@
 """Every method on every dataset and k that the papers print a figure for: printed beside measured.
 
-python -m benchmarks.reproduce [--data FOLDER] [--published FOLDER] [--only METHOD ...] [--quick] [--processes 2]
+python -m benchmarks.reproduce [--data FOLDER] [--only METHOD ...] [--quick] [--processes 2]
 
-Writes docs/results.md (not with --only or --quick) and benchmarks/out/reproduce.json. What was measured before
-with the same code is taken from benchmarks/out, so an interrupted run goes on where it stopped.
+Writes docs/results.md (not with --only or --quick) and benchmarks/out/reproduce.json. What was measured
+before with the same code is taken from benchmarks/out: an interrupted run goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def losses(plan: Plan, outcomes: Outcomes) -> list[dict[str, Any]]:
     for figure in plan.cells():
         if figure.method == "RepOrdMic":
             runs = [outcomes[job] for job in plan.repordmic(figure.dataset)]
-            measured = min(run[f"{rule} {figure.k}"]["loss"] for run in runs for rule in ("nearest", "cheapest"))
+            measured = min(
+                run[f"{rule} {figure.k}"]["loss"] for run in runs for rule in ("nearest", "cheapest")
+            )
         else:
             measured = outcomes[plan.cell(figure)]["loss"]
         rows.append(
@@ -132,10 +134,12 @@ def loss_section(rows: list[dict[str, Any]]) -> str:
     lines = [
         "## Information loss",
         "",
-        "100 SSE / SST in percent. *same*: to every printed digit; *close*: within 2 %; *lower*, *higher*: beyond;",
-        "*impossible*: the printed figure lies below a proven lower bound, so no partition can have it.",
+        "100 SSE / SST in percent. *same*: to every printed digit; *close*: within 2 %; *lower*, *higher*:",
+        "beyond; *impossible*: the printed figure lies below a proven lower bound, no partition can have it.",
         "",
-        f"{len(rows)} printed figures: " + ", ".join(f"{count} {word}" for word, count in tally.most_common()) + ".",
+        f"{len(rows)} printed figures: "
+        + ", ".join(f"{count} {word}" for word, count in tally.most_common())
+        + ".",
         "",
         table(rows),
         "",
@@ -176,8 +180,12 @@ def repordmic_section(plan: Plan, outcomes: Outcomes) -> str:
                 monotone &= all(part["monotone"] for part in parts)
                 row[f"{rule}: best"] = f"{min(p['loss'] for p in parts):.3f}"
                 row[f"{rule}: by seed"] = " ".join(f"{p['loss']:.3f}" for p in parts)
-                row[f"{rule}: rounds"] = f"{sum(p['rounds'] for p in parts) / sum(p['starts'] for p in parts):.2f}"
-                row[f"{rule}: ms"] = f"{1000 * sum(p['seconds'] for p in parts) / sum(p['rounds'] for p in parts):.2f}"
+                row[f"{rule}: rounds"] = (
+                    f"{sum(p['rounds'] for p in parts) / sum(p['starts'] for p in parts):.2f}"
+                )
+                row[f"{rule}: ms"] = (
+                    f"{1000 * sum(p['seconds'] for p in parts) / sum(p['rounds'] for p in parts):.2f}"
+                )
             row["Table 3: rounds"] = rounds
             row["Table 3: ms"] = milliseconds
             rows.append(row)
@@ -185,8 +193,8 @@ def repordmic_section(plan: Plan, outcomes: Outcomes) -> str:
         [
             "## RepOrdMic: best of both insertion rules and of several k-means seeds",
             "",
-            f"{plan.starts} starts (k-means into 1, 2, .. clusters) for each of {plan.seeds} seeds; rounds per start",
-            "and time per round (one core) beside the paper's Table 3. The best of 200 starts is luck of the seed.",
+            f"{plan.starts} starts (k-means into 1, 2, .. clusters) for each of {plan.seeds} seeds; rounds per",
+            "start and time per round (one core) beside the paper's Table 3. The best start is luck of the seed.",
             f"SSE never rose from the second round on, in any start: {'yes' if monotone else 'NO'}.",
             "",
             table(rows),
@@ -217,8 +225,8 @@ def integer_section(plan: Plan, outcomes: Outcomes) -> str:
         [
             "## Integer SSE (IMHMI paper, Table 3)",
             "",
-            f"NPN, PCA and Z-score: {same} of {cells} cells are the same integer. The TSP rows depend on the tour,",
-            "and ours is another one than the paper's solver found.",
+            f"NPN, PCA and Z-score: {same} of {cells} cells are the same integer. The TSP rows depend on the",
+            "tour, and ours is another one than the paper's solver found.",
             "",
             table(rows),
         ]
@@ -253,14 +261,14 @@ def sim_section(plan: Plan, outcomes: Outcomes) -> str:
         [
             "## Simulated data (MST paper, Tables 5, 7, 8)",
             "",
-            f"Printed / mean ± standard deviation over {plan.sim_seeds} seeds. The paper's own tables cannot be made",
-            "again (no seed is given): one draw of theirs stands beside several of ours. UB: the better of C and D",
-            "inside each known cluster.",
+            f"Printed / mean ± standard deviation over {plan.sim_seeds} seeds. The paper's own tables cannot be",
+            "made again (no seed is given): one draw of theirs stands beside several of ours. UB: the better of C",
+            "and D inside each known cluster.",
             "",
             table(rows),
             "",
-            "Best fixed-size loss / best MST loss (Fig. 3 and the last row of Table 8, printed to the digits of the",
-            "losses):",
+            "Best fixed-size loss / best MST loss (Fig. 3 and the last row of Table 8; the printed ratio is that",
+            "of the printed, rounded losses):",
             "",
             table(ratios),
         ]
@@ -280,15 +288,20 @@ def structure_section(plan: Plan, outcomes: Outcomes) -> str:
                 measured = [spread([run[i] for run in runs], 2) for i in (0, 1)]
                 rows.append(
                     {
-                        "dataset": name, "k": k, "share printed %": f"{share:.2f}", "share measured %": measured[0],
+                        "dataset": name, "k": k,
+                        "share printed %": f"{share:.2f}", "share measured %": measured[0],
                         "mean size printed": f"{size:.2f}", "mean size measured": measured[1],
                     }
                 )  # fmt: skip
     counts = []
     for n, figures in TABLE_11.items():
         ours = [count_partitions(n, k) for k in K]
-        written = [f"{x:.3e}".replace("e+", "e") if "e" in figure else str(x) for x, figure in zip(ours, figures)]
-        counts.append({"n": n, **dict(zip(map("k = {}".format, K), written)), "as printed": written == [*figures]})
+        written = [
+            f"{x:.3e}".replace("e+", "e") if "e" in figure else str(x) for x, figure in zip(ours, figures)
+        ]
+        counts.append(
+            {"n": n, **dict(zip(map("k = {}".format, K), written)), "as printed": written == [*figures]}
+        )
     return "\n".join(
         [
             "## Oversized groups of the spanning tree (MST paper, Table 6)",
@@ -305,7 +318,9 @@ def structure_section(plan: Plan, outcomes: Outcomes) -> str:
 def skipped_section(plan: Plan) -> str:
     absent = {f.dataset for f in plan.figures if not f.dataset.startswith("sim")} | {"vlcensus", "forest"}
     lines = [f"- {name}: its data is not at hand" for name in sorted(absent - set(plan.present))]
-    unknown = sorted({f.method for f in plan.figures if KEYS.get(f.method, f.method) not in methods()} - {"UB"})
+    unknown = sorted(
+        {f.method for f in plan.figures if KEYS.get(f.method, f.method) not in methods()} - {"UB"}
+    )
     lines += [f"- {name}: no such method is registered yet" for name in unknown]
     if not plan.figures:
         lines.append("- the folder of printed figures is absent: nothing to compare with")
@@ -315,8 +330,12 @@ def skipped_section(plan: Plan) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the benchmark data")
-    parser.add_argument("--published", type=Path, default=DATA.parent / "published", help="the printed figures")
-    parser.add_argument("--only", nargs="*", metavar="METHOD", help="keys or printed names; also sim, integer")
+    parser.add_argument(
+        "--published", type=Path, default=DATA.parent / "published", help="the printed figures"
+    )
+    parser.add_argument(
+        "--only", nargs="*", metavar="METHOD", help="keys or printed names; also sim, integer"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer seeds, starts and simulated datasets")
     parser.add_argument("--processes", type=int, default=2, help="1: one run after the other")
     options = parser.parse_args()
