@@ -48,6 +48,7 @@ def univariate(X, k, *, cost: Literal["sse", "absolute", "range"] = "sse"):
     input="raw",
     columns="one",
     optimal=True,
+    whole=True,
 )
 def univariate_integer(X, k):
     """The exact optimum for groups that publish the whole number nearest to their mean.
