@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import CheckFailed
-from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors
+from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors, total_squares
 
 
 class Partition:
@@ -47,6 +47,10 @@ class Partition:
         X = _matrix(X)
         parts = pivot_and_shift(X, self.labels, self.sizes)
         return parts.sum(axis=2), float(squared_errors(X, self.labels, parts))
+
+    def sst(self, X: NDArray[np.float64]) -> float:
+        """Sum of squared distances of all records to their common mean: the SSE of a single group."""
+        return float(total_squares(_matrix(X)))
 
     def check(self, k: int, records: int, largest: int | None = None) -> None:
         """Raise unless there is one label for each record and every group has k..largest records."""

@@ -68,3 +68,23 @@ def squared_errors(X, labels, parts):
                 stretch += difference * difference
         total += stretch
     return total
+
+
+@kernel
+def total_squares(X):
+    """Sum of squared distances of all records to their common mean."""
+    n, d = X.shape
+    total = 0.0
+    for j in range(d):
+        pivot = X[0, j]
+        shift = 0.0
+        for i in range(n):
+            shift += X[i, j] - pivot
+        shift /= n
+        for start in range(0, n, 1024):
+            stretch = 0.0
+            for i in range(start, min(start + 1024, n)):
+                difference = X[i, j] - pivot - shift
+                stretch += difference * difference
+            total += stretch
+    return total
