@@ -42,7 +42,7 @@ def risk(
     own = {c.name: same([c.after]) for c in both.columns} if per_column else {}
     notes = list(both.notes)
     found = [_achieved(both.columns, labels)]
-    found.append(linkage(both.columns, sample, seed, notes))
+    found.append(linkage(both.columns, labels, sample, seed, notes))
     found += _intervals(both.columns, interval)
     if confidential is None:
         watched, groups = both.columns, [own.get(c.name, labels) for c in both.columns]
@@ -103,7 +103,7 @@ def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:
         spread = c.after.std(ddof=1) if len(c.after) > 1 else 0.0
         by_sd[c.name] = np.abs(c.before - c.after) <= reach * spread
         placed = np.sort(c.before)
-        ranks = [np.searchsorted(placed, v) + np.searchsorted(placed, v, "right") for v in (c.before, c.after)]
+        ranks = [_twice_the_rank(placed, values) for values in (c.before, c.after)]
         by_rank[c.name] = np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)
     percent = f"{100 * reach:g} %"
     return [
@@ -132,6 +132,12 @@ def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:
             ),
         )
     ]
+
+
+def _twice_the_rank(placed: NDArray, values: NDArray) -> NDArray[np.intp]:
+    """Where values stand among the placed ones, ties in their middle; each different value is sought once."""
+    different, which = np.unique(values, return_inverse=True)
+    return (np.searchsorted(placed, different) + np.searchsorted(placed, different, "right"))[which]
 
 
 def _watch(

@@ -1,0 +1,357 @@
+"""The report's pictures as inline SVG: text stays text, shapes and hatching carry what colours would.
+
+Every label is drawn as it stands (no mathematical notation), so no column name can break a picture.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from shoal.measures.measure import shown
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+DARK, MIDDLE, LIGHT, ACCENT = "#17324d", "#5b7f95", "#cfdde6", "#c2410c"
+MARKERS = "osD^vP*Xp<>hd8"
+STYLE = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["Helvetica Neue", "Helvetica", "Arial", "DejaVu Sans"],
+    "font.size": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#7a8894",
+    "axes.labelcolor": "#26323c",
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "xtick.color": "#4a5763",
+    "ytick.color": "#4a5763",
+    "hatch.linewidth": 0.7,
+    "hatch.color": MIDDLE,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+}
+
+
+def visible(text: Any) -> str:
+    """A text in which characters that are not printed, and could steer a reader's screen, show as a box."""
+    return "".join(c if c.isprintable() else "\N{WHITE SQUARE}" for c in str(text))
+
+
+def label(text: Any, most: int = 22) -> str:
+    """A name short enough to stand beside an axis."""
+    text = visible(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def number(value: float) -> str:
+    """A tick in few characters: 1200 is 1.2k."""
+    for size, sign in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= 0.9995 * size:
+            return f"{value / size:.3g}{sign}"
+    return "0" if abs(value) < 1e-12 else f"{value:.3g}"
+
+
+def drawn(name: str, size: tuple[float, float], alt: str, draw: Callable[[Any], None]) -> str:
+    """Draw on a new figure and give it as an SVG element with its description."""
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure)
+        text = io.StringIO()
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _tidy(text.getvalue(), name, alt)
+
+
+def _tidy(text: str, name: str, alt: str) -> str:
+    """Names unique within the page, a size that follows the page, and a description for who cannot see it."""
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    root = ElementTree.fromstring(text)
+    for child in [c for c in root if c.tag == f"{{{SVG}}}metadata"]:
+        root.remove(child)
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key == "id":
+                element.set(key, f"{name}-{value}")
+            elif value.startswith("#") and key in (f"{{{XLINK}}}href", "href"):
+                element.set(key, f"#{name}-{value[1:]}")
+            elif "url(#" in value:
+                element.set(key, value.replace("url(#", f"url(#{name}-"))
+    root.set("role", "img")
+    root.set("aria-labelledby", f"{name}-alt")
+    title = ElementTree.Element(f"{{{SVG}}}title", {"id": f"{name}-alt"})
+    title.text = visible(alt)
+    root.insert(0, title)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _percent(axis: Any) -> None:
+    axis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+
+
+# --- the pictures ------------------------------------------------------------------------------------------
+
+
+def group_sizes(sizes: Mapping[str, int]) -> str:
+    """How many groups have how many records."""
+    wide = sorted((int(size), count) for size, count in sizes.items())
+    if len(wide) > 30 or wide[-1][0] - wide[0][0] > 60:
+        edges = np.unique(np.geomspace(wide[0][0], wide[-1][0] + 1, 16).round().astype(int))
+        counts = np.histogram([s for s, _ in wide], edges, weights=[c for _, c in wide])[0]
+        names = [str(a) if b == a + 1 else f"{a}–{b - 1}" for a, b in zip(edges, edges[1:])]
+    else:
+        every = dict(wide)
+        spread = range(wide[0][0], wide[-1][0] + 1)
+        names, counts = [str(s) for s in spread], [every.get(s, 0) for s in spread]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        bars = axes.bar(range(len(names)), counts, 0.8, color=LIGHT, edgecolor=DARK, hatch="///", linewidth=0.8)
+        if len(names) <= 20:
+            axes.bar_label(bars, [f"{int(c):,}" if c else "" for c in counts], padding=2, fontsize=8.5)
+        axes.set_xticks(range(len(names)), names, rotation=45 if len(names) > 16 else 0)
+        axes.set_xlabel("records in the group")
+        axes.set_ylabel("groups")
+        axes.margins(y=0.12)
+
+    told = ", ".join(f"{int(c):,} groups of {n}" for n, c in zip(names, counts) if c)
+    return drawn("sizes", (7.2, 2.6), f"Bar chart of group sizes: {told}.", draw)
+
+
+def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | None = None) -> str:
+    """What each column lost, beside the whole and the proven least."""
+    items = sorted(columns.items(), key=lambda item: item[1])[-30:]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        bars = axes.barh(
+            range(len(items)), [v for _, v in items], 0.7, color=LIGHT, edgecolor=DARK, hatch="///", linewidth=0.8
+        )
+        axes.bar_label(bars, [shown(v, "%") for _, v in items], padding=4, fontsize=8.5)
+        axes.axvline(overall, color=DARK, linewidth=1.5, label=f"all columns together: {shown(overall, '%')}")
+        if bound is not None:
+            axes.axvline(
+                bound, color=ACCENT, linewidth=1.5, linestyle="--", label=f"proven least: {shown(bound, '%')}"
+            )
+        axes.set_yticks(range(len(items)), [label(name) for name, _ in items])
+        axes.set_xlabel("information lost, % of the column's variation")
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
+        axes.margins(x=0.14)
+        axes.set_xlim(left=0)
+        figure.legend(loc="outside upper left", ncols=2)
+
+    told = ", ".join(f"{visible(name)} {shown(value, '%')}" for name, value in reversed(items))
+    ending = f"; proven least {shown(bound, '%')}" if bound is not None else ""
+    alt = f"Bar chart of information lost by column: {told}. All together {shown(overall, '%')}{ending}."
+    return drawn("loss", (7.2, 1.1 + 0.3 * len(items)), alt, draw)
+
+
+def distribution(index: int, facts: Mapping[str, Any]) -> str:
+    """One column before (hatched) and after (line)."""
+    edges, unit = np.array(facts["edges"]), facts["unit"]
+    place = (lambda v: v) if unit is None else (lambda v: np.arcsinh(np.asarray(v) / unit))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.stairs(
+            facts["before"], place(edges), fill=True, facecolor=LIGHT, edgecolor=MIDDLE, hatch="///", label="before"
+        )
+        axes.stairs(facts["after"], place(edges), color=DARK, linewidth=1.8, label="after")
+        ticks = _ticks(float(edges[0]), float(edges[-1]), unit)
+        axes.set_xticks(place(np.array(ticks)), [number(t) for t in ticks])
+        _percent(axes.yaxis)
+        axes.locator_params(axis="y", nbins=4)
+        axes.set_title(label(facts["column"], 30))
+        axes.margins(x=0.02)
+        if index == 0:
+            axes.legend(loc="upper right", handlelength=1.4)
+
+    moved = 0.5 * float(np.abs(np.array(facts["before"]) - np.array(facts["after"])).sum())
+    alt = (
+        f"Distribution of {visible(facts['column'])} before and after, from {number(edges[0])} to "
+        f"{number(edges[-1])}: {shown(moved, 'share')} of the records moved to another class."
+    )
+    return drawn(f"column{index}", (3.5, 2.1), alt, draw)
+
+
+def _ticks(low: float, high: float, unit: float | None) -> list[float]:
+    """Round values, at most five of them."""
+    if unit is None:
+        from matplotlib.ticker import MaxNLocator
+
+        return [t for t in MaxNLocator(4).tick_values(low, high) if low <= t <= high]
+    places = np.linspace(np.arcsinh(low / unit), np.arcsinh(high / unit), 5)
+    values = np.sinh(places) * unit
+    return sorted({float(f"{v:.1g}") for v in values if low <= float(f"{v:.1g}") <= high})
+
+
+def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) -> str:
+    """How each correlation changed: darker is more, the number says which way."""
+    D = np.array(change, float)
+    if len(names) > 30:
+        kept = np.sort(np.argsort(-np.abs(D).sum(axis=0), kind="stable")[:30])
+        names, D = [names[i] for i in kept], D[np.ix_(kept, kept)]
+    d = len(names)
+    top = max(float(np.abs(D).max()), 0.01)
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.imshow(np.abs(D), cmap="Blues", vmin=0, vmax=top * 1.15)
+        for i in range(d):
+            for j in range(d):
+                if i != j and d <= 16:
+                    strong = abs(D[i, j]) > 0.6 * top
+                    text = "0" if abs(D[i, j]) < 0.005 else f"{D[i, j]:+.2f}".replace("-", "−").replace("0.", ".")
+                    axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if strong else DARK)
+        axes.set_xticks(range(d), [label(n, 16) for n in names], rotation=40, ha="right", rotation_mode="anchor")
+        axes.set_yticks(range(d), [label(n, 16) for n in names])
+        axes.set_xticks(np.arange(d + 1) - 0.5, minor=True)
+        axes.set_yticks(np.arange(d + 1) - 0.5, minor=True)
+        axes.grid(which="minor", color="white", linewidth=1.5)
+        axes.tick_params(which="both", length=0)
+        axes.spines[:].set_visible(False)
+
+    other = np.abs(D - np.diag(np.diag(D)))
+    i, j = np.unravel_index(int(other.argmax()), other.shape)
+    alt = (
+        f"Heat map of the change of correlations between {d} columns. The largest is {D[i, j]:+.2f}, between "
+        f"{visible(names[i])} and {visible(names[j])}."
+    )
+    side = 1.6 + 0.42 * d
+    return drawn("correlations", (min(side + 0.6, 7.2), min(side, 6.6)), alt, draw)
+
+
+def record_map(facts: Mapping[str, Any]) -> str:
+    """Records (dots) tied to the centre of their group (square), large values drawn together."""
+    points, groups = np.array(facts["points"]), np.array(facts["groups"])
+    codes = np.unique(groups, return_inverse=True)[1]
+    centres = np.stack([np.bincount(codes, points[:, j]) / np.bincount(codes) for j in (0, 1)], axis=1)
+    points, centres = np.arcsinh(points), np.arcsinh(centres)
+
+    def draw(figure: Any) -> None:
+        from matplotlib.collections import LineCollection
+
+        axes = figure.subplots()
+        lines = np.stack((points, centres[codes]), axis=1)
+        axes.add_collection(LineCollection(lines, colors=MIDDLE, linewidths=0.6))
+        axes.plot(*points.T, "o", color=DARK, markersize=2.6, markeredgewidth=0, label="record")
+        axes.plot(
+            *centres.T, "s", color="white", markeredgecolor=ACCENT, markersize=4.2, label="centre of its group"
+        )
+        for which, axis in enumerate((axes.xaxis, axes.yaxis)):
+            edge = np.sinh(np.abs(points[:, which]).max())
+            ticks = [t for t in (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100) if abs(t) <= edge]
+            ticks = [t for t in ticks if np.sinh(points[:, which].min()) <= t <= np.sinh(points[:, which].max())]
+            axis.set_ticks(np.arcsinh(ticks), [f"{t}".replace("-", "−") for t in ticks])
+            share = shown(facts["explained"][which], "share")
+            axis.set_label_text(f"{('first', 'second')[which]} component ({share} of the variation)")
+        figure.legend(loc="outside upper left", ncols=2, markerscale=1.4)
+
+    alt = (
+        f"Map of {facts['records']:,} of {facts['of']:,} records and the centres of their groups in the plane of "
+        "the first two principal components; short lines mean that records lie near what is published for them."
+    )
+    return drawn("map", (7.2, 4.6), alt, draw)
+
+
+def linkage(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], k: int) -> str:
+    """The share of records linked by the number of columns that the intruder knows."""
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for levels, name, style in ((before, "original", "s--"), (after, "release", "o-")):
+            known = [level["known"] for level in levels]
+            color = MIDDLE if style == "s--" else DARK
+            axes.plot(known, [level["share"] for level in levels], style, color=color, label=name, markersize=5)
+            axes.fill_between(
+                known, [v["low"] for v in levels], [v["high"] for v in levels], color=color, alpha=0.15, linewidth=0
+            )
+        axes.axhline(1 / k, color=ACCENT, linestyle=":", linewidth=1.5, label=f"1/k = {shown(1 / k, 'share')}")
+        axes.set_xticks([level["known"] for level in after][:: 1 + len(after) // 20])
+        axes.set_ylim(-0.02, 1.05)
+        _percent(axes.yaxis)
+        axes.set_xlabel("columns whose true values the intruder knows")
+        axes.set_ylabel("records linked correctly")
+        figure.legend(loc="outside upper left", ncols=3)
+
+    alt = (
+        f"Line chart: knowing all columns, {shown(before[-1]['share'], 'share')} of the records are linked in the "
+        f"original and {shown(after[-1]['share'], 'share')} in the release."
+    )
+    return drawn("linkage", (7.2, 2.9), alt, draw)
+
+
+def risk_utility_map(facts: Mapping[str, Any]) -> str:
+    """Risk against loss, one point for each run; the front that no run beats; the proven bounds."""
+    runs = [run for run in facts["runs"] if run["error"] is None]
+    methods = list(dict.fromkeys(run["method"] for run in runs))
+    front = [run for run in runs if run["pareto"]]
+    bounds = {int(k): value for k, value in facts["bounds"].items()}
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.plot(
+            [r["information_loss"] for r in front],
+            [r["risk"] for r in front],
+            color=MIDDLE,
+            linewidth=1.2,
+            drawstyle="steps-post",
+            label="front: nothing loses less and risks less",
+            zorder=1,
+        )
+        for m, name in enumerate(methods):
+            own = [r for r in runs if r["method"] == name]
+            axes.plot(
+                [r["information_loss"] for r in own],
+                [r["risk"] for r in own],
+                MARKERS[m % len(MARKERS)],
+                color=DARK,
+                markerfacecolor="white" if m % 2 else DARK,
+                markersize=7,
+                label=name,
+            )
+        for k in sorted({r["k"] for r in runs}):
+            own = [r for r in runs if r["k"] == k]
+            best = min(own, key=lambda r: r["information_loss"])
+            axes.annotate(
+                f"k={k}", (best["information_loss"], best["risk"]), (6, 6), textcoords="offset points", fontsize=9
+            )
+            if k in bounds:
+                axes.axvline(bounds[k], color=ACCENT, linestyle=":", linewidth=1.1)
+                axes.annotate(
+                    f"least at k={k}",
+                    (bounds[k], 0.99),
+                    (-3, 0),
+                    xycoords=("data", "axes fraction"),
+                    textcoords="offset points",
+                    rotation=90,
+                    ha="right",
+                    va="top",
+                    fontsize=8,
+                    color=ACCENT,
+                )
+        axes.set_xlabel("information lost, %")
+        axes.set_ylabel("risk: records linked correctly")
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.margins(0.1)
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
+        _percent(axes.yaxis)
+        figure.legend(loc="outside upper left", ncols=4)
+
+    told = "; ".join(
+        f"{r['method']} at k={r['k']} loses {shown(r['information_loss'], '%')} and risks {shown(r['risk'], 'share')}"
+        for r in runs
+    )
+    return drawn("tradeoff", (7.2, 3.8), f"Risk against loss: {told}.", draw)
