@@ -19,7 +19,9 @@ MEANS = np.array([[1.0, 1.0], [1.0, 1.0], [5.0, 5.0], [5.0, 5.0]])
 
 @pytest.fixture(scope="module")
 def skewed():
-    X = np.exp(np.random.default_rng(3).normal(size=(400, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0.3], [0, 0, 1]]))
+    X = np.exp(
+        np.random.default_rng(3).normal(size=(400, 3)) @ np.array([[1, 0.5, 0], [0, 1, 0.3], [0, 0, 1]])
+    )
     return X, shoal.microaggregate(X, 5, method="mdav").table
 
 
@@ -66,7 +68,11 @@ def test_against_numpy_and_scipy(skewed):
         assert found["variances"].columns[j] == pytest.approx(
             100 * (stats.tvar(Y[:, j]) / stats.tvar(X[:, j]) - 1)
         )
-        r = [stats.pearsonr(X[:, j], X[:, i])[0] - stats.pearsonr(Y[:, j], Y[:, i])[0] for i in range(3) if i != j]
+        r = [
+            stats.pearsonr(X[:, j], X[:, i])[0] - stats.pearsonr(Y[:, j], Y[:, i])[0]
+            for i in range(3)
+            if i != j
+        ]
         assert found["correlations"].columns[j] == pytest.approx(np.mean(np.abs(r)))
         z = stats.zscore(X[:, j], ddof=1)
         p = stats.mstats.mquantiles(z, found["quantiles"].detail["quantiles"], alphap=1, betap=1)
@@ -200,7 +206,9 @@ def test_subgroup_means_by_hand():
     after = pa.table({"x": [1.0, 1, 5, 5], "s": ["a", "b", "b", "a"]})
     # a: mean 3 before and after; b: 3 before and after: nothing moves. By itself: every record moves by 1
     sd = np.sqrt(20 / 3)
-    assert shoal.utility(before, after, "x", subgroups="s", models=False)["subgroups"].overall == pytest.approx(0)
+    assert shoal.utility(before, after, "x", subgroups="s", models=False)[
+        "subgroups"
+    ].overall == pytest.approx(0)
     found = shoal.utility(before, after, "x", subgroups="x", models=False)["subgroups"]
     assert found.overall == pytest.approx(1 / sd)
     assert found.detail["largest"][0]["records"] == 1

@@ -10,19 +10,23 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, ShoalError
 from shoal.measures.risk import risk
+from shoal.method import get_method
 from shoal.pipeline import run
 from shoal.plan import Plan
+from shoal.release import Release
 from shoal.table.files import replacing
 from shoal.table.frame import Frame
 
 Progress = Callable[[float], None]
 CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)  # for k, if none are named
 BOUND_SECONDS = 10.0  # for the bound at each k
+NEIGHBOUR_SECONDS = 20.0  # a plan that took longer is not run again for a report
 
 
 @dataclass(frozen=True)
@@ -115,20 +119,49 @@ def compare(
     bounds). What cannot be run is kept with its reason; if nothing can, the first reason is raised.
     """
     frame = Frame(data)
-    names = frame.choose(columns)
+    names = tuple(frame.choose(columns))
     many_k = list(dict.fromkeys([k] if isinstance(k, int) else k))
     keys = list(dict.fromkeys([methods] if isinstance(methods, str) else methods))
     if not many_k or not keys:
         raise InputError("nothing to compare: name at least one k and one method")
-    plans = [Plan(size, tuple(names), key, {}, seed, time_limit) for size in many_k for key in keys]
-    jobs: list[Callable[[], Any]] = [lambda plan=plan: _run(plan, frame.native) for plan in plans]
+    for key in keys:
+        get_method(key)
+    plans = [Plan(size, names, key, {}, seed, time_limit) for size in many_k for key in keys]
+    return compare_plans(plans, frame, bound_time, workers, progress)
+
+
+def neighbours(release: Release, progress: Progress | None = None) -> Comparison | None:
+    """The same plan at half, twice and four times its k; None where making it took longer than some seconds.
+
+    It answers "why this k" in a report without making anybody wait.
+    """
+    k = release.plan.k
+    if k < 2 or release.seconds > NEIGHBOUR_SECONDS:
+        return None
+    frame = Frame(release.original)
+    sizes = sorted({max(2, k // 2), k, 2 * k, 4 * k})
+    plans = [replace(release.plan, k=size) for size in sizes if size <= max(k, len(frame) // 2)]
+    return compare_plans(plans, frame, None, None, progress)
+
+
+def compare_plans(
+    plans: Sequence[Plan],
+    frame: Frame,
+    bound_time: float | None,
+    workers: int | None,
+    progress: Progress | None,
+) -> Comparison:
+    """Carry out the plans, several at a time, and find the bounds at their k."""
+    names = frame.choose(plans[0].columns)
+    sizes = list(dict.fromkeys(plan.k for plan in plans))
+    jobs: list[Callable[[], Any]] = [partial(_run, plan, frame.native) for plan in plans]
     if bound_time is not None:
-        jobs += [lambda size=size: _bound(frame, names, size, bound_time) for size in many_k]
+        jobs += [partial(_bound, frame, names, size, bound_time) for size in sizes]
     done = _together(jobs, workers or min(os.cpu_count() or 1, 4), progress)
     runs = done[: len(plans)]
     if all(run.error for run in runs):
         raise InputError(runs[0].error)
-    bounds = {size: value for size, value in zip(many_k, done[len(plans) :]) if value is not None}
+    bounds = {size: value for size, value in zip(sizes, done[len(plans) :]) if value is not None}
     return Comparison(len(frame), tuple(map(str, names)), tuple(_sorted(runs)), bounds)
 
 
@@ -137,7 +170,7 @@ def _run(plan: Plan, data: Any) -> Run:
         release = run(plan, data)
     except ShoalError as error:
         return Run(plan.method, plan.k, error=str(error))
-    found = risk(data, release.table, release.columns, seed=plan.seed)
+    found = risk(data, release.table, release.columns, per_column=plan.per_column, seed=plan.seed)
     sizes = release.group_sizes
     return Run(
         plan.method,
@@ -248,20 +281,25 @@ def suggest(
         least = min(tried, key=lambda r: r.risk_high)
         reason = (
             f"no k tried keeps the share of correctly linked records to {wish}: the lowest was "
-            f"{_share(least)} at k={least.k} ({least.method}). Try larger k, protect more columns, or allow more"
+            f"{_share(least)} at k={least.k} ({least.method}). Try larger k, protect more columns, or "
+            "allow more"
         )
         return Suggestion(None, None, max_risk, reason, found)
     best = min(safe, key=lambda r: (r.information_loss, r.k))
     reason = (
         f"k={best.k} ({best.method}): of all {len(tried)} runs that were tried it loses least "
-        f"({best.information_loss:.3g} %) among those where an intruder who knows all the columns' true values "
+        f"({best.information_loss:.3g} %) among those where an intruder who knows all the columns' "
+        "true values "
         f"links {wish} of the records correctly ({_share(best)})"
     )
-    riskier = [run for run in tried if run.risk_high > max_risk and run.information_loss < best.information_loss]
+    riskier = [
+        run for run in tried if run.risk_high > max_risk and run.information_loss < best.information_loss
+    ]
     if riskier:
         nearest = max(riskier, key=lambda r: r.information_loss)
         reason += (
-            f". The next with less loss, k={nearest.k} ({nearest.method}), loses {nearest.information_loss:.3g} % "
+            f". The next with less loss, k={nearest.k} ({nearest.method}), loses "
+            f"{nearest.information_loss:.3g} % "
             f"but lets {_share(nearest)} be linked"
         )
     return Suggestion(best.k, best.method, max_risk, reason, found)

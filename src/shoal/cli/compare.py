@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,10 @@ import shoal
 from shoal.cli.app import AsJson, Columns, app
 from shoal.cli.console import guarded, interruptible, print_table, watching
 from shoal.cli.values import listed, whole
+from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.comparison import Comparison
 
 Several = Annotated[
     str, typer.Option("-k", metavar="K,K,..", help="Several group sizes, separated by commas.")
@@ -46,7 +50,7 @@ def compare(
     """Run several methods at several k and show what each loses and risks."""
     for path in output or ():
         if path.suffix.lower() not in (".csv", ".json", ".svg"):
-            raise shoal.ShoalError(f"{path.name!r} has another ending than .csv, .json or .svg")
+            raise InputError(f"{path.name!r} has another ending than .csv, .json or .svg")
     sizes = [shoal.Plan(whole(word)).k for word in listed(k)]
     with watching() as progress:
         found = interruptible(
@@ -69,7 +73,7 @@ def compare(
         print(json.dumps(found.facts()))
 
 
-def show(found: shoal.comparison.Comparison) -> None:
+def show(found: Comparison) -> None:
     """The runs as a table, by growing loss."""
     rows = []
     for run in found.runs:

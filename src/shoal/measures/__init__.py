@@ -1,1 +1,1 @@
-"""Measures: pure functions of the original and the released table. utility: what was lost; risk: what is left."""
+"""Measures: pure functions of original and release. utility: what was lost; risk: what is left to learn."""

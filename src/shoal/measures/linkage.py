@@ -99,7 +99,9 @@ def _space(column: Column, first: NDArray, rows: NDArray) -> tuple[NDArray, NDAr
     centre = column.after.mean()
     spread = column.after.std(ddof=1) if len(column.after) > 1 else 0.0
     scale = spread if spread > 0 else max(np.abs(column.before - centre).max(), 1.0)
-    return tuple(((values - centre) / scale)[:, None] for values in (column.after[first], column.before[rows]))
+    return tuple(
+        ((values - centre) / scale)[:, None] for values in (column.after[first], column.before[rows])
+    )
 
 
 def _subsets(d: int, size: int, most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:

@@ -14,7 +14,7 @@ from shoal.errors import did_you_mean
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure. `columns` has its value for each column, where it has one; `detail` the figures behind it."""
+    """One measure: `columns` has its value by column, where it has one, `detail` the figures behind it."""
 
     key: str
     title: str
@@ -66,21 +66,24 @@ class Measures(Mapping[str, Measure]):
 
 
 def shown(value: float | None, unit: str = "") -> str:
-    """A value with its unit, in four digits that mean something; a share in percent."""
+    """A value with its unit, as people read it; a share in percent, a loss with one digit more."""
     if value is None:
         return "not defined"
     if unit == "share":
         return f"{digits(100 * value)} %"
-    return digits(value) + {"%": " %", "sd": " sd"}.get(unit, "")
+    return digits(value, 4 if unit == "%" else 3) + {"%": " %", "sd": " sd"}.get(unit, "")
 
 
-def digits(value: float) -> str:
-    """Four digits that mean something; no exponent for what people read."""
-    if abs(value) < 1e-9:
+def digits(value: float, most: int = 3) -> str:
+    """As many digits as mean something; no exponent for what people read."""
+    size = abs(value)
+    if size < 1e-9:
         return "0"
-    if abs(value) >= 1000 and abs(value) < 1e15:
+    if size < 1e-4:
+        return f"{'−' if value < 0 else ''}0.0000"
+    if 1000 <= size < 1e15:
         return f"{value:,.0f}"
-    return f"{value:.4g}"
+    return f"{value:.{most}g}"
 
 
 def plain(value: Any) -> Any:

@@ -14,13 +14,11 @@ from shoal.measures.measure import Measure
 from shoal.measures.pair import cells
 from shoal.table.frame import Frame
 
-PERMUTATIONS = 10  # of the tree's labels, to learn what chance alone would give
+PERMUTATIONS = 10  # of the tree's labels, to learn what chance alone would give; a third of it by column
 PRODUCTS = 12  # columns up to which their products join the logistic model
 
 
-def propensity(
-    names: Sequence[Any], X: NDArray, Y: NDArray, kind: str, sample: int, seed: int
-) -> Measure:
+def propensity(names: Sequence[Any], X: NDArray, Y: NDArray, kind: str, sample: int, seed: int) -> Measure:
     """How well a model tells released records from original ones (pMSE), with what chance would give.
 
     The logistic model has squares, and products of few columns: means are kept by construction. Its
@@ -40,8 +38,10 @@ def propensity(
     released = np.repeat([0.0, 1.0], len(X))
     measured = _logistic_pmse if kind == "logistic" else _tree_pmse
     with threadpool_limits(1):  # these matrices are small: more threads only wait for each other
-        overall, expected = measured(both, released, rng)
-        single = {name: measured(both[:, [j]], released, rng) for j, name in enumerate(names)}
+        overall, expected = measured(both, released, rng, PERMUTATIONS)
+        single = {
+            name: measured(both[:, [j]], released, rng, PERMUTATIONS // 3) for j, name in enumerate(names)
+        }
     return Measure(
         f"pmse_{kind}",
         f"Propensity score ({kind})",
@@ -59,7 +59,7 @@ def propensity(
     )
 
 
-def _logistic_pmse(Z: NDArray, released: NDArray, rng: np.random.Generator) -> tuple[float, float]:
+def _logistic_pmse(Z: NDArray, released: NDArray, *_: Any) -> tuple[float, float]:
     design = [np.ones(len(Z)), *Z.T]
     design += [column * column for column in Z.T]
     if Z.shape[1] <= PRODUCTS:
@@ -101,7 +101,9 @@ def fit_logistic(D: NDArray, y: NDArray) -> NDArray:
     return 1 / (1 + np.exp(-np.clip(D @ beta, -30, 30)))
 
 
-def _tree_pmse(Z: NDArray, released: NDArray, rng: np.random.Generator) -> tuple[float, float]:
+def _tree_pmse(
+    Z: NDArray, released: NDArray, rng: np.random.Generator, permutations: int
+) -> tuple[float, float]:
     from sklearn.tree import DecisionTreeClassifier
 
     leaf = max(5, len(Z) // 200)
@@ -110,13 +112,15 @@ def _tree_pmse(Z: NDArray, released: NDArray, rng: np.random.Generator) -> tuple
         tree = DecisionTreeClassifier(min_samples_leaf=leaf, max_depth=10, random_state=0).fit(Z, labels)
         return float(np.square(tree.predict_proba(Z)[:, 1] - 0.5).mean())
 
-    chance = [pmse(rng.permutation(released)) for _ in range(PERMUTATIONS)]
+    chance = [pmse(rng.permutation(released)) for _ in range(permutations)]
     return pmse(released), float(np.mean(chance))
 
 
 # --- regression ----------------------------------------------------------------------------------------
 
-_TERM = re.compile(r"\s*(?:(?P<f>log|sqrt)\s*\(\s*)?(?:`(?P<quoted>[^`]+)`|(?P<bare>[^\s`+:~()]+))\s*(?P<close>\))?\s*$")
+_TERM = re.compile(
+    r"\s*(?:(?P<f>log|sqrt)\s*\(\s*)?(?:`(?P<quoted>[^`]+)`|(?P<bare>[^\s`+:~()]+))\s*(?P<close>\))?\s*$"
+)
 
 
 def regression(before: Frame, after: Frame, formula: str) -> Measure:
@@ -196,9 +200,7 @@ def _interaction(frame: Frame, text: str) -> dict[str, NDArray]:
     product = {"": np.ones(len(frame))}
     for part in _split(text, ":"):
         factor = _factor(frame, part)
-        product = {
-            f"{a}:{b}" if a else b: u * v for a, u in product.items() for b, v in factor.items()
-        }
+        product = {f"{a}:{b}" if a else b: u * v for a, u in product.items() for b, v in factor.items()}
     return product
 
 

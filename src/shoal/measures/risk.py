@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from shoal.measures.groups import Groups, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures
-from shoal.measures.pair import Column, pair
+from shoal.measures.pair import Column, cells, pair
+from shoal.table.frame import Frame
 
 #: Largest one, largest two contributors: the share of a group's total from which they dominate it.
 DOMINANCE = (0.8, 0.9)
@@ -44,20 +45,16 @@ def risk(
     found = [_achieved(both.columns, labels)]
     found.append(linkage(both.columns, labels, sample, seed, notes))
     found += _intervals(both.columns, interval)
-    if confidential is None:
-        watched, groups = both.columns, [own.get(c.name, labels) for c in both.columns]
-    else:
-        watched = _watched(original, confidential, both.kept, notes)
-        groups = [labels] * len(watched)
-    found += _watch(watched, groups, interval, dominance)
+    published = [(column, own.get(column.name, labels)) for column in both.columns]
+    kept = [] if confidential is None else _kept(original, confidential, both.kept, notes)
+    further = [(column, labels) for column in kept]
+    found += _watch(further or published, interval)
+    found += _dominance(published + further, dominance)
     return Measures(found, len(both.kept), notes)
 
 
-def _watched(original: Any, names: Any, kept: NDArray, notes: list[str]) -> list[Column]:
+def _kept(original: Any, names: Any, kept: NDArray, notes: list[str]) -> list[Column]:
     """The confidential columns; they are read from the original only, where a gap is a value like others."""
-    from shoal.measures.pair import cells
-    from shoal.table.frame import Frame
-
     frame = Frame(original)
     columns = []
     for name in [names] if isinstance(names, (str, int)) else list(names):
@@ -127,7 +124,8 @@ def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:
                 "interval_rank",
                 "Interval disclosure (rank)",
                 "The share of records whose original values all lie within "
-                f"{percent} of the ranks around the published values' places; for a column, that value alone.",
+                f"{percent} of the ranks around the published values' places; for a column, that value "
+                "alone.",
                 by_rank,
             ),
         )
@@ -140,14 +138,12 @@ def _twice_the_rank(placed: NDArray, values: NDArray) -> NDArray[np.intp]:
     return (np.searchsorted(placed, different) + np.searchsorted(placed, different, "right"))[which]
 
 
-def _watch(
-    watched: Sequence[Column], labels: Sequence[NDArray], reach: float, dominance: tuple[float, float]
-) -> list[Measure]:
+def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Measure]:
     """What membership of a group alone gives away about a value."""
-    n = len(labels[0])
-    fixed, close, distance, proximity, ruled = {}, {}, {}, {}, {}
-    fewest, shares, anywhere = {}, {}, {"fixed": np.zeros(n, bool), "ruled": np.zeros(n, bool)}
-    for c, own in zip(watched, labels):
+    n = len(watched[0][1])
+    fixed, mean, distance, proximity, fewest = {}, {}, {}, {}, {}
+    anywhere = np.zeros(n, bool)
+    for c, own in watched:
         groups = Groups(own, c.before)
         different = groups.distinct()
         fewest[c.name] = float(different.min())
@@ -155,21 +151,11 @@ def _watch(
         if c.numeric:
             near = reach * (c.before.std(ddof=1) if n > 1 else 0.0)
             tight = groups.ranges() <= near
-            proximity[c.name] = groups.near(near)
-            first, two = groups.shares_of_largest()
-            flagged = (first > dominance[0]) | (two > dominance[1]) & (groups.sizes > 2)
-            ruled[c.name] = float(flagged[own].mean())
-            anywhere["ruled"] |= flagged[own]
-            shares[c.name] = {
-                "groups": int(flagged.sum()),
-                "largest_one": float(first.max()),
-                "largest_two": float(two.max()),
-                "median_largest_one": float(np.median(first)),
-            }
-        anywhere["fixed"] |= tight[own]
+            proximity[c.name] = float(groups.near(near).mean())
+        anywhere |= tight[own]
         fixed[c.name] = float(tight[own].mean())
         far = groups.distances_ordered() if c.numeric else groups.distances_unordered()
-        distance[c.name], close[c.name] = float(far.max()), float(far @ groups.sizes / n)
+        distance[c.name], mean[c.name] = float(far.max()), float(far @ groups.sizes / n)
     percent = f"{100 * reach:g} %"
     found = [
         Measure(
@@ -178,7 +164,7 @@ def _watch(
             f"The share of records in groups whose values all lie within {percent} of a standard deviation "
             "of each other, or are all the same category: knowing the group is knowing the value (overall: "
             "in any column).",
-            float(anywhere["fixed"].mean()),
+            float(anywhere.mean()),
             fixed,
             "share",
         ),
@@ -193,12 +179,12 @@ def _watch(
         Measure(
             "t_closeness",
             "Largest distance of a group's distribution (t-closeness)",
-            "How far the values of the most peculiar group lie from those of the whole table, from 0 (alike) to "
-            "1 (all at one end): a large distance means that membership tells something.",
+            "How far the values of the most peculiar group lie from those of the whole table, from 0 "
+            "(alike) to 1 (all at one end): a large distance means that membership tells something.",
             max(distance.values()),
             distance,
             "",
-            {"mean": close},
+            {"mean": mean},
         ),
     ]
     if proximity:
@@ -206,25 +192,46 @@ def _watch(
             Measure(
                 "proximity",
                 "Proximity within groups",
-                f"The mean share of a record's group with a value within {percent} of a standard deviation of "
-                "its own, itself included: how surely the group gives the value away.",
-                float(np.mean([share.mean() for share in proximity.values()])),
-                {name: float(share.mean()) for name, share in proximity.items()},
+                f"The mean share of a record's group with a value within {percent} of a standard deviation "
+                "of its own, itself included: how surely the group gives the value away.",
+                float(np.mean(list(proximity.values()))),
+                proximity,
                 "share",
-            )
-        )
-    if ruled:
-        found.append(
-            Measure(
-                "dominance",
-                "Groups with a dominating unit",
-                f"The share of records in groups of whose total the largest value makes up more than "
-                f"{100 * dominance[0]:g} %, or the largest two more than {100 * dominance[1]:g} %: the published "
-                "mean then nearly tells the largest value (overall: in any column).",
-                float(anywhere["ruled"].mean()),
-                ruled,
-                "share",
-                {"rule": {"largest_one": dominance[0], "largest_two": dominance[1]}, "columns": shares},
             )
         )
     return found
+
+
+def _dominance(columns: Sequence[tuple[Column, NDArray]], rule: tuple[float, float]) -> list[Measure]:
+    """The statistical offices' rule: does one unit, or do two, make up most of a group's total?"""
+    ruled, shares = {}, {}
+    anywhere = np.zeros(len(columns[0][1]), bool)
+    for c, own in columns:
+        if not c.numeric:
+            continue
+        groups = Groups(own, c.before)
+        first, two = groups.shares_of_largest()
+        flagged = (first > rule[0]) | (two > rule[1]) & (groups.sizes > 2)
+        ruled[c.name] = float(flagged[own].mean())
+        anywhere |= flagged[own]
+        shares[c.name] = {
+            "groups": int(flagged.sum()),
+            "largest_one": float(first.max()),
+            "largest_two": float(two.max()),
+            "median_largest_one": float(np.median(first)),
+        }
+    if not ruled:
+        return []
+    return [
+        Measure(
+            "dominance",
+            "Groups with a dominating unit",
+            "The share of records in groups of whose total the largest value makes up more than "
+            f"{100 * rule[0]:g} %, or the largest two more than {100 * rule[1]:g} %: the published mean then "
+            "nearly tells the largest value (overall: in any column).",
+            float(anywhere.mean()),
+            ruled,
+            "share",
+            {"rule": {"largest_one": rule[0], "largest_two": rule[1]}, "columns": shares},
+        )
+    ]

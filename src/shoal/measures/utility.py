@@ -138,7 +138,8 @@ def _moments(names: Sequence[Any], X: NDArray, Y: NDArray) -> list[Measure]:
         Measure(
             "quantiles",
             "Change of quantiles",
-            "The mean absolute move of the quantiles from 5 % to 95 %, in standard deviations of the original: "
+            "The mean absolute move of the quantiles from 5 % to 95 %, in standard deviations of the "
+            "original: "
             "it tells whether the shape of a column survived.",
             float(q.mean()),
             _by(names, q.mean(axis=0)),
@@ -159,7 +160,8 @@ def _moments(names: Sequence[Any], X: NDArray, Y: NDArray) -> list[Measure]:
             Measure(
                 "correlations",
                 "Change of correlations",
-                "The mean absolute change of the correlations with the other columns: averaging usually makes "
+                "The mean absolute change of the correlations with the other columns: averaging "
+                "usually makes "
                 "relations look a little stronger than they are.",
                 float(turned[other].mean()),
                 _by(names, turned.sum(axis=1, where=other) / (d - 1)),

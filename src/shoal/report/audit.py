@@ -33,7 +33,7 @@ def _sum(original: Any, released: Any, text: str) -> dict[str, Any]:
     left, sign, right = text.partition("=")
     if not sign or not left.strip() or not right.strip():
         raise InputError(f"a sum reads 'total = a + b - c', not {text!r}")
-    terms = re.findall(r"([+-]?)\s*(?:`([^`]+)`|([^+\-`]+))", right)
+    terms = re.findall(r"([+-]?)\s*(`[^`]+`|[^+\-`\s][^+\-`]*)", right)
     found: dict[str, Any] = {"sum": text.strip()}
     for side, table in (("before", original), ("after", released)):
         frame = Frame(table)
@@ -49,7 +49,7 @@ def _sum(original: Any, released: Any, text: str) -> dict[str, Any]:
             return column
 
         total = values(left)
-        parts = [(-1.0 if minus == "-" else 1.0) * values(quoted or bare) for minus, quoted, bare in terms]
+        parts = [(-1.0 if minus == "-" else 1.0) * values(word) for minus, word in terms]
         gap = np.abs(total - np.sum(parts, axis=0))
         size = np.maximum(np.abs(total), np.sum(np.abs(parts), axis=0))
         gap = np.where(np.isnan(gap), 0, gap)

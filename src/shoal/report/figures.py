@@ -1,106 +1,17 @@
-"""The report's pictures as inline SVG: text stays text, shapes and hatching carry what colours would.
-
-Every label is drawn as it stands (no mathematical notation), so no column name can break a picture.
-"""
+"""The pictures of a report, each drawn from the model alone and told in words for who cannot see it."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 
 from shoal.measures.measure import shown
+from shoal.report.drawing import ACCENT, DARK, LIGHT, MIDDLE, drawn, label, number, percent, visible
 
-SVG = "http://www.w3.org/2000/svg"
-XLINK = "http://www.w3.org/1999/xlink"
-DARK, MIDDLE, LIGHT, ACCENT = "#17324d", "#5b7f95", "#cfdde6", "#c2410c"
 MARKERS = "osD^vP*Xp<>hd8"
-STYLE = {
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "font.family": "sans-serif",
-    "font.sans-serif": ["Helvetica Neue", "Helvetica", "Arial", "DejaVu Sans"],
-    "font.size": 9.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#7a8894",
-    "axes.labelcolor": "#26323c",
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "xtick.color": "#4a5763",
-    "ytick.color": "#4a5763",
-    "hatch.linewidth": 0.7,
-    "hatch.color": MIDDLE,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-}
-
-
-def visible(text: Any) -> str:
-    """A text in which characters that are not printed, and could steer a reader's screen, show as a box."""
-    return "".join(c if c.isprintable() else "\N{WHITE SQUARE}" for c in str(text))
-
-
-def label(text: Any, most: int = 22) -> str:
-    """A name short enough to stand beside an axis."""
-    text = visible(text)
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def number(value: float) -> str:
-    """A tick in few characters: 1200 is 1.2k."""
-    for size, sign in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= 0.9995 * size:
-            return f"{value / size:.3g}{sign}"
-    return "0" if abs(value) < 1e-12 else f"{value:.3g}"
-
-
-def drawn(name: str, size: tuple[float, float], alt: str, draw: Callable[[Any], None]) -> str:
-    """Draw on a new figure and give it as an SVG element with its description."""
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE | {"svg.hashsalt": name}):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        draw(figure)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _tidy(text.getvalue(), name, alt)
-
-
-def _tidy(text: str, name: str, alt: str) -> str:
-    """Names unique within the page, a size that follows the page, and a description for who cannot see it."""
-    ElementTree.register_namespace("", SVG)
-    ElementTree.register_namespace("xlink", XLINK)
-    root = ElementTree.fromstring(text)
-    for child in [c for c in root if c.tag == f"{{{SVG}}}metadata"]:
-        root.remove(child)
-    for element in root.iter():
-        for key, value in element.attrib.items():
-            if key == "id":
-                element.set(key, f"{name}-{value}")
-            elif value.startswith("#") and key in (f"{{{XLINK}}}href", "href"):
-                element.set(key, f"#{name}-{value[1:]}")
-            elif "url(#" in value:
-                element.set(key, value.replace("url(#", f"url(#{name}-"))
-    root.set("role", "img")
-    root.set("aria-labelledby", f"{name}-alt")
-    title = ElementTree.Element(f"{{{SVG}}}title", {"id": f"{name}-alt"})
-    title.text = visible(alt)
-    root.insert(0, title)
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _percent(axis: Any) -> None:
-    axis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
-
-
-# --- the pictures ------------------------------------------------------------------------------------------
 
 
 def group_sizes(sizes: Mapping[str, int]) -> str:
@@ -109,15 +20,17 @@ def group_sizes(sizes: Mapping[str, int]) -> str:
     if len(wide) > 30 or wide[-1][0] - wide[0][0] > 60:
         edges = np.unique(np.geomspace(wide[0][0], wide[-1][0] + 1, 16).round().astype(int))
         counts = np.histogram([s for s, _ in wide], edges, weights=[c for _, c in wide])[0]
-        names = [str(a) if b == a + 1 else f"{a}–{b - 1}" for a, b in zip(edges, edges[1:])]
+        names = [str(a) if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(edges)]
     else:
         every = dict(wide)
-        spread = range(wide[0][0], wide[-1][0] + 1)
+        spread = range(wide[0][0], max(wide[-1][0], wide[0][0] + 4) + 1)
         names, counts = [str(s) for s in spread], [every.get(s, 0) for s in spread]
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        bars = axes.bar(range(len(names)), counts, 0.8, color=LIGHT, edgecolor=DARK, hatch="///", linewidth=0.8)
+        bars = axes.bar(
+            range(len(names)), counts, 0.8, color=LIGHT, edgecolor=DARK, hatch="///", linewidth=0.8
+        )
         if len(names) <= 20:
             axes.bar_label(bars, [f"{int(c):,}" if c else "" for c in counts], padding=2, fontsize=8.5)
         axes.set_xticks(range(len(names)), names, rotation=45 if len(names) > 16 else 0)
@@ -136,7 +49,13 @@ def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         bars = axes.barh(
-            range(len(items)), [v for _, v in items], 0.7, color=LIGHT, edgecolor=DARK, hatch="///", linewidth=0.8
+            range(len(items)),
+            [v for _, v in items],
+            0.7,
+            color=LIGHT,
+            edgecolor=DARK,
+            hatch="///",
+            linewidth=0.8,
         )
         axes.bar_label(bars, [shown(v, "%") for _, v in items], padding=4, fontsize=8.5)
         axes.axvline(overall, color=DARK, linewidth=1.5, label=f"all columns together: {shown(overall, '%')}")
@@ -165,12 +84,18 @@ def distribution(index: int, facts: Mapping[str, Any]) -> str:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         axes.stairs(
-            facts["before"], place(edges), fill=True, facecolor=LIGHT, edgecolor=MIDDLE, hatch="///", label="before"
+            facts["before"],
+            place(edges),
+            fill=True,
+            facecolor=LIGHT,
+            edgecolor=MIDDLE,
+            hatch="///",
+            label="before",
         )
         axes.stairs(facts["after"], place(edges), color=DARK, linewidth=1.8, label="after")
         ticks = _ticks(float(edges[0]), float(edges[-1]), unit)
         axes.set_xticks(place(np.array(ticks)), [number(t) for t in ticks])
-        _percent(axes.yaxis)
+        percent(axes.yaxis)
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(label(facts["column"], 30))
         axes.margins(x=0.02)
@@ -186,14 +111,19 @@ def distribution(index: int, facts: Mapping[str, Any]) -> str:
 
 
 def _ticks(low: float, high: float, unit: float | None) -> list[float]:
-    """Round values, at most five of them."""
+    """Round values that do not crowd each other."""
     if unit is None:
         from matplotlib.ticker import MaxNLocator
 
         return [t for t in MaxNLocator(4).tick_values(low, high) if low <= t <= high]
-    places = np.linspace(np.arcsinh(low / unit), np.arcsinh(high / unit), 5)
-    values = np.sinh(places) * unit
-    return sorted({float(f"{v:.1g}") for v in values if low <= float(f"{v:.1g}") <= high})
+    room = 0.2 * (np.arcsinh(high / unit) - np.arcsinh(low / unit))
+    powers = 10.0 ** np.arange(-12, 19)
+    chosen: list[float] = []
+    for tick in [0.0, *powers[::-1], *-powers[::-1], *3 * powers, *-3 * powers]:
+        place = np.arcsinh(tick / unit)
+        if low <= tick <= high and all(abs(place - np.arcsinh(c / unit)) >= room for c in chosen):
+            chosen.append(float(tick))
+    return sorted(chosen)
 
 
 def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) -> str:
@@ -207,19 +137,20 @@ def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) 
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        axes.imshow(np.abs(D), cmap="Blues", vmin=0, vmax=top * 1.15)
+        axes.pcolormesh(np.abs(D), cmap="Blues", vmin=0, vmax=top * 1.15, edgecolors="white", linewidth=1.5)
         for i in range(d):
             for j in range(d):
                 if i != j and d <= 16:
                     strong = abs(D[i, j]) > 0.6 * top
-                    text = "0" if abs(D[i, j]) < 0.005 else f"{D[i, j]:+.2f}".replace("-", "−").replace("0.", ".")
-                    axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if strong else DARK)
-        axes.set_xticks(range(d), [label(n, 16) for n in names], rotation=40, ha="right", rotation_mode="anchor")
-        axes.set_yticks(range(d), [label(n, 16) for n in names])
-        axes.set_xticks(np.arange(d + 1) - 0.5, minor=True)
-        axes.set_yticks(np.arange(d + 1) - 0.5, minor=True)
-        axes.grid(which="minor", color="white", linewidth=1.5)
-        axes.tick_params(which="both", length=0)
+                    color = "white" if strong else DARK
+                    place = (j + 0.5, i + 0.5)
+                    axes.text(*place, _change(D[i, j]), ha="center", va="center", fontsize=8, color=color)
+        places, short = np.arange(d) + 0.5, [label(name, 16) for name in names]
+        axes.set_xticks(places, short, rotation=40, ha="right", rotation_mode="anchor")
+        axes.set_yticks(places, short)
+        axes.tick_params(length=0)
+        axes.set_aspect("equal")
+        axes.invert_yaxis()
         axes.spines[:].set_visible(False)
 
     other = np.abs(D - np.diag(np.diag(D)))
@@ -230,6 +161,10 @@ def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) 
     )
     side = 1.6 + 0.42 * d
     return drawn("correlations", (min(side + 0.6, 7.2), min(side, 6.6)), alt, draw)
+
+
+def _change(value: float) -> str:
+    return "0" if abs(value) < 0.005 else f"{value:+.2f}".replace("-", "−").replace("0.", ".")
 
 
 def record_map(facts: Mapping[str, Any]) -> str:
@@ -247,20 +182,29 @@ def record_map(facts: Mapping[str, Any]) -> str:
         axes.add_collection(LineCollection(lines, colors=MIDDLE, linewidths=0.6))
         axes.plot(*points.T, "o", color=DARK, markersize=2.6, markeredgewidth=0, label="record")
         axes.plot(
-            *centres.T, "s", color="white", markeredgecolor=ACCENT, markersize=4.2, label="centre of its group"
+            *centres.T,
+            "s",
+            color="white",
+            markeredgecolor=ACCENT,
+            markersize=4.2,
+            label="centre of its group",
         )
         for which, axis in enumerate((axes.xaxis, axes.yaxis)):
             edge = np.sinh(np.abs(points[:, which]).max())
             ticks = [t for t in (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100) if abs(t) <= edge]
-            ticks = [t for t in ticks if np.sinh(points[:, which].min()) <= t <= np.sinh(points[:, which].max())]
+            ticks = [
+                t for t in ticks if np.sinh(points[:, which].min()) <= t <= np.sinh(points[:, which].max())
+            ]
             axis.set_ticks(np.arcsinh(ticks), [f"{t}".replace("-", "−") for t in ticks])
             share = shown(facts["explained"][which], "share")
             axis.set_label_text(f"{('first', 'second')[which]} component ({share} of the variation)")
         figure.legend(loc="outside upper left", ncols=2, markerscale=1.4)
 
     alt = (
-        f"Map of {facts['records']:,} of {facts['of']:,} records and the centres of their groups in the plane of "
-        "the first two principal components; short lines mean that records lie near what is published for them."
+        f"Map of {facts['records']:,} of {facts['of']:,} records and the centres of their groups in "
+        "the plane of "
+        "the first two principal components; short lines mean that records lie near what is published "
+        "for them."
     )
     return drawn("map", (7.2, 4.6), alt, draw)
 
@@ -273,20 +217,30 @@ def linkage(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, An
         for levels, name, style in ((before, "original", "s--"), (after, "release", "o-")):
             known = [level["known"] for level in levels]
             color = MIDDLE if style == "s--" else DARK
-            axes.plot(known, [level["share"] for level in levels], style, color=color, label=name, markersize=5)
-            axes.fill_between(
-                known, [v["low"] for v in levels], [v["high"] for v in levels], color=color, alpha=0.15, linewidth=0
+            axes.plot(
+                known, [level["share"] for level in levels], style, color=color, label=name, markersize=5
             )
-        axes.axhline(1 / k, color=ACCENT, linestyle=":", linewidth=1.5, label=f"1/k = {shown(1 / k, 'share')}")
+            axes.fill_between(
+                known,
+                [v["low"] for v in levels],
+                [v["high"] for v in levels],
+                color=color,
+                alpha=0.15,
+                linewidth=0,
+            )
+        axes.axhline(
+            1 / k, color=ACCENT, linestyle=":", linewidth=1.5, label=f"1/k = {shown(1 / k, 'share')}"
+        )
         axes.set_xticks([level["known"] for level in after][:: 1 + len(after) // 20])
         axes.set_ylim(-0.02, 1.05)
-        _percent(axes.yaxis)
+        percent(axes.yaxis)
         axes.set_xlabel("columns whose true values the intruder knows")
         axes.set_ylabel("records linked correctly")
         figure.legend(loc="outside upper left", ncols=3)
 
     alt = (
-        f"Line chart: knowing all columns, {shown(before[-1]['share'], 'share')} of the records are linked in the "
+        f"Line chart: knowing all columns, {shown(before[-1]['share'], 'share')} of the records are "
+        "linked in the "
         f"original and {shown(after[-1]['share'], 'share')} in the release."
     )
     return drawn("linkage", (7.2, 2.9), alt, draw)
@@ -317,15 +271,20 @@ def risk_utility_map(facts: Mapping[str, Any]) -> str:
                 [r["risk"] for r in own],
                 MARKERS[m % len(MARKERS)],
                 color=DARK,
-                markerfacecolor="white" if m % 2 else DARK,
-                markersize=7,
+                markerfacecolor="none",
+                markersize=max(10 - 1.5 * m, 4),  # so that equal outcomes stay visible within each other
+                markeredgewidth=1.3,
                 label=name,
             )
         for k in sorted({r["k"] for r in runs}):
             own = [r for r in runs if r["k"] == k]
             best = min(own, key=lambda r: r["information_loss"])
             axes.annotate(
-                f"k={k}", (best["information_loss"], best["risk"]), (6, 6), textcoords="offset points", fontsize=9
+                f"k={k}",
+                (best["information_loss"], best["risk"]),
+                (6, 6),
+                textcoords="offset points",
+                fontsize=9,
             )
             if k in bounds:
                 axes.axvline(bounds[k], color=ACCENT, linestyle=":", linewidth=1.1)
@@ -347,11 +306,12 @@ def risk_utility_map(facts: Mapping[str, Any]) -> str:
         axes.set_ylim(bottom=0)
         axes.margins(0.1)
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
-        _percent(axes.yaxis)
+        percent(axes.yaxis)
         figure.legend(loc="outside upper left", ncols=4)
 
     told = "; ".join(
-        f"{r['method']} at k={r['k']} loses {shown(r['information_loss'], '%')} and risks {shown(r['risk'], 'share')}"
+        f"{r['method']} at k={r['k']} loses {shown(r['information_loss'], '%')} and risks "
+        f"{shown(r['risk'], 'share')}"
         for r in runs
     )
     return drawn("tradeoff", (7.2, 3.8), f"Risk against loss: {told}.", draw)

@@ -95,6 +95,7 @@ def build(
     before = risk(original, original, names, **options)
     after = risk(original, release.table, names, **options)
     both = pair(original, release.table, names)
+    bound = _bound(release, bound_time)
     found = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -102,8 +103,8 @@ def build(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "outcome": outcome,
         "provenance": _provenance(release),
-        "why_k": _why(release, after, comparison),
-        "bound": _bound(release, bound_time),
+        "why_k": _why(release, after, comparison, bound),
+        "bound": bound,
         "utility": lost.facts(),
         "risk": {"before": before.facts(), "after": after.facts()},
         "distributions": distributions(both),
@@ -248,23 +249,28 @@ def _typed(value: Any) -> str:
 # --- why this k, and how near to the best ------------------------------------------------------------------
 
 
-def _why(release: Any, after: Any, comparison: Any) -> dict[str, Any]:
+def _why(release: Any, after: Any, comparison: Any, bound: Mapping[str, Any] | None) -> dict[str, Any]:
     k, linked = release.plan.k, after["linkage"]
     reasons = [
         f"k = {k} promises that {release.promise}.",
-        f"A guess within a group of {k} is right with a chance of {shown(1 / k, 'share')}. An intruder who knows "
-        f"the true values of all {len(release.columns)} columns and takes the nearest published record is right "
+        f"A guess within a group of {k} is right with a chance of {shown(1 / k, 'share')}. An intruder "
+        "who knows "
+        f"the true values of all {len(release.columns)} columns and takes the nearest published record "
+        "is right "
         f"for {shown(linked.overall, 'share')} of the records.",
     ]
     facts = None
     if comparison is not None:
         facts = comparison.facts()
+        if bound is not None:
+            facts["bounds"].setdefault(str(k), bound["information_loss"])
         own = [r for r in facts["runs"] if r["error"] is None and r["method"] == release.plan.method]
         for entry in sorted(own, key=lambda r: r["k"]):
             if entry["k"] != k:
                 reasons.append(
                     f"k = {entry['k']} would lose {shown(entry['information_loss'], '%')} instead of "
-                    f"{shown(release.information_loss, '%')}, and let {shown(entry['risk'], 'share')} be linked."
+                    f"{shown(release.information_loss, '%')}, and let {shown(entry['risk'], 'share')} "
+                    "be linked."
                 )
     else:
         reasons.append("Other sizes were not compared; `shoal compare` and `shoal suggest` do that.")
@@ -284,7 +290,9 @@ def _bound(release: Any, seconds: float | None) -> dict[str, Any] | None:
     if any(c.dtype.kind != "f" or np.isnan(c).any() for c in columns):
         return None
     try:
-        least = float(lower_bound(np.stack(columns, axis=1), release.plan.k, time_limit=seconds).information_loss)
+        least = float(
+            lower_bound(np.stack(columns, axis=1), release.plan.k, time_limit=seconds).information_loss
+        )
     except ShoalError:
         return None
     gap = (release.information_loss - least) / least if least > 0 else None

@@ -1,4 +1,4 @@
-"""What the report's pictures show, as plain numbers: distributions of columns, a map of records and groups."""
+"""What the report's pictures show, as plain numbers: distributions, a map of records and groups."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.measures.measure import digits, shown
 from shoal.report.audit import sentences
-from shoal.report.figures import visible
+from shoal.report.drawing import visible
 from shoal.table.files import replacing
 
 
@@ -89,7 +89,9 @@ def _pictures(model: Mapping[str, Any]) -> dict[str, Any]:
     found["sizes"] = figures.group_sizes(after["k"]["detail"]["sizes"])
     levels = (side["linkage"]["detail"]["by_known_columns"] for side in (before, after))
     found["linkage"] = figures.linkage(*levels, model["outcome"]["k"])
-    found["distributions"] = [figures.distribution(i, facts) for i, facts in enumerate(model["distributions"])]
+    found["distributions"] = [
+        figures.distribution(i, facts) for i, facts in enumerate(model["distributions"])
+    ]
     if model["map"]:
         found["map"] = figures.record_map(model["map"])
     if model["why_k"]["comparison"]:
@@ -137,7 +139,10 @@ def to_text(model: Mapping[str, Any]) -> str:
     if internal:
         before, after = model["risk"]["before"], model["risk"]["after"]
         rows = [
-            (m["title"], f"{shown(before[key]['overall'], m['unit'])} before, {shown(m['overall'], m['unit'])} after")
+            (
+                m["title"],
+                f"{shown(before[key]['overall'], m['unit'])} before, {shown(m['overall'], m['unit'])} after",
+            )
             for key, m in after.items()
         ]
         lines += _block("What is at risk", rows)
