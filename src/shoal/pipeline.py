@@ -91,6 +91,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         seconds=time.perf_counter() - began,
         notes=tuple(_notes(plan, info, original)),
         source=frame.source,
+        original=frame.native,
     )
 
 
