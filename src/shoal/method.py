@@ -33,6 +33,7 @@ class MethodInfo:
     input: str = "standard"  # or "raw": the values as they are, int64 kept
     columns: str = "any"  # or "one"
     optimal: bool = False  # finds the partition of least SSE
+    whole: bool = False  # that SSE is about the whole number nearest to the mean
     mixed: bool = False  # serves tables with categories too
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
     supplied: tuple[str, ...] = ()
@@ -80,10 +81,18 @@ def get_method(key: str, parameters: Mapping[str, Any] | None = None) -> MethodI
     if key not in known:
         raise InputError(f"unknown method {key!r}: {did_you_mean(str(key), known)}")
     info = known[key]
-    for name in parameters or ():
+    for name, value in (parameters or {}).items():
         if name not in info.parameters:
             hint = did_you_mean(name, info.parameters) if info.parameters else "it takes none"
             raise InputError(f"method {key!r} has no parameter {name!r}: {hint}")
+        default = info.parameters[name]
+        for kind, word in ((bool, "true or false"), ((int, float, np.number), "a number")):
+            if isinstance(default, kind):
+                if not isinstance(value, kind) or isinstance(value, bool) > isinstance(default, bool):
+                    raise InputError(
+                        f"{name} of method {key!r} must be {word}, such as {default}, not {value!r}"
+                    )
+                break
     return info
 
 

@@ -1,0 +1,41 @@
+"""`shoal demo`: a survey made, protected and explained."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import shoal
+from shoal.cli.app import K, app
+from shoal.cli.console import guarded, interruptible, show_outcome, watching
+from shoal.cli.protect import write_reports
+from shoal.cli.values import whole
+
+
+@app.command()
+@guarded
+def demo(
+    folder: Annotated[Path, typer.Option("--folder", help="Where to put the files.")] = Path("demo"),
+    records: Annotated[int, typer.Option("-n", help="How many businesses the survey has.")] = 5000,
+    k: K = "5",
+) -> None:
+    """Make a business survey, protect it, and show what was lost."""
+    from shoal.datasets import survey
+    from shoal.pipeline import run
+
+    folder.mkdir(parents=True, exist_ok=True)
+    original, target = folder / "survey.csv", folder / "survey.protected.csv"
+    shoal.write(survey(records), original)
+    with watching() as progress:
+        release = interruptible(lambda: run(shoal.Plan(whole(k)), original, progress))
+        release.write(target)
+    outcome = {**release.summary(), "output": str(target)}
+    show_outcome(outcome)
+    (folder / "outcome.json").write_text(json.dumps(outcome, indent=1) + "\n")
+    editions = {"internal": folder / "report.html", "public": folder / "report.public.html"}
+    write_reports(release, editions, {"formula": "turnover ~ employees + wages"})
+    print(f"Compare {original} with {target}; {editions['internal']} explains it.", file=sys.stderr)
