@@ -148,7 +148,7 @@ def loss_section(rows: list[dict[str, Any]]) -> str:
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if row["verdict"] in ("lower", "higher", "impossible"):
-            reason = explain(row["method"], row["dataset"], row["k"], row["verdict"])
+            reason = explain(row["method"], row["dataset"], row["verdict"])
             cell = f"{row['method']} {row['dataset']} {row['k']}"
             if cell not in reasons.setdefault(reason, []):
                 reasons[reason].append(cell)
@@ -193,8 +193,7 @@ def repordmic_section(plan: Plan, outcomes: Outcomes) -> str:
             "## RepOrdMic: best of both insertion rules and of several k-means seeds",
             "",
             f"{plan.starts} starts (k-means into 1, 2, .. clusters) for each of {plan.seeds} seeds; rounds",
-            "per start and time per round (one core) beside the paper's Table 3. The best start is luck of the",
-            "seed.",
+            "per start and time per round (one core) beside the paper's Table 3. The best start is luck.",
             f"SSE never rose from the second round on, in any start: {'yes' if monotone else 'NO'}.",
             "",
             table(rows),
@@ -261,9 +260,9 @@ def sim_section(plan: Plan, outcomes: Outcomes) -> str:
         [
             "## Simulated data (MST paper, Tables 5, 7, 8)",
             "",
-            f"Printed / mean ± standard deviation over {plan.seeds} seeds. The paper's own tables cannot",
-            "be made again (no seed is given): one draw of theirs stands beside ours. UB: the better of C and D",
-            "inside each known cluster.",
+            f"Printed / mean ± standard deviation over {plan.seeds} seeds. The paper names no seed, so its",
+            "own tables cannot be made again: one draw of theirs stands beside ours. UB: the better of C and",
+            "D inside each known cluster.",
             "",
             table(rows),
             "",
