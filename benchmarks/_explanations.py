@@ -8,8 +8,8 @@ _CHAIN = (
 )
 _REASONS = {
     ("Multi-DSort", "impossible"): (
-        "no partition at all can lose so little (proven bound below); as printed, the algorithm gives what we "
-        "measure"
+        "no partition at all can lose so little (proven bound below); the algorithm as printed gives what "
+        "we measure"
     ),
     ("Multi-DSort", ""): (
         "the algorithm as printed gives what we measure; eight figures of the same tables lie below proven "
