@@ -12,7 +12,7 @@ _REASONS = {
         "we measure"
     ),
     ("Multi-DSort", ""): (
-        "the algorithm as printed gives what we measure; eight figures of the same tables lie below proven "
+        "the algorithm as printed gives what we measure; seven figures of the same tables lie below proven "
         "bounds, so these are not its losses either"
     ),
     ("C", "tarragona"): (
