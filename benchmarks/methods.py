@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._common import header, save, table
 from benchmarks import plain, plain_orders
+from benchmarks._common import header, save, table
 from shoal.method import MethodInfo, methods, run_method
 
 SIZES = (1000, 2000, 4000, 8000)

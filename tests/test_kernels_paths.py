@@ -1,4 +1,4 @@
-"""Paths against slow and obvious versions, with ties: small whole numbers, whose squares sum without rounding."""
+"""Paths against slow and obvious versions, also with ties: small whole numbers sum without rounding."""
 
 import numpy as np
 import pytest
@@ -64,6 +64,7 @@ def test_insertion_by_hand():
     # From 0 the farthest is 10. Nearest first: 9 (next to 10), then 1, 2. Cheapest: all add nothing, so in
     # row order; on a line the path is sorted either way. A record beyond the start turns back last.
     X = np.array([[0.0], [9.0], [2.0], [10.0], [1.0]])
+    X.flags.writeable = False  # as methods get it: one compiled version
     near = paths.nearest_rows(X, X, 2, True)[0]
     for rule in (paths.NEAREST, paths.CHEAPEST):
         assert paths.group_path(X, np.zeros(5, np.int64), near, 0, rule).tolist() == [0, 4, 2, 1, 3]
@@ -72,4 +73,6 @@ def test_insertion_by_hand():
 
 def test_the_farthest_record_does_not_depend_on_an_offset():
     X = np.random.default_rng(0).integers(-100, 100, (50, 3)).astype(float)
-    assert paths.farthest_from_centroid(X) == paths.farthest_from_centroid(X + 1e9)
+    shifted = X + 1e9
+    X.flags.writeable = shifted.flags.writeable = False
+    assert paths.farthest_from_centroid(X) == paths.farthest_from_centroid(shifted)

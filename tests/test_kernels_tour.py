@@ -16,6 +16,8 @@ def length(X, tour):
 
 
 def improved(X, start, kicks, neighbours=10):
+    X = X.view()
+    X.flags.writeable = False  # as methods get it: one compiled version
     near = paths.nearest_rows(X, X, min(neighbours, len(X) - 1), True)[0]
     return improve_tour(X, near, np.asarray(start), kicks)
 

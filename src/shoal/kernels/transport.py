@@ -13,7 +13,9 @@ from shoal.kernels._jit import kernel
 
 
 @kernel
-def _search(choices, costs, group, cost, head, after, flow, excess, potential, source, low, high, distance, via):
+def _search(
+    choices, costs, group, cost, head, after, flow, excess, potential, source, low, high, distance, via
+):
     """Dijkstra from `source` to the nearest node that lacks a unit; returns that node.
 
     Nodes 0..g-1 are the groups, g is the outside, which must receive every group's records. `via[node]`
@@ -75,7 +77,7 @@ def transport(choices, costs, groups, low, high):
     choices (n x m): the groups each record may go to; costs (n x m): what that costs. There must be an
     assignment that keeps the sizes. Returns labels.
     """
-    n, m = choices.shape
+    n = len(choices)
     group = np.empty(n, np.int64)
     cost = np.empty(n)
     size = np.zeros(groups, np.int64)
@@ -101,7 +103,20 @@ def transport(choices, costs, groups, low, high):
     for source in range(groups + 1):
         while excess[source] > 0:
             node = _search(
-                choices, costs, group, cost, head, after, flow, excess, potential, source, low, high, distance, via
+                choices,
+                costs,
+                group,
+                cost,
+                head,
+                after,
+                flow,
+                excess,
+                potential,
+                source,
+                low,
+                high,
+                distance,
+                via,
             )
             excess[source] -= 1
             excess[node] += 1
