@@ -33,6 +33,7 @@ class MethodInfo:
     input: str = "standard"  # or "raw": the values as they are, int64 kept
     columns: str = "any"  # or "one"
     optimal: bool = False  # finds the partition of least SSE
+    whole: bool = False  # that SSE is about the whole number nearest to the mean
     mixed: bool = False  # serves tables with categories too
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
     supplied: tuple[str, ...] = ()

@@ -6,11 +6,14 @@ from shoal.algorithms import (
     fuzzy,
     igd,
     imhm,
+    k_ward,
     mdav,
     mhm,
+    mu_approx,
     pairwise,
     repordmic,
     tfrp,
+    trees,
     univariate,
 )
 
@@ -20,10 +23,13 @@ __all__ = [
     "fuzzy",
     "igd",
     "imhm",
+    "k_ward",
     "mdav",
     "mhm",
+    "mu_approx",
     "pairwise",
     "repordmic",
     "tfrp",
+    "trees",
     "univariate",
 ]

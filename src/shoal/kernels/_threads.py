@@ -34,3 +34,8 @@ def map_threads(
         return [function(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, items))
+
+
+def together(*tasks: Callable[[], Result]) -> list[Result]:
+    """Do different tasks at the same time where there are cores for it; their results in order."""
+    return map_threads(lambda task: task(), tasks)

@@ -23,12 +23,12 @@ def cut_integer(X: NDArray, k: int) -> NDArray[np.int64]:
     ranges = [int(column.max()) - int(column.min()) for column in X.T]
     if 4 * len(X) * sum(r * r for r in ranges) < 2**63:
         return labels_of(_sizes_integer(X, k))
-    return labels_of(_sizes_unbounded([[int(v) for v in row] for row in X], k))
+    return labels_of(whole_sizes_of_any_magnitude(X, k))
 
 
 @kernel
 def labels_of(size):
-    """Labels of the sequence, where size[end] is the size of the best last group of the first `end` records."""
+    """Labels of the sequence, if size[end] is the size of the best last group of the first `end` records."""
     end = len(size) - 1
     labels = np.empty(end, np.int64)
     groups = 0
@@ -44,7 +44,7 @@ def labels_of(size):
 
 @kernel
 def _push(queue, head, tail, best, start):
-    """Keep in queue[head:tail] the starts of which each costs less than all later ones; return the new tail."""
+    """Keep in queue[head:tail] only starts that cost less than all later ones; return the new tail."""
     while tail > head and best[queue[tail - 1]] >= best[start]:
         tail -= 1
     queue[tail] = start
@@ -92,8 +92,7 @@ def cut(X, k):
     return labels_of(_sizes(X, k))
 
 
-@kernel
-def whole_cost(total, squares, m):
+def _whole_cost(total, squares, m):
     """Least sum of squared distances of m whole numbers to a whole number, from their sum and squares.
 
     With q = floor(total / m) the centroid is q or q + 1. Which of two equally near ones is published
@@ -102,6 +101,9 @@ def whole_cost(total, squares, m):
     q = total // m
     rest = total - q * m
     return squares - q * (total + rest) - max(0, 2 * rest - m)
+
+
+whole_cost = kernel(_whole_cost)
 
 
 @kernel
@@ -139,8 +141,9 @@ def _sizes_integer(X, k):
     return size
 
 
-def _sizes_unbounded(X: list[list[int]], k: int) -> NDArray[np.int32]:
+def whole_sizes_of_any_magnitude(matrix: NDArray[np.int64], k: int) -> NDArray[np.int32]:
     """`_sizes_integer` in Python's integers, for values whose squares need more than 64 bits."""
+    X = matrix.tolist()
     n, d = len(X), len(X[0])
     best: list[int] = [0] * (n + 1)
     size = np.zeros(n + 1, np.int32)
@@ -157,7 +160,7 @@ def _sizes_unbounded(X: list[list[int]], k: int) -> NDArray[np.int32]:
                 total[j] += difference
                 squares[j] += difference * difference
             if m >= k and reachable[start]:
-                cost = sum(whole_cost.py_func(total[j], squares[j], m) for j in range(d))
+                cost = sum(_whole_cost(total[j], squares[j], m) for j in range(d))
                 if found < 0 or best[start] + cost < found:
                     found = best[start] + cost
                     size[end] = m
