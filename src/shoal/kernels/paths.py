@@ -48,7 +48,7 @@ def nearest_rows(X, Y, m, apart):
 
     `apart`: X and Y are the same table, and no record is its own neighbour.
     """
-    T = np.ascontiguousarray(Y.T)
+    T = Y.T.copy()
     near = np.empty((len(X), m), np.int64)
     kept = np.empty((len(X), m))
     distance = np.empty(len(Y))
@@ -75,7 +75,7 @@ def nearest_rows(X, Y, m, apart):
 def nearest_point_next(X, start):
     """From `start` always on to the nearest record not yet visited."""
     n, d = X.shape
-    T = np.ascontiguousarray(X.T)  # columns of the unvisited records stand at 0..left-1
+    T = X.T.copy()  # columns of the unvisited records stand at 0..left-1
     record = np.arange(n)
     path = np.empty(n, np.int64)
     distance = np.empty(n)
