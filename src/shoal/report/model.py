@@ -32,6 +32,7 @@ from shoal.table.frame import Frame
 SCHEMA, VERSION = "shoal-report", "1.0"
 EDITIONS = ("internal", "public")
 BOUND_SECONDS = 10.0  # what a report may spend on the proven bound
+BOUND_RECORDS = 50_000  # above which it goes without
 SUBGROUP_LEVELS = 20  # categories up to which a kept text column serves to compare subgroup means
 PUBLIC_OUTCOME = ("records", "columns", "groups", "smallest_group", "information_loss", "rounding_loss", "k")
 PUBLIC_UTILITY = (
@@ -280,6 +281,8 @@ def _why(release: Any, after: Any, comparison: Any, bound: Mapping[str, Any] | N
 def _bound(release: Any, seconds: float | None) -> dict[str, Any] | None:
     """The proven least loss of any partition into groups of k, and how far above it this release lies."""
     if seconds is None or release.plan.per_column or release.plan.k == 1:
+        return None
+    if len(release.labels) > BOUND_RECORDS:
         return None
     try:
         from shoal.bounds import lower_bound
