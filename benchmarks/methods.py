@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks._common import header, save, table
-from benchmarks.plain import PLAIN
+from benchmarks import plain, plain_orders
 from shoal.method import MethodInfo, methods, run_method
 
 SIZES = (1000, 2000, 4000, 8000)
 BESIDE_PLAIN = 1000
+PLAIN = plain.PLAIN | plain_orders.PLAIN_ORDERS
 
 
 def clustered(n: int, columns: int, seed: int = 0) -> NDArray[np.float64]:

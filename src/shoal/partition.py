@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import CheckFailed
-from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors
+from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors, total_squares
 
 
 class Partition:
@@ -33,18 +33,24 @@ class Partition:
 
     def means(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Each group's mean, summed as differences from one member so that a large offset costs no digits."""
-        pivot, shift = pivot_and_shift(_matrix(X), self.labels, self.sizes)
-        pivot += shift
-        return pivot
+        return pivot_and_shift(_matrix(X), self.labels, self.sizes).sum(axis=2)
 
     def sse(self, X: NDArray[np.float64], means: NDArray[np.float64] | None = None) -> float:
         """Sum of squared distances of the records to their group's mean, or to the `means` given."""
-        X = _matrix(X)
         if means is None:
-            pivot, shift = pivot_and_shift(X, self.labels, self.sizes)
-        else:
-            pivot, shift = _matrix(means), np.zeros_like(means, np.float64)
-        return float(squared_errors(X, self.labels, pivot, shift))
+            return self.means_and_sse(X)[1]
+        parts = np.stack([means, np.zeros_like(means)], axis=2)
+        return float(squared_errors(_matrix(X), self.labels, parts))
+
+    def means_and_sse(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Both at once, to the last digits: the means are rounded only after the SSE is known."""
+        X = _matrix(X)
+        parts = pivot_and_shift(X, self.labels, self.sizes)
+        return parts.sum(axis=2), float(squared_errors(X, self.labels, parts))
+
+    def sst(self, X: NDArray[np.float64]) -> float:
+        """Sum of squared distances of all records to their common mean: the SSE of a single group."""
+        return float(total_squares(_matrix(X)))
 
     def check(self, k: int, records: int, largest: int | None = None) -> None:
         """Raise unless there is one label for each record and every group has k..largest records."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,17 +55,35 @@ class Pool:
         """The free records in row order."""
         return np.flatnonzero(self._slot >= 0)
 
+    def still_free(self, order: Iterable[int]) -> Iterator[int]:
+        """The records of an order, each only if it is free when its turn comes."""
+        return (record for record in order if record in self)
+
     def centroid(self) -> NDArray[np.float64]:
         """Mean of the free records."""
         return self._total / self._left
 
-    def farthest(self, point: NDArray[np.float64]) -> int:
-        """The free record farthest from the point."""
-        return blocks.farthest(self._cells, self._ids, self._size, self._box, point)[0]
+    def farthest_from_centroid(self) -> int:
+        """The free record farthest from the centroid of the free records."""
+        centroid = self.centroid()
+        shift = math.dist(centroid, self._centre)
+        record, self._outermost = blocks.farthest_inward(
+            self.X, self._slot, self._inward, self._radius, self._outermost, centroid, shift
+        )
+        return record
+
+    def reach(self, record: int) -> float:
+        """No free record is farther from this one, in squared distance: both are near the centre."""
+        while self._inward[self._outermost] not in self:
+            self._outermost += 1
+        reach = self._radius[record] + self._radius[self._inward[self._outermost]]
+        return reach * reach * (1 + 1e-9)  # whatever the rounding
 
     def farthest_from(self, record: int) -> tuple[int, float]:
         """The free record farthest from a record, and their squared distance."""
-        return blocks.farthest(self._cells, self._ids, self._size, self._box, self.X[record])
+        return blocks.farthest(
+            self._cells, self._ids, self._size, self._middle, self._rim, self.X[record], self._centre
+        )
 
     def nearest(self, record: int, count: int) -> NDArray[np.int64]:
         """The free records nearest to a record, nearest first, without itself; fewer if fewer are free."""
@@ -122,7 +141,7 @@ class Pool:
         self.labels[records] = self.groups
         self.groups += 1
         self._left -= len(records)
-        if self._left < self._built // 2:
+        if 0 < self._left < self._built // 2:
             self._build(self.records())
         elif self.groups % 64 == 0:
             blocks.add_up(self._cells, self._size, self._total)
@@ -130,19 +149,28 @@ class Pool:
     def _build(self, records: NDArray[np.int64]) -> None:
         """Lay the free records out in blocks; done anew whenever half of them are gone."""
         self._left = self._built = len(records)
+        self._centre = self.X[records].mean(0)
+        self._radius = np.sqrt(np.square(self.X - self._centre).sum(1))
+        self._inward = records[np.argsort(-self._radius[records])]
+        self._outermost = 0
         parts = _neighbours(self.X, records)
-        width = max(1, max(len(part) for part in parts))
+        width = max(len(part) for part in parts)
         d = self.X.shape[1]
         self._cells = np.zeros((len(parts), d, width))
         self._ids = np.full((len(parts), width), -1)
         self._size = np.array([len(part) for part in parts])
         self._box = np.zeros((2, d, len(parts)))
-        self._total = np.zeros(d)
+        self._middle = np.zeros((d, len(parts)))
+        self._rim = np.zeros((2, len(parts)))
         for b, part in enumerate(parts):
-            if len(part):
-                rows = self.X[part]
-                self._cells[b, :, : len(part)] = rows.T
-                self._ids[b, : len(part)] = part
-                self._slot[part] = b * width + np.arange(len(part))
-                self._box[:, :, b] = rows.min(0), rows.max(0)
+            rows = self.X[part]
+            middle = rows.mean(0)
+            self._cells[b, :, : len(part)] = rows.T
+            self._ids[b, : len(part)] = part
+            self._slot[part] = b * width + np.arange(len(part))
+            self._box[:, :, b] = rows.min(0), rows.max(0)
+            self._middle[:, b] = middle - self._centre
+            self._rim[0, b] = np.sqrt(np.square(rows - middle).sum(1).max())
+            self._rim[1, b] = np.square(self._radius[part].max())
+        self._total = np.zeros(d)
         blocks.add_up(self._cells, self._size, self._total)

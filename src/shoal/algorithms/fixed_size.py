@@ -25,27 +25,18 @@ class _Diameter:
 
     def __init__(self, pool: Pool):
         self.pool = pool
-        self.radius = np.sqrt(np.square(pool.X - pool.centroid()).sum(1)).tolist()
-        self.inward = np.argsort(self.radius)[::-1].tolist()  # falling radius
-        self.outermost = 0
         self.heap: list[tuple[float, int, int | None]] = [(-np.inf, a, None) for a in range(len(pool))]
-
-    def _bound(self, a: int) -> float:
-        while self.inward[self.outermost] not in self.pool:
-            self.outermost += 1
-        reach = self.radius[a] + self.radius[self.inward[self.outermost]]
-        return reach * reach * (1 + 1e-9)  # never below the distance, whatever the rounding
 
     def pair(self) -> tuple[int, int]:
         """The two records; among equally distant pairs the one with the lowest row indices."""
         while True:
-            known, a, b = self.heap[0]
+            bound, a, b = self.heap[0]
             if a not in self.pool:
                 heapq.heappop(self.heap)
             elif b is not None and b in self.pool:
                 return a, b
-            elif -self._bound(a) > known:
-                heapq.heapreplace(self.heap, (-self._bound(a), a, None))
+            elif -(reach := self.pool.reach(a)) > bound:
+                heapq.heapreplace(self.heap, (-reach, a, None))
             else:
                 b, square = self.pool.farthest_from(a)
                 heapq.heapreplace(self.heap, (-square, a, b))
@@ -69,7 +60,7 @@ def _from_centroid(X: NDArray[np.float64], k: int, make_group) -> NDArray[np.int
     """Groups around the record farthest from the free records' centroid while k remain; then as above."""
     pool = Pool(X)
     while len(pool) >= k:
-        make_group(pool, pool.farthest(pool.centroid()), k)
+        make_group(pool, pool.farthest_from_centroid(), k)
     return pool.finish()
 
 
@@ -116,9 +107,10 @@ def vmdav(X, k, *, gamma: float = 0.2):
     if not gamma >= 0:
         raise InputError(f"gamma must be 0 or more, but is {gamma!r}: about 0.2 to 1.1 is usual")
     pool = Pool(X)
-    centre = pool.centroid()
-    while len(pool) >= k:
-        e = pool.farthest(centre)
+    outward = np.argsort(-np.square(X - pool.centroid()).sum(1), kind="stable").tolist()
+    for e in pool.still_free(outward):
+        if len(pool) < k:
+            break
         group = [e, *pool.nearest(e, k - 1).tolist()]
         pool.take(group)
         nearest: dict[

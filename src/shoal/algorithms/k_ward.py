@@ -93,11 +93,11 @@ def _one_level(X: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     if a == b:  # all records are equal: any other will do
         b = a + 1
     labels = np.arange(len(X))
-    around_a = pool.nearest(X[a], k, a)
+    around_a = pool.nearest(a, k)
     group = np.append(around_a[around_a != b][: k - 1], a)
     labels[group] = group.min()
     pool.take(group)
-    group = np.append(pool.nearest(X[b], k - 1, b), b)
+    group = np.append(pool.nearest(b, k - 1), b)
     labels[group] = group.min()
     _merge(X, k, labels)
     return labels

@@ -10,7 +10,7 @@ def _pairs(X, k, least):
     """Two groups at a time while `least` or more records are free; the pool that is left then."""
     pool = Pool(X)
     while len(pool) >= least:
-        r = pool.farthest(pool.centroid())
+        r = pool.farthest_from_centroid()
         s, _ = pool.farthest_from(r)
         pool.take_around(r, k)
         if s in pool:
@@ -32,7 +32,7 @@ def mdav1(X, k):
     """Pairs while 2k remain, then one group around the farthest; the fewer than k left join theirs."""
     pool = _pairs(X, k, 2 * k)
     if len(pool) >= k:
-        pool.take_around(pool.farthest(pool.centroid()), k)
+        pool.take_around(pool.farthest_from_centroid(), k)
     return pool.finish()
 
 
@@ -41,6 +41,6 @@ def mdav_generic(X, k):
     """Pairs of groups while 3k remain; then one around the farthest record and one of the rest."""
     pool = _pairs(X, k, 3 * k)
     if len(pool) >= 2 * k:
-        pool.take_around(pool.farthest(pool.centroid()), k)
+        pool.take_around(pool.farthest_from_centroid(), k)
     pool.take_rest()
     return pool.finish()

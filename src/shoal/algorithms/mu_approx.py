@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from shoal.algorithms._pool import Pool
 from shoal.method import method
 
-# The neighbours of each node. Nodes from n on are Steiner nodes: they hold subtrees together, and count as none.
+# Neighbours of each node. Nodes from n on are Steiner nodes: they hold subtrees together, and count as none.
 Forest = list[dict[int, None]]
 
 
@@ -25,7 +25,7 @@ def _grow(X: NDArray[np.float64], k: int) -> Forest:
     for i in np.argsort(np.square(X - X.mean(0)).sum(1), kind="stable"):
         while len(members[mine := tree[i]]) < k:
             u = sink[mine]
-            v = next(v for v in pool.nearest(X[u], k - 1, u).tolist() if tree[v] != mine)
+            v = next(v for v in pool.nearest(u, k - 1).tolist() if tree[v] != mine)
             forest[u][v] = forest[v][u] = None
             other = tree[v]
             for w in members[mine]:
@@ -102,11 +102,11 @@ def _split(forest: Forest, u: int, s: int, k: int, n: int) -> list[int]:
     cost="n log n on clustered data",
 )
 def mu_approx(X, k):
-    """Link records to near ones until every tree has k, cut trees above max(2k-1, 3k-5), halve those above 2k-1.
+    """Link records to near ones until every tree has k; cut trees above max(2k-1, 3k-5), then above 2k-1.
 
     From the summary in later papers and the k-anonymity forest of Aggarwal et al. that it builds on. Ours:
     records are linked from the centre outwards, and the way to a tree's cut starts at the record farthest
-    from its centroid. The last step: the record farthest from the centroid with its k-1 nearest, and the rest.
+    from its centroid. The last cut: the record farthest from the centroid with its k-1 nearest, and the rest.
     """
     n = len(X)
     forest = _grow(X, k)

@@ -9,21 +9,20 @@ from shoal.kernels._jit import kernel
 from shoal.method import method
 
 
-def _pairwise(X, k, ends):
-    """Steps 2 to 9 of the P-S algorithm; `ends(pool)` gives the first and the last free record.
+def _pairwise(pool, k, ends):
+    """Steps 2 to 9 of the P-S algorithm; `ends()` gives the first and the last free record.
 
     The member chosen next is the one whose inclusion adds least SSE, s/(s+1) |x - c|^2: the record
     nearest to the group's centroid. Ours: the first record's group is complete before the last one's
     begins, and should it swallow the last record, that group waits for the next sorting.
     """
-    pool = Pool(X)
     while len(pool) >= 3 * k:
-        first, last = ends(pool)
+        first, last = ends()
         pool.gather(first, k)
         if last in pool:
             pool.gather(last, k)
     if len(pool) >= 2 * k:
-        first, _ = ends(pool)
+        first, _ = ends()
         pool.gather(first, k)
     pool.take_rest()
     return pool.finish()
@@ -37,16 +36,9 @@ def pairwise_systematic(X, k):
     sorted, once.
     """
     order = np.argsort(X.sum(1), kind="stable").tolist()
-    reach = [0, len(X) - 1]
-
-    def ends(pool):
-        while order[reach[0]] not in pool:
-            reach[0] += 1
-        while order[reach[1]] not in pool:
-            reach[1] -= 1
-        return order[reach[0]], order[reach[1]]
-
-    return _pairwise(X, k, ends)
+    pool = Pool(X)
+    firsts, lasts = pool.still_free(order), pool.still_free(order[::-1])
+    return _pairwise(pool, k, lambda: (next(firsts), next(lasts)))
 
 
 def value_orders(X):
@@ -82,8 +74,9 @@ def multi_dsort(X, k):
     orders = value_orders(X)
     free = np.ones(len(X), np.bool_)
     count = len(X)
+    pool = Pool(X)
 
-    def ends(pool):
+    def ends():
         nonlocal count
         free[:] = pool.labels < 0
         sums = rank_sums(orders, count, free)
@@ -92,4 +85,4 @@ def multi_dsort(X, k):
         last = len(sums) - 1 - np.argmax(sums[::-1])
         return int(first), int(last)
 
-    return _pairwise(X, k, ends)
+    return _pairwise(pool, k, ends)

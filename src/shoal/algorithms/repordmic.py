@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.algorithms._split import start_labels
 from shoal.algorithms.orders import RULES, neighbour_lists
 from shoal.errors import InputError
 from shoal.kernels._jit import kernel
@@ -16,7 +17,7 @@ from shoal.kernels._threads import map_threads
 from shoal.kernels.kmeans import kmeans
 from shoal.kernels.paths import farthest_from_centroid, group_path
 from shoal.kernels.sequence import cut
-from shoal.method import get_method, method, run_method
+from shoal.method import method
 
 LEAST_GAIN = 1e-7  # of SSE, for another round
 DEFAULT_STARTS = 20
@@ -128,8 +129,8 @@ def repordmic(
     less than 1e-7 is the last. Ours: equal records and edges go to the earliest, and k-means is our own.
     """
     if start is not None:
-        given = [labels_of(X, k, start, rng)]
-    elif isinstance(starts, int | np.integer) and starts >= 1:
+        given = [_start(X, k, start)]
+    elif starts >= 1 and starts == int(starts):
         given = kmeans_starts(X, int(starts), rng)
     else:
         raise InputError(f"starts must be a whole number of at least 1, but is {starts!r}")
@@ -137,10 +138,10 @@ def repordmic(
     return min(outcomes, key=lambda outcome: outcome.sse[-1]).labels
 
 
-def labels_of(X: NDArray[np.float64], k: int, start: ArrayLike | str, rng: np.random.Generator) -> ArrayLike:
-    """A start that was given as labels or as the key of a method, as labels."""
+def _start(X: NDArray[np.float64], k: int, start: ArrayLike | str) -> ArrayLike:
+    """Labels from a method's key, or as given: unlike in other methods groups of any size will do."""
     if isinstance(start, str):
-        return run_method(get_method(start), X, k, seed=int(rng.integers(2**32))).labels
+        return start_labels(X, k, start)
     labels = np.asarray(start)
     if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
         raise InputError(f"start must be a method's key or one whole number for each of the {len(X)} records")

@@ -18,9 +18,12 @@ def tfrp1(X, k):
     fewer than k records left join their nearest groups.
     """
     pool = Pool(X)
-    references = [np.full(X.shape[1], X.min()), np.full(X.shape[1], X.max())]
+    farthest = [
+        pool.still_free(np.argsort(-np.square(X - corner).sum(1), kind="stable").tolist())
+        for corner in (X.min(), X.max())
+    ]
     while len(pool) >= k:
-        pool.take_around(pool.farthest(references[pool.groups % 2]), k)
+        pool.take_around(next(farthest[pool.groups % 2]), k)
     return pool.finish()
 
 

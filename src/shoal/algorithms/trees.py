@@ -1,13 +1,16 @@
-"""Partitioning a minimum spanning tree (M, M-d, M-c), and k-Ward."""
+"""Partitioning a minimum spanning tree: M, M-d, M-c."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from shoal.algorithms.fixed_size import centroid, diameter
+from shoal.errors import InputError
 from shoal.kernels import mst as kernels
 from shoal.kernels._threads import map_threads
 from shoal.method import method
@@ -36,7 +39,7 @@ def spanning_tree(X: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _kd_tree(X: NDArray[np.float64]) -> tuple[NDArray, ...]:
-    """A balanced k-d tree, as `kernels.mst` reads it: halved at the median of the widest side down to leaves."""
+    """A balanced k-d tree, as `kernels.mst` reads it: halved at the median of the widest side."""
     depth = max(0, int(np.ceil(np.log2(len(X) / kernels.LEAF))))
     nodes = 2 ** (depth + 1) - 1
     rows = np.arange(len(X))
@@ -56,7 +59,7 @@ def _kd_tree(X: NDArray[np.float64]) -> tuple[NDArray, ...]:
 
 
 def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Edges and squared lengths for distinct rows: every component adds its shortest way out, again and again."""
+    """Edges and squared lengths for distinct rows: each component adds its shortest way out, and again."""
     n = len(X)
     rows, start, end, low, high = _kd_tree(X)
     X = X[rows]
@@ -83,17 +86,29 @@ def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.floa
     return edges, squares
 
 
-def _partition(X: NDArray, k: int, tree: NDArray[np.int64] | None) -> tuple[NDArray, NDArray]:
+def _checked(tree: ArrayLike, n: int) -> NDArray[np.int64]:
+    """The tree that a caller gives, if it is one."""
+    edges = np.ascontiguousarray(tree)
+    if edges.shape == (n - 1, 2) and edges.dtype.kind in "iu" and edges.min() >= 0 and edges.max() < n:
+        graph = coo_array((np.ones(n - 1), edges.T), shape=(n, n))
+        if connected_components(graph, directed=False)[0] == 1:
+            return edges.astype(np.int64)
+    raise InputError(
+        f"tree must be what spanning_tree returns for these {n} records: n-1 edges that connect them"
+    )
+
+
+def _partition(X: NDArray, k: int, tree: ArrayLike | None) -> tuple[NDArray, NDArray]:
     """Cut the tree, longest edges first, wherever k or more records stay on either side.
 
     Returns the labels, and the sequence in which records were classified.
     """
-    tree = spanning_tree(X) if tree is None else tree
+    tree = spanning_tree(X) if tree is None else _checked(tree, len(X))
     parent, first, last = kernels.preorder(tree)
     return kernels.form_clusters(parent, kernels.cut_edges(tree, parent, first, last, k))
 
 
-def _refine(X: NDArray, k: int, tree: NDArray[np.int64] | None, split: Callable) -> NDArray[np.int64]:
+def _refine(X: NDArray, k: int, tree: ArrayLike | None, split: Callable) -> NDArray[np.int64]:
     """M, then each group of 2k or more records partitioned on its own."""
     labels, sequence = _partition(X, k, tree)
     sizes = np.bincount(labels)

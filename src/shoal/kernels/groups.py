@@ -11,58 +11,80 @@ def relabel(given, low, span):
 
     `given` holds whole numbers in low..low+span-1.
     """
-    name = np.full(span, -1, np.int32)
+    known = np.zeros((span, 2), np.int32)  # new name and count, side by side in memory
     labels = np.empty(len(given), np.int64)
-    sizes = np.zeros(span, np.int64)
     groups = 0
     for i in range(len(given)):
-        old = given[i] - low
-        new = name[old]
-        if new < 0:
-            new = groups
-            name[old] = new
+        entry = known[given[i] - low]
+        if entry[1] == 0:
+            entry[0] = groups
             groups += 1
-        labels[i] = new
-        sizes[new] += 1
-    return labels, sizes[:groups].copy()
+        entry[1] += 1
+        labels[i] = entry[0]
+    sizes = np.empty(groups, np.int64)
+    for old in range(span):
+        if known[old, 1] > 0:
+            sizes[known[old, 0]] = known[old, 1]
+    return labels, sizes
 
 
 @kernel
 def pivot_and_shift(X, labels, sizes):
-    """Each group's first member, and its mean's distance from that member.
+    """Each group's first member, and its mean's distance from that member, side by side in memory.
 
     Their sum is the mean. Kept apart, a large offset of all values costs no digits. `labels` must be
     in order of first appearance.
     """
-    d = X.shape[1]
-    pivot = np.empty((len(sizes), d))
-    shift = np.zeros((len(sizes), d))
+    n, d = X.shape
+    parts = np.empty((len(sizes), d, 2))
     seen = 0
-    for i in range(len(labels)):
+    for i in range(n):
         g = labels[i]
         if g == seen:
-            pivot[g] = X[i]
+            for j in range(d):
+                parts[g, j, 0] = X[i, j]
+                parts[g, j, 1] = 0.0
             seen += 1
         else:
             for j in range(d):
-                shift[g, j] += X[i, j] - pivot[g, j]
+                parts[g, j, 1] += X[i, j] - parts[g, j, 0]
     for g in range(len(sizes)):
         for j in range(d):
-            shift[g, j] /= sizes[g]
-    return pivot, shift
+            parts[g, j, 1] /= sizes[g]
+    return parts
 
 
 @kernel
-def squared_errors(X, labels, pivot, shift):
+def squared_errors(X, labels, parts):
     """Sum of squared distances to pivot + shift of one's group, summed by stretches against rounding."""
     n, d = X.shape
     total = 0.0
     for start in range(0, n, 1024):
-        part = 0.0
+        stretch = 0.0
         for i in range(start, min(start + 1024, n)):
             g = labels[i]
             for j in range(d):
-                difference = X[i, j] - pivot[g, j] - shift[g, j]
-                part += difference * difference
-        total += part
+                difference = X[i, j] - parts[g, j, 0] - parts[g, j, 1]
+                stretch += difference * difference
+        total += stretch
+    return total
+
+
+@kernel
+def total_squares(X):
+    """Sum of squared distances of all records to their common mean."""
+    n, d = X.shape
+    total = 0.0
+    for j in range(d):
+        pivot = X[0, j]
+        shift = 0.0
+        for i in range(n):
+            shift += X[i, j] - pivot
+        shift /= n
+        for start in range(0, n, 1024):
+            stretch = 0.0
+            for i in range(start, min(start + 1024, n)):
+                difference = X[i, j] - pivot - shift
+                stretch += difference * difference
+            total += stretch
     return total

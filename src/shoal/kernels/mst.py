@@ -143,15 +143,12 @@ def nearest_outside(
                 _block(X, p, columns, start[node], end[node], distance)
                 for q in range(start[node], end[node]):
                     t = distance[q - start[node]]
-                    if t <= bound[mine] and component[q] != mine:
-                        if (
-                            near[p] < 0
-                            or t < length[p]
-                            or (t == length[p] and _before(t, rows[p], rows[q], t, rows[p], rows[near[p]]))
-                        ):
-                            near[p] = q
-                            length[p] = t
-                            bound[mine] = t
+                    if t > bound[mine] or component[q] == mine:
+                        continue
+                    if near[p] < 0 or _before(t, rows[p], rows[q], length[p], rows[p], rows[near[p]]):
+                        near[p] = q
+                        length[p] = t
+                        bound[mine] = t
         for i in range(count):
             p = active[i]
             if near[p] < 0 or length[p] > bound[component[p]]:
