@@ -14,7 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from shoal.errors import InputError, ShoalError
+from shoal.measures.pair import cells
 from shoal.measures.risk import risk
 from shoal.method import get_method
 from shoal.pipeline import run
@@ -127,7 +130,7 @@ def compare(
     for key in keys:
         get_method(key)
     plans = [Plan(size, names, key, {}, seed, time_limit) for size in many_k for key in keys]
-    return compare_plans(plans, frame, bound_time, workers, progress)
+    return compare_plans(plans, frame, names, bound_time, workers, progress)
 
 
 def neighbours(release: Release, progress: Progress | None = None) -> Comparison | None:
@@ -141,18 +144,18 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
     frame = Frame(release.original)
     sizes = sorted({max(2, k // 2), k, 2 * k, 4 * k})
     plans = [replace(release.plan, k=size) for size in sizes if size <= max(k, len(frame) // 2)]
-    return compare_plans(plans, frame, None, None, progress)
+    return compare_plans(plans, frame, release.columns, None, None, progress)
 
 
 def compare_plans(
     plans: Sequence[Plan],
     frame: Frame,
+    names: Sequence[Any],
     bound_time: float | None,
     workers: int | None,
     progress: Progress | None,
 ) -> Comparison:
     """Carry out the plans, several at a time, and find the bounds at their k."""
-    names = frame.choose(plans[0].columns)
     sizes = list(dict.fromkeys(plan.k for plan in plans))
     jobs: list[Callable[[], Any]] = [partial(_run, plan, frame.native) for plan in plans]
     if bound_time is not None:
@@ -192,9 +195,7 @@ def _bound(frame: Frame, names: Sequence[Any], k: int, seconds: float) -> float 
         from shoal.bounds import lower_bound
     except ImportError:
         return None
-    import numpy as np
-
-    X = np.stack([frame.values(name).astype(np.float64) for name in names], axis=1)
+    X = np.stack([cells(frame, name) for name in names], axis=1)
     try:
         return float(lower_bound(X, k, time_limit=seconds).information_loss)
     except ShoalError:

@@ -14,7 +14,8 @@ from shoal.measures.measure import Measure
 from shoal.measures.pair import Column
 
 SUBSETS = 12  # of the columns an intruder may know, for each number of them; a third of it beyond MANY
-MANY = 100_000  # records
+MANY = 100_000  # records; from there on, what lies between one and all columns is tried by fewer of them
+BETWEEN = 2_000
 CATEGORIES = 60  # categories that are compared one by one; a column with more is left out
 NEAREST = 8  # released points looked at first for ties
 TIE = 1e-9  # relative difference below which two distances are the same
@@ -46,15 +47,19 @@ def linkage(
     d, subsets = len(known), SUBSETS if n <= MANY else SUBSETS // 3
     levels, single, worst = [], {}, None
     for size in range(1, d + 1):
+        tried = np.arange(len(rows))
+        if n > MANY and 1 < size < d:
+            tried = rng.permutation(tried)[:BETWEEN]
         shares = {}
         for subset in _subsets(d, size, subsets, rng):
             alike = same([published[j] for j in subset])
-            shares[subset] = float(_linked(alike, counts, own, [spaces[j] for j in subset]).mean())
+            points = [(spaces[j][0], spaces[j][1][tried]) for j in subset]
+            shares[subset] = float(_linked(alike, counts, own[tried], points).mean())
         if size == 1:
             single = {known[subset[0]].name: share for subset, share in shares.items()}
         best = max(shares, key=lambda subset: shares[subset])
         mean = float(np.mean(list(shares.values())))
-        low, high = wilson(mean, len(rows), n)
+        low, high = wilson(mean, len(tried), n)
         levels.append(
             {
                 "known": size,
@@ -64,6 +69,7 @@ def linkage(
                 "highest": shares[best],
                 "highest_columns": [str(known[j].name) for j in best],
                 "subsets": len(shares),
+                "records": len(tried),
             }
         )
         if worst is None or shares[best] > worst["highest"]:
@@ -130,7 +136,7 @@ def _linked(
     wanted = np.hstack([true for _, true in spaces])
     tree = cKDTree(points)
     near = min(NEAREST, len(points))
-    distance, which = (a.reshape(len(own), near) for a in tree.query(wanted, k=near))
+    distance, which = (a.reshape(len(own), near) for a in tree.query(wanted, k=near, workers=2))
     reach = distance[:, 0] * (1 + TIE) + 1e-12
     target = alike[own]
     right = np.sqrt(np.square(wanted - points[target]).sum(axis=1)) <= reach

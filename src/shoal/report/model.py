@@ -11,7 +11,7 @@ import os
 import platform
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -32,7 +32,17 @@ from shoal.table.frame import Frame
 SCHEMA, VERSION = "shoal-report", "1.0"
 EDITIONS = ("internal", "public")
 BOUND_SECONDS = 10.0  # what a report may spend on the proven bound
+BOUND_RECORDS = 50_000  # above which it goes without
 SUBGROUP_LEVELS = 20  # categories up to which a kept text column serves to compare subgroup means
+ROLES = {
+    "identifier": "identifier: left out",
+    "quasi": "quasi: grouped on and replaced",
+    "confidential": "confidential: kept, and watched",
+    "weight": "weight: kept",
+    "stratum": "stratum: kept, groups stay within it",
+    "other": "other: kept as it is",
+}
+RECORDS = ("version", "sha256")  # what a plan records of itself, without a say in the release
 PUBLIC_OUTCOME = ("records", "columns", "groups", "smallest_group", "information_loss", "rounding_loss", "k")
 PUBLIC_UTILITY = (
     "information_loss",
@@ -71,8 +81,10 @@ def build(
         raise InputError(f"a report's edition is 'internal' or 'public', not {edition!r}")
     if release.original is None:
         raise InputError("this release does not know its original table, which a report compares it with")
-    names = list(release.columns)
+    names, plan = list(release.columns), release.plan
     original = release.original
+    if confidential is None:
+        confidential = [name for name, role in _told(plan).items() if role == "confidential"] or None
     lost = utility(
         original,
         release.table,
@@ -88,7 +100,7 @@ def build(
     sample = 10_000 if len(release.labels) <= 100_000 else 2_000
     options = {
         "confidential": confidential,
-        "per_column": release.plan.per_column,
+        "per_column": release.labels.ndim > 1,
         "sample": sample,
         "seed": release.plan.seed,
     }
@@ -193,6 +205,7 @@ def _provenance(release: Any) -> dict[str, Any]:
         | {name: version(name) for name in ("numpy", "scipy", "numba")},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "replay": replay(release),
+        "toml": plan.toml() if _special(plan) else None,
     }
 
 
@@ -206,19 +219,32 @@ def _setting(value: Any) -> Any:
 
 def _roles(release: Any, frame: Frame) -> dict[str, str]:
     """What each column is: as the plan says, else protected or kept."""
-    told = getattr(release.plan, "roles", None) or {}
-    protected = {str(name) for name in release.columns}
-    return {
-        str(name): str(told.get(name))
-        if name in told
-        else ("quasi: grouped on and replaced" if str(name) in protected else "other: kept as it is")
-        for name in frame.names
-    }
+    told = _told(release.plan) | dict.fromkeys(release.columns, "quasi")
+    return {str(name): ROLES.get(told.get(name, "other"), str(told.get(name))) for name in frame.names}
+
+
+def _told(plan: Any) -> dict[Any, str]:
+    """The roles that the plan names."""
+    return dict(getattr(plan, "roles", None) or {})
+
+
+def _special(plan: Any) -> set[str]:
+    """What the plan says beyond columns, k, method and seed."""
+    told = {f.name for f in fields(plan) if getattr(plan, f.name) != _default(f)}
+    if set(_told(plan).values()) <= {"quasi"}:
+        told.discard("roles")
+    return told - {"k", "columns", "method", "parameters", "seed", "time_limit", "per_column", *RECORDS}
+
+
+def _default(f: Any) -> Any:
+    return f.default_factory() if f.default_factory is not MISSING else f.default
 
 
 def replay(release: Any) -> str:
     """The command, or the call, that makes the same release again."""
     plan = release.plan
+    if _special(plan):
+        return f"shoal protect {shlex.quote(str(release.source or 'FILE'))} --plan plan.toml"
     if release.source is None:
         words = [f"k={plan.k}", f"columns={list(release.columns)!r}", f"method={plan.method!r}"]
         words.append(f"seed={plan.seed}")
@@ -279,8 +305,10 @@ def _why(release: Any, after: Any, comparison: Any, bound: Mapping[str, Any] | N
 
 def _bound(release: Any, seconds: float | None) -> dict[str, Any] | None:
     """The proven least loss of any partition into groups of k, and how far above it this release lies."""
-    if seconds is None or release.plan.per_column or release.plan.k == 1:
+    if seconds is None or release.plan.k == 1 or len(release.labels) > BOUND_RECORDS:
         return None
+    if release.labels.ndim > 1 or _special(release.plan) - {"roles", "centroids", "preserve", "missing"}:
+        return None  # the bound is on groups of whole records in plainly standardised columns
     try:
         from shoal.bounds import lower_bound
     except ImportError:
