@@ -60,9 +60,8 @@ class Plan:
         self.only = {word.lower() for word in options.only or ()}
         self.present = [name for name in REAL if (options.data / f"{name}.csv").exists()]
         self.figures = printed_losses(options.published) if options.published.exists() else []
-        self.seeds = 1 if options.quick else 4
+        self.seeds = 1 if options.quick else options.seeds
         self.starts = 30 if options.quick else 200
-        self.sim_seeds = 1 if options.quick else 5
         self.simulated = (1, 2, 8, 22, 25) if options.quick else SIMULATED
 
     def wants(self, *names: str) -> bool:
@@ -86,7 +85,7 @@ class Plan:
         return [("repordmic", self.data, dataset, seed, self.starts) for seed in range(self.seeds)]
 
     def sim(self, number: int) -> list[Job]:
-        return [("sim", number, seed, K if number == 1 else (4,)) for seed in range(self.sim_seeds)]
+        return [("sim", number, seed, K if number == 1 else (4,)) for seed in range(self.seeds)]
 
     def jobs(self) -> list[Job]:
         """The longest first, so that no core waits at the end."""
@@ -149,7 +148,7 @@ def loss_section(rows: list[dict[str, Any]]) -> str:
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if row["verdict"] in ("lower", "higher", "impossible"):
-            reason = explain(row["method"], row["dataset"], row["k"], row["verdict"])
+            reason = explain(row["method"], row["dataset"], row["verdict"])
             cell = f"{row['method']} {row['dataset']} {row['k']}"
             if cell not in reasons.setdefault(reason, []):
                 reasons[reason].append(cell)
@@ -193,8 +192,8 @@ def repordmic_section(plan: Plan, outcomes: Outcomes) -> str:
         [
             "## RepOrdMic: best of both insertion rules and of several k-means seeds",
             "",
-            f"{plan.starts} starts (k-means into 1, 2, .. clusters) for each of {plan.seeds} seeds; rounds per",
-            "start and time per round (one core) beside the paper's Table 3. The best start is luck of the seed.",
+            f"{plan.starts} starts (k-means into 1, 2, .. clusters) for each of {plan.seeds} seeds; rounds",
+            "per start and time per round (one core) beside the paper's Table 3. The best start is luck.",
             f"SSE never rose from the second round on, in any start: {'yes' if monotone else 'NO'}.",
             "",
             table(rows),
@@ -261,14 +260,14 @@ def sim_section(plan: Plan, outcomes: Outcomes) -> str:
         [
             "## Simulated data (MST paper, Tables 5, 7, 8)",
             "",
-            f"Printed / mean ± standard deviation over {plan.sim_seeds} seeds. The paper's own tables cannot be",
-            "made again (no seed is given): one draw of theirs stands beside several of ours. UB: the better of C",
-            "and D inside each known cluster.",
+            f"Printed / mean ± standard deviation over {plan.seeds} seeds. The paper names no seed, so its",
+            "own tables cannot be made again: one draw of theirs stands beside ours. UB: the better of C and",
+            "D inside each known cluster.",
             "",
             table(rows),
             "",
-            "Best fixed-size loss / best MST loss (Fig. 3 and the last row of Table 8; the printed ratio is that",
-            "of the printed, rounded losses):",
+            "Best fixed-size loss / best MST loss (Fig. 3 and the last row of Table 8; the printed ratio is",
+            "that of the printed, rounded losses):",
             "",
             table(ratios),
         ]
@@ -337,6 +336,7 @@ def main() -> None:
         "--only", nargs="*", metavar="METHOD", help="keys or printed names; also sim, integer"
     )
     parser.add_argument("--quick", action="store_true", help="fewer seeds, starts and simulated datasets")
+    parser.add_argument("--seeds", type=int, default=4, help="k-means seeds, and draws of each SIM dataset")
     parser.add_argument("--processes", type=int, default=2, help="1: one run after the other")
     options = parser.parse_args()
     plan = Plan(options)

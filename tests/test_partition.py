@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from shoal.errors import CheckFailed
-from shoal.partition import Partition
+from shoal.partition import Partition, count_partitions
 
 
 def exact(X, labels):
@@ -117,3 +117,39 @@ def test_total_squares_are_those_of_one_group():
     X = np.random.default_rng(5).normal(size=(3000, 2)) + 1e9
     partition = Partition(np.zeros(3000, np.int64))
     assert partition.sst(X) == pytest.approx(partition.sse(X), rel=1e-13)
+
+
+# Laszlo and Mukherjee 2005, Table 11
+@pytest.mark.parametrize(
+    ("n", "printed"),
+    [
+        (10, ("2226", "336", "126", "1")),
+        (15, ("10461451", "981981", "137566", "1")),
+        (20, ("182285304201", "13519012221", "790940436", "92378")),
+        (50, ("1.425e+43", "4.529e+41", "3.429e+39", "4.245e+29")),
+        (100, ("7.697e+108", "4.425e+107", "2.900e+104", "2.066e+87")),
+        (200, ("1.163e+263", "8.639e+263", "3.621e+259", "1.094e+230")),
+    ],
+)
+def test_printed_numbers_of_partitions(n, printed):
+    for k, figure in zip((3, 4, 5, 10), printed):
+        count = count_partitions(n, k)
+        assert (f"{count:.3e}" if "e" in figure else str(count)) == figure
+
+
+def test_number_of_partitions_by_listing_them():
+    def partitions(n):
+        """Group sizes of all set partitions of n records."""
+        found = [()]
+        for _ in range(n):
+            found = [
+                (*sizes[:g], sizes[g] + 1, *sizes[g + 1 :]) if g < len(sizes) else (*sizes, 1)
+                for sizes in found
+                for g in range(len(sizes) + 1)
+            ]
+        return found
+
+    for n in range(10):
+        for k in (1, 2, 3, 4):
+            allowed = [sizes for sizes in partitions(n) if all(k <= size < 2 * k for size in sizes)]
+            assert count_partitions(n, k) == len(allowed)
