@@ -16,7 +16,7 @@ from shoal.method import MethodInfo, get_method, run_method
 from shoal.plan import Plan
 from shoal.release import Release
 from shoal.table.aggregate import centroids
-from shoal.table.encode import standardise
+from shoal.table.encode import UNCHANGED, measurable, raw_matrix, standardise
 from shoal.table.frame import Frame
 
 Progress = Callable[[float], None]
@@ -58,24 +58,27 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     sst = sse = rounding = 0.0
     for done, part in enumerate(together):
         columns = [original[name] for name in part]
-        Z, scales = standardise(columns)
-        X = Z if info.input == "standard" else raw_matrix(columns)
+        raw = info.input == "raw"
+        Z, scales = measurable(columns) if raw else standardise(columns)
         partition = run_method(
             info,
-            X,
+            raw_matrix(columns) if raw else Z,
             plan.k,
             seed=plan.seed,
             time_limit=plan.time_limit and plan.time_limit / len(together),
             progress=_share(progress, done, len(together)),
             parameters=plan.parameters,
         )
-        means = partition.means(Z)
-        sst += float(np.square(Z).sum())
-        sse += partition.sse(Z, means)
+        means, errors = partition.means_and_sse(Z)
+        squares = partition.sst(Z)
+        unit = len(columns) * (len(frame) - 1) / squares if raw and squares else 1.0
+        sst += unit * squares
+        sse += unit * errors
         for j, name in enumerate(part):
-            published = centroids(original[name], partition)
-            rounding += float(partition.sizes @ np.square(scales[j].apply(published) - means[:, j]))
-            released[name] = published[partition.labels]
+            same = scales[j] == UNCHANGED and columns[j].dtype == means.dtype
+            published = means[:, j] if same else centroids(columns[j], partition)
+            rounding += unit * float(partition.sizes @ np.square(scales[j].apply(published) - means[:, j]))
+            released[name] = partition.spread(published)
             labels[name] = partition.labels
     check_columns(released, labels, plan.k)
     return Release(
@@ -88,13 +91,8 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         seconds=time.perf_counter() - began,
         notes=tuple(_notes(plan, info, original)),
         source=frame.source,
+        original=frame.native,
     )
-
-
-def raw_matrix(columns: Sequence[NDArray]) -> NDArray:
-    """The values as they are: int64 if all are whole numbers, else float64."""
-    whole = all(column.dtype.kind == "i" for column in columns)
-    return np.stack(columns, axis=1).astype(np.int64 if whole else np.float64)
 
 
 def _refuse(plan: Plan, info: MethodInfo, records: int, together: Sequence[Sequence[Any]]) -> None:

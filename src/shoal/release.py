@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ class Release:
     seconds: float
     notes: tuple[str, ...] = ()
     source: Path | None = None
+    original: Any = field(default=None, repr=False)
 
     @property
     def group_sizes(self) -> NDArray[np.int64]:
@@ -74,6 +75,17 @@ class Release:
             "seconds": self.seconds,
             "notes": list(self.notes),
         }
+
+    def report(self, path: str | os.PathLike[str], edition: str = "internal", **options: Any) -> None:
+        """Write what was done, lost and is at risk, as .html, .json or .txt.
+
+        The public edition tells neither risk nor seed. Options: `comparison`, `confidential`, `formula`,
+        `subgroups`, `sums`, `bound_time` (see `docs/report.md`).
+        """
+        from shoal import report
+
+        report.report_format(path)
+        report.write(report.build(self, edition, **options), path)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the protected table. It is read back and checked before it takes its name."""

@@ -81,7 +81,9 @@ class Pool:
 
     def farthest_from(self, record: int) -> tuple[int, float]:
         """The free record farthest from a record, and their squared distance."""
-        return blocks.farthest(self._cells, self._ids, self._size, self._box, self.X[record])
+        return blocks.farthest(
+            self._cells, self._ids, self._size, self._middle, self._rim, self.X[record], self._centre
+        )
 
     def nearest(self, record: int, count: int) -> NDArray[np.int64]:
         """The free records nearest to a record, nearest first, without itself; fewer if fewer are free."""
@@ -147,6 +149,10 @@ class Pool:
     def _build(self, records: NDArray[np.int64]) -> None:
         """Lay the free records out in blocks; done anew whenever half of them are gone."""
         self._left = self._built = len(records)
+        self._centre = self.X[records].mean(0)
+        self._radius = np.sqrt(np.square(self.X - self._centre).sum(1))
+        self._inward = records[np.argsort(-self._radius[records])]
+        self._outermost = 0
         parts = _neighbours(self.X, records)
         width = max(len(part) for part in parts)
         d = self.X.shape[1]
@@ -154,15 +160,17 @@ class Pool:
         self._ids = np.full((len(parts), width), -1)
         self._size = np.array([len(part) for part in parts])
         self._box = np.zeros((2, d, len(parts)))
-        self._total = np.zeros(d)
+        self._middle = np.zeros((d, len(parts)))
+        self._rim = np.zeros((2, len(parts)))
         for b, part in enumerate(parts):
             rows = self.X[part]
+            middle = rows.mean(0)
             self._cells[b, :, : len(part)] = rows.T
             self._ids[b, : len(part)] = part
             self._slot[part] = b * width + np.arange(len(part))
             self._box[:, :, b] = rows.min(0), rows.max(0)
+            self._middle[:, b] = middle - self._centre
+            self._rim[0, b] = np.sqrt(np.square(rows - middle).sum(1).max())
+            self._rim[1, b] = np.square(self._radius[part].max())
+        self._total = np.zeros(d)
         blocks.add_up(self._cells, self._size, self._total)
-        self._centre = self.centroid()
-        self._radius = np.sqrt(np.square(self.X - self._centre).sum(1))
-        self._inward = records[np.argsort(-self._radius[records])]
-        self._outermost = 0

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +16,9 @@ from shoal.cli.app import AsJson, Columns, K, PerColumn, app
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
 from shoal.cli.values import parameters, whole
 from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.release import Release
 
 
 @app.command()
@@ -35,6 +41,21 @@ def protect(
         float | None, typer.Option(metavar="SECONDS", help="Return the best found by then.")
     ] = None,
     per_column: PerColumn = False,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the internal report there: .html, .json or .txt.")
+    ] = None,
+    public_report: Annotated[
+        Path | None, typer.Option(help="Write the public report there, without seed and risks.")
+    ] = None,
+    formula: Annotated[
+        str | None, typer.Option(help='A model that the report fits on both tables, "y ~ a + log(b)".')
+    ] = None,
+    confidential: Annotated[
+        list[str] | None, typer.Option(help="A kept column that the report watches; repeat it.")
+    ] = None,
+    sums: Annotated[
+        list[str] | None, typer.Option("--sum", help='A sum the report audits, "total = a + b"; repeat it.')
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Protect a table and say what was lost."""
@@ -51,13 +72,49 @@ def protect(
     )
     target = output or beside(file)
     refuse_target(target, file)
+    editions = {"internal": report, "public": public_report}
+    refuse_reports(editions.values(), file, target)
     with watching() as progress:
         release = interruptible(lambda: run(plan, file, progress))
         release.write(target)
     outcome = {**release.summary(), "output": str(target)}
     show_outcome(outcome)
+    options = {"formula": formula, "confidential": confidential, "sums": sums or ()}
+    for edition, path in write_reports(release, editions, options):
+        print(f"{edition} report: {path}", file=sys.stderr)
     if as_json:
         print(json.dumps(outcome))
+
+
+def write_reports(
+    release: Release, editions: Mapping[str, Path | None], options: Mapping[str, Any]
+) -> list[tuple[str, Path]]:
+    """Write the reports asked for; the internal one compares the neighbouring k too."""
+    from shoal.comparison import neighbours
+
+    wanted = [(edition, path) for edition, path in editions.items() if path is not None]
+    for edition, path in wanted:
+        own = dict(options)
+        if edition == "internal":
+            own["comparison"] = interruptible(lambda: neighbours(release))
+        interruptible(partial(release.report, path, edition, **own))
+    return wanted
+
+
+def refuse_reports(paths: Iterable[Path | None], *taken: Path) -> None:
+    """Say before the work what would fail after it."""
+    from shoal.report import report_format
+
+    for path in paths:
+        if path is None:
+            continue
+        report_format(path)
+        if path.resolve() in {other.resolve() for other in taken}:
+            raise InputError(f"{str(path)!r} cannot be the table and its report: name another file")
+        if not path.parent.is_dir():
+            raise InputError(
+                f"the folder {str(path.parent)!r} does not exist: make it first, or write elsewhere"
+            )
 
 
 def beside(file: Path) -> Path:

@@ -29,3 +29,11 @@ def whole(text: str) -> Any:
         return int(text)
     except ValueError:
         return text
+
+
+def listed(text: str) -> list[str]:
+    """Words separated by commas."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise InputError(f"{text!r} is not a list such as 3,5,10: something is missing at a comma")
+    return words

@@ -2,15 +2,17 @@
 
 The free records lie in blocks of near neighbours. A block keeps its records' coordinates together, one
 attribute after the other, so that a distance loop streams through memory several records at a time; and
-it keeps its bounding box, by which a search skips the whole block if none of its records can matter.
-The box's bound is summed in the order in which distances are summed, and rounding is monotone, so the
-bound never passes a computed distance: a search finds exactly what a full scan would. Equal distances:
-the record with the lowest row index.
+it keeps its bounding box and its rim, by which a search skips the whole block if none of its records can
+matter. The box's bound is summed in the order in which distances are summed, and rounding is monotone,
+so the bound never passes a computed distance; the rim's has a margin. So a search finds exactly what a
+full scan would. Equal distances: the record with the lowest row index.
 
 cells   (blocks, attributes, width)  coordinates; the first size[b] places of block b are taken
 ids     (blocks, width)              whose coordinates they are
 size    (blocks,)                    records left in each block
 box     (2, attributes, blocks)      least and largest value of each attribute in each block
+middle  (attributes, blocks)         mean of each block, as seen from the centre of all
+rim     (2, blocks)                  largest distance from the middle; the same, squared, from the centre
 slot    (records,)                   block * width + place of each free record, -1 if it is free no more
 total   (attributes,)                sum of the free records
 """
@@ -18,6 +20,9 @@ total   (attributes,)                sum of the free records
 import numpy as np
 
 from shoal.kernels._jit import kernel
+
+#: So many blocks are looked at in the order of their promise, before the others in any order.
+PROMISING = 8
 
 
 @kernel
@@ -73,22 +78,31 @@ def nearest(cells, ids, size, box, point, count, but):
 
 
 @kernel
-def farthest(cells, ids, size, box, point):
-    """The record farthest from the point, and its squared distance."""
+def farthest(cells, ids, size, middle, rim, point, centre):
+    """The record farthest from the point, and its squared distance.
+
+    Seen from the centre, |x - p|^2 = |x|^2 + |p|^2 - 2 p.x, where p.x is least for the middle of the block,
+    less |p| times the block's radius. The blocks that promise most are looked at first.
+    """
     blocks, d, width = cells.shape
-    most = np.zeros(blocks)
+    from_centre = point - centre
+    square = 0.0
+    for j in range(d):
+        square += from_centre[j] * from_centre[j]
+    most = np.empty(blocks)
+    for b in range(blocks):
+        most[b] = (square + rim[1, b]) * (1 + 1e-9) + 2 * np.sqrt(square) * rim[0, b]
     for j in range(d):
         for b in range(blocks):
-            side = max(box[1, j, b] - point[j], point[j] - box[0, j, b])
-            most[b] += side * side
-    first = np.argmax(most)
+            most[b] -= 2 * from_centre[j] * middle[j, b]
     best = -1.0
     record = -1
     here = np.empty(width)
-    for step in range(blocks):
-        b = (first + step) % blocks
+    for step in range(-PROMISING, blocks):
+        b = np.argmax(most) if step < 0 else step
         if most[b] < best:
             continue
+        most[b] = -np.inf
         _distances(cells, b, size[b], point, here)
         for i in range(size[b]):
             if here[i] > best or (here[i] == best and ids[b, i] < record):

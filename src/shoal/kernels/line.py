@@ -37,9 +37,7 @@ def cut_sorted(v: NDArray, k: int, kind: int) -> NDArray[np.int64]:
     the two halves meet in the one group that holds the middle or ends there.
     """
     n = len(v)
-    inverse = np.zeros(3 * k + 1, v.dtype)
-    if v.dtype.kind == "f":
-        inverse[1:] = 1 / np.arange(1, 3 * k + 1)
+    inverse = inverses(v.dtype, k)
     half = n // 2 if n >= TOGETHER_FROM and k * k <= n else n
     mirrored = v[half:][::-1]
     mirrored = -mirrored if v.dtype.kind == "f" else ~mirrored
@@ -52,15 +50,25 @@ def cut_sorted(v: NDArray, k: int, kind: int) -> NDArray[np.int64]:
     return borders(left[1], start, right[1], end)
 
 
+def inverses(dtype: np.dtype, k: int) -> NDArray:
+    """1/m for every size m of a group, for sums of doubles; whole numbers do not use it."""
+    inverse = np.zeros(3 * k + 1, dtype)
+    if inverse.dtype.kind == "f":
+        inverse[1:] = 1 / np.arange(1, 3 * k + 1)
+    return inverse
+
+
 def search(
-    v: NDArray, k: int, kind: int, inverse: NDArray, far: bool | None = None
-) -> tuple[NDArray, NDArray]:
+    v: NDArray, k: int, kind: int, inverse: NDArray, far: bool | None = None, halve: int = HALVE_UP_TO
+) -> tuple[NDArray, NDArray[np.int32]]:
     """For each number of first values: the least cost of grouping them, and the size of the last group."""
     best = np.full(len(v) + 1, np.inf if v.dtype.kind == "f" else 2**62, v.dtype)
     best[0] = 0
     size = np.zeros(len(v) + 1, np.int32)
-    far = k >= FAR_FROM if far is None else far
-    (_far if far else _near)(v, k, (0,) * kind, inverse, best, size)
+    if k >= FAR_FROM if far is None else far:
+        _far(v, k, (0,) * kind, inverse, best, size, halve)
+    else:
+        _near(v, k, (0,) * kind, inverse, best, size)
     return best, size
 
 
@@ -236,7 +244,7 @@ def _choose(kind, inverse, base, sums, middle, best, size, low, high, end):
 
 
 @kernel
-def _far(v, k, kind, inverse, best, size):
+def _far(v, k, kind, inverse, best, size, halve):
     n = len(v)
     _near(v[: min(k, n)], k, kind, inverse, best, size)
     base = np.empty(3 * k + 1, v.dtype)
@@ -246,14 +254,23 @@ def _far(v, k, kind, inverse, best, size):
     for middle in range(k, n, k):
         right = min(middle + k, n)
         _prepare(v, kind, inverse, best, left, middle, right, base, sums)
-        low = _stretch(
-            k, kind, inverse, base, sums, columns, best[left:], size[left:], middle - left, right - left
+        left += _stretch(
+            k,
+            kind,
+            inverse,
+            base,
+            sums,
+            columns,
+            best[left:],
+            size[left:],
+            middle - left,
+            right - left,
+            halve,
         )
-        left += low
 
 
 @kernel
-def _stretch(k, kind, inverse, base, sums, columns, best, size, middle, right):
+def _stretch(k, kind, inverse, base, sums, columns, best, size, middle, right, halve):
     """Find the best starts of the ends middle+1..right; return the last one. Places count from its left."""
     low = 0
     end = middle
@@ -263,7 +280,7 @@ def _stretch(k, kind, inverse, base, sums, columns, best, size, middle, right):
             leap *= 2
         _choose(kind, inverse, base, sums, middle, best, size, low, end + leap - k, end + leap)
         last = end + leap - size[end + leap]
-        if leap <= HALVE_UP_TO:
+        if leap <= halve:
             step = leap
             while step > 1:
                 half = step // 2

@@ -36,6 +36,30 @@ def standardise(columns: Sequence[NDArray]) -> tuple[NDArray[np.float64], list[S
     return Z, scales
 
 
+UNCHANGED = Scale(0, 0, 0.0, 1.0)
+
+
+def raw_matrix(columns: Sequence[NDArray]) -> NDArray:
+    """The values as they are: int64 if all are whole numbers, else float64. One column is not copied."""
+    dtype = np.int64 if all(column.dtype.kind == "i" for column in columns) else np.float64
+    if len(columns) == 1:
+        return columns[0].astype(dtype, copy=False)[:, None]
+    return np.stack(columns, axis=1).astype(dtype, copy=False)
+
+
+def measurable(columns: Sequence[NDArray]) -> tuple[NDArray[np.float64], list[Scale]]:
+    """A matrix on which to measure the loss where no method asked for a standardised one.
+
+    The loss of one column is a ratio, whatever its unit: its values will do as they are, if doubles hold
+    them exactly and their squares do not overflow.
+    """
+    low, high = columns[0].min(), columns[0].max()
+    limit = 1e150 if columns[0].dtype.kind == "f" else 2**53
+    if len(columns) == 1 and -limit < low and high < limit:
+        return columns[0].astype(np.float64, copy=False)[:, None], [UNCHANGED]
+    return standardise(columns)
+
+
 def _scale(column: NDArray) -> Scale:
     pivot, top = column.min().item(), column.max().item()
     exponent = 0

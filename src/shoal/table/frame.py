@@ -93,7 +93,8 @@ class Frame:
     def replace(self, columns: Mapping[Any, NDArray]) -> Any:
         """A new table of the same kind in which these columns hold these values; the rest is untouched."""
         if self._array is not None:
-            table = self._array.copy()
+            whole = len(columns) == self._array.shape[1]
+            table = np.empty_like(self._array) if whole else self._array.copy()
             for name, values in columns.items():
                 table[:, name] = values
             return table.reshape(np.shape(self.native))
