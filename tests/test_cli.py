@@ -81,9 +81,11 @@ def test_per_column_says_what_k_means(data):
     assert "for each column alone" in call("check", target, "-k", 5, "--per-column").stderr
 
 
-def test_methods_lists_every_key(data):
+def test_methods_lists_every_key_and_tells_all_about_one():
     assert set(json.loads(call("methods", "--json").stdout)) == set(shoal.methods())
     assert "mdav_generic" in call("methods").stdout
+    assert "n^2/k" in call("methods", "mdav").stdout
+    assert "did you mean 'mdav'" in call("methods", "mdva", status=2).stderr
 
 
 def test_version():

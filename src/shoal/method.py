@@ -80,10 +80,18 @@ def get_method(key: str, parameters: Mapping[str, Any] | None = None) -> MethodI
     if key not in known:
         raise InputError(f"unknown method {key!r}: {did_you_mean(str(key), known)}")
     info = known[key]
-    for name in parameters or ():
+    for name, value in (parameters or {}).items():
         if name not in info.parameters:
             hint = did_you_mean(name, info.parameters) if info.parameters else "it takes none"
             raise InputError(f"method {key!r} has no parameter {name!r}: {hint}")
+        default = info.parameters[name]
+        for kind, word in ((bool, "true or false"), ((int, float, np.number), "a number")):
+            if isinstance(default, kind):
+                if not isinstance(value, kind) or isinstance(value, bool) > isinstance(default, bool):
+                    raise InputError(
+                        f"{name} of method {key!r} must be {word}, such as {default}, not {value!r}"
+                    )
+                break
     return info
 
 

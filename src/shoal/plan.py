@@ -16,7 +16,7 @@ class Plan:
     """What is asked for. `columns=None` means every numeric column."""
 
     k: int
-    columns: tuple[Any, ...] | None = None
+    columns: Any = None  # a tuple once made
     method: str = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0

@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 import shoal
 from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, print_table
+from shoal.method import MethodInfo, get_method
 
 
 @app.command()
 @guarded
 def methods(
+    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="Tell all about this one.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List every method with its paper, group sizes, cost and parameters."""
-    known = shoal.methods().values()
+    """List every method, or tell all about one: paper, group sizes, cost, parameters."""
+    chosen = [get_method(key)] if key else list(shoal.methods().values())
     if as_json:
-        facts = ("key", "title", "paper", "sizes", "cost", "summary")
-        print(
-            json.dumps(
-                {
-                    info.key: {fact: getattr(info, fact) for fact in facts}
-                    | {"parameters": {n: _plain(d) for n, d in info.parameters.items()}}
-                    for info in known
-                }
-            )
-        )
-        return
-    rows = [
-        (
-            info.key,
-            info.title,
-            info.paper,
-            info.sizes,
-            info.cost,
-            ", ".join(f"{n}={d}" for n, d in info.parameters.items()),
-        )
-        for info in known
-    ]
-    print_table(("key", "method", "paper", "sizes", "time", "parameters"), rows)
+        print(json.dumps({info.key: _facts(info) for info in chosen}))
+    elif key:
+        (info,) = chosen
+        rows = [
+            (name, str(value))
+            for name, value in _facts(info).items()
+            if isinstance(value, str) and name != "summary"
+        ]
+        rows += [(f"--set {name}=", f"default {default}") for name, default in info.parameters.items()]
+        print_table(None, rows)
+        print(inspect.getdoc(info.function))
+    else:
+        listed = [(info.key, info.summary, info.paper) for info in chosen]
+        print_table(("key", "what it does", "paper"), listed)
+        print("`shoal methods KEY` tells all about one.")
 
 
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+def _facts(info: MethodInfo) -> dict[str, Any]:
+    facts = {name: getattr(info, name) for name in ("title", "paper", "sizes", "cost", "summary")}
+    plain = (bool, int, float, str, type(None))
+    facts["parameters"] = {n: d if isinstance(d, plain) else str(d) for n, d in info.parameters.items()}
+    return facts

@@ -115,6 +115,8 @@ def _as_array(data: Any) -> NDArray:
         array = np.asarray(data)
     except ValueError:
         raise _unknown_kind(data) from None
+    if array.ndim == 0:
+        raise _unknown_kind(data)
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2:

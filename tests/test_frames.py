@@ -1,0 +1,137 @@
+"""The same release for every kind of table: same kind back, same rows, columns and types."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.datasets import survey
+from shoal.errors import InputError
+
+CONSTRUCTORS = {
+    "pyarrow": lambda table: table,
+    "chunked pyarrow": lambda table: pa.concat_tables([table[:7], table[7:20], table[20:]]),
+    "pandas": lambda table: table.to_pandas(),
+    "odd pandas index": lambda table: table.to_pandas().set_index(np.repeat(3, len(table))),
+    "pandas nullable": lambda table: table.to_pandas().convert_dtypes(),
+    "pandas pyarrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": pl.from_arrow,
+}
+
+
+@pytest.fixture(params=CONSTRUCTORS)
+def construct(request):
+    return CONSTRUCTORS[request.param]
+
+
+def small_types(table):
+    """The survey with narrow and unsigned number types among the others."""
+    kinds = {"employees": pa.int16(), "turnover": pa.uint32(), "profit": pa.float32()}
+    for name, kind in kinds.items():
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(kind))
+    return table
+
+
+def types_of(table):
+    return table.dtypes.to_dict() if isinstance(table, pd.DataFrame) else dict(zip(*_names_and_types(table)))
+
+
+def _names_and_types(table):
+    schema = table.schema
+    return (schema.names, schema.types) if isinstance(table, pa.Table) else (schema.names(), schema.dtypes())
+
+
+def test_every_kind_comes_back_as_itself(construct):
+    table = construct(small_types(survey(60)))
+    release = shoal.microaggregate(table, 4, method="mdav")
+    assert type(release.table) is type(table)
+    assert types_of(release.table) == types_of(table)
+    assert len(release.table) == 60
+    expected = shoal.microaggregate(small_types(survey(60)), 4, method="mdav")
+    assert np.array_equal(release.labels, expected.labels)
+    for name in ("employees", "turnover", "profit", "assets"):
+        assert np.array_equal(np.asarray(release.table[name], float), np.asarray(expected.table[name], float))
+    assert list(release.table["sector"]) == list(table["sector"])
+    if isinstance(table, pd.DataFrame):
+        assert release.table.index.equals(table.index)
+
+
+def test_the_input_is_left_alone(construct):
+    table = construct(survey(40))
+    before = table.copy() if isinstance(table, pd.DataFrame) else table
+    shoal.microaggregate(table, 4, method="mdav")
+    assert table.equals(before)
+    columns = np.asarray(survey(40)["turnover"])
+    assert np.array_equal(np.asarray(table["turnover"], columns.dtype), columns)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "u8"])
+def test_numpy_keeps_its_type_and_shape(dtype):
+    X = np.random.default_rng(0).integers(0, 200, (30, 3)).astype(dtype)
+    release = shoal.microaggregate(X, 3, method="mdav")
+    assert release.table.dtype == X.dtype
+    assert release.table.shape == X.shape
+    one = shoal.microaggregate(X[:, 0], 3)
+    assert one.table.shape == (30,)
+    assert release.labels.dtype == np.int64
+    assert np.array_equal(np.unique(release.labels), np.arange(len(release.group_sizes)))
+
+
+def test_columns_of_an_array_are_numbered():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    release = shoal.microaggregate(X, 3, columns=[0, 2], method="mdav")
+    assert np.array_equal(release.table[:, 1], X[:, 1])
+    assert not np.array_equal(release.table[:, 0], X[:, 0])
+
+
+def test_a_path_gives_what_read_gives(tmp_path):
+    path = tmp_path / "firms.csv"
+    shoal.write(survey(40), path)
+    release = shoal.microaggregate(path, 4, method="mdav")
+    assert release.table.equals(shoal.microaggregate(shoal.read(path), 4, method="mdav").table)
+
+
+def test_identifiers_and_weights_are_pointed_out_and_used_all_the_same():
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "row": np.arange(100, 130),
+            "UTILITYID": rng.integers(0, 9, 30),
+            "sampling_weight": rng.normal(size=30),
+            "paid": rng.normal(size=30),
+        }
+    )
+    release = shoal.microaggregate(table, 3, method="mdav")
+    assert release.columns == ("row", "UTILITYID", "sampling_weight", "paid")
+    assert [note.split("'")[1] for note in release.notes] == ["row", "UTILITYID", "sampling_weight"]
+    assert shoal.microaggregate(table, 3, columns=["row", "paid"], method="mdav").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "same name"),
+        (pd.DataFrame({"a": [1.0, np.nan, 2.0]}), "column 'a' has a gap in row 2"),
+        (pl.DataFrame({"a": [1, 2, None]}), "column 'a' has a gap in row 3"),
+        (pa.table({"a": ["x", "y", "z"]}), "no numeric column"),
+        (np.array([[1.0], [np.inf], [2.0]]), "column 0 has the value inf in row 2"),
+        (np.array([["a"], ["b"], ["c"]]), "cannot be grouped"),
+        (np.zeros((2, 2, 2)), "one or two dimensions, not 3"),
+        (np.zeros((4, 0)), "no numeric column"),
+        ({"a": 1}, "is not a table"),
+    ],
+)
+def test_bad_tables_in_one_sentence(data, sentence):
+    with pytest.raises(InputError, match=sentence):
+        shoal.microaggregate(data, 2)
+
+
+def test_unknown_names_are_answered_with_near_ones():
+    with pytest.raises(InputError, match=r"no column 'Wages': did you mean 'wages'\?"):
+        shoal.microaggregate(survey(20), 3, columns=["Wages"])
+    with pytest.raises(InputError, match="'mdav_generic'"):
+        shoal.microaggregate(survey(20), 3, method="mdav_generik")
+    with pytest.raises(InputError, match="no parameter 'size': it takes none"):
+        shoal.microaggregate(survey(20), 3, method="mdav", size=4)
