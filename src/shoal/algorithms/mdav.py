@@ -89,7 +89,7 @@ def mdav(X, k):
     return _mdav(X, k, 2 * k, 0)
 
 
-@method(title="MDAV-generic", paper=PAPER, sizes="k..2k-1", cost="n^2/k")
+@method(title="MDAV-generic", paper=PAPER, sizes="k..2k-1", cost="n^2/k", mixed=True)
 def mdav_generic(X, k):
     """Pairs of groups while 3k remain; then one around the farthest record and one of the rest."""
     return _mdav(X, k, 3 * k, 1)

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-NUMBERS = ("continuous", "integer", "date")
-CATEGORIES = ("ordinal", "nominal", "boolean")
-TYPES = (*NUMBERS, *CATEGORIES)
+from shoal.table.words import CATEGORIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +24,7 @@ class Column:
     values: NDArray
     gaps: NDArray[np.bool_] | None = None
     first: NDArray[np.int64] | None = None  # of a category: for each level, a row that has it
+    gap_row: int = -1  # of a category: a row that has a gap
     stored: Any = None  # of a date: the Arrow type to give it back in
 
     @property
@@ -42,19 +41,18 @@ class Column:
         return replace(self, values=values, gaps=gaps)
 
     def rows(self, chosen: NDArray[np.bool_]) -> Column:
-        """The same column with only some rows. A column that has no gap left needs no mask."""
-        gaps = None if self.gaps is None else self.gaps[chosen]
-        if self.first is None:
-            return self.holding(self.values[chosen], gaps if gaps is not None and gaps.any() else None)
-        values = np.unique(self.values[chosen], return_inverse=True)[1]
-        return categories(self.name, self.type, values, gaps)
+        """The same column with only some rows."""
+        values, gaps = self.values[chosen], None if self.gaps is None else self.gaps[chosen]
+        if self.categorical:
+            return categories(self.name, self.type, values, gaps)
+        return self.holding(values, gaps if gaps is not None and gaps.any() else None)
 
 
 def categories(name: Any, kind: str, codes: NDArray, gaps: NDArray[np.bool_] | None) -> Column:
-    """A categorical column from codes 0..m-1 in order; the code of a gap counts for nothing."""
+    """A categorical column from codes in the order of the levels; levels that do not occur are left out."""
     gaps = gaps if gaps is not None and gaps.any() else None
     present = np.arange(len(codes)) if gaps is None else np.flatnonzero(~gaps)
-    levels, first, inverse = np.unique(codes[present], return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(codes[present], return_index=True, return_inverse=True)
     dense = np.zeros(len(codes), np.int64)
     dense[present] = inverse
-    return Column(name, kind, dense, gaps, present[first] if len(levels) else np.zeros(0, np.int64))
+    return Column(name, kind, dense, gaps, present[first], -1 if gaps is None else int(np.argmax(gaps)))
