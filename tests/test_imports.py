@@ -25,7 +25,7 @@ ALLOWED = {
     "table": {"errors", "partition", "kernels"},
     "check": {"errors", "table"},
     "release": {"errors", "plan", "check", "table"},
-    "pipeline": {"errors", "plan", "check", "table", "release", "method", "partition"},
+    "pipeline": {"", "errors", "plan", "check", "table", "release", "method", "partition"},
     "estimator": {"errors", "pipeline"},
     "checks": {"method", "partition", "pipeline", "table"},
     "datasets": {"errors"},

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import shoal
 from shoal.check import check_columns
 from shoal.errors import InputError
 from shoal.method import MethodInfo, get_method, methods, run_within
@@ -154,6 +155,11 @@ def _share(progress: Progress | None, done: int, parts: int) -> Progress | None:
 def _notes(plan: Plan, info: MethodInfo, table: Prepared, released: dict[Any, Column]) -> list[str]:
     """What a careful colleague would point out; never acted on."""
     notes = list(table.notes)
+    if plan.version not in (None, shoal.__version__):
+        notes.append(f"the plan was written by shoal {plan.version}; this is {shoal.__version__}")
+    origin = table.frame.origin
+    if plan.sha256 is not None and origin is not None and origin.sha256() != plan.sha256:
+        notes.append("the data differ from those that the plan was written for")
     if plan.columns is None:
         notes += notes_on_columns(table.columns)
     if plan.apart and not plan.per_column:
@@ -164,9 +170,7 @@ def _notes(plan: Plan, info: MethodInfo, table: Prepared, released: dict[Any, Co
         if column.gaps is not None
     )
     if filled:
-        why = (
-            "" if plan.missing == "impute" else f", because fewer than k={plan.k} records share their pattern"
-        )
+        why = f": fewer than k={plan.k} records have gaps like theirs" if plan.missing == "group" else ""
         notes.append(f"{filled} gaps were filled with their group's value{why}")
     if plan.time_limit is not None:
         if "time_limit" in info.supplied:

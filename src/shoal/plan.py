@@ -12,9 +12,6 @@ from typing import Any
 from shoal.errors import InputError, did_you_mean
 from shoal.table.words import CENTROIDS, MISSING, PRESERVE, ROLES, SCALINGS, TYPES
 
-#: What a role fills in, beside `roles` itself.
-_ROLE_FIELDS = {"quasi": "columns", "stratum": "strata", "weight": "weight"}
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -82,26 +79,23 @@ class Plan:
 
     def _spread_roles(self, put: Any) -> None:
         """`roles` and the fields `columns`, `strata` and `weight` say the same, whichever was given."""
+        if self.columns is None and self.named("quasi"):
+            put("columns", tuple(self.named("quasi")))
+        put("strata", self.strata or tuple(self.named("stratum")))
+        weights = dict.fromkeys([*self.named("weight"), *([] if self.weight is None else [self.weight])])
+        if len(weights) > 1:
+            raise InputError(f"{len(weights)} columns are weights, but only one can be: {list(weights)}")
+        put("weight", next(iter(weights), None))
+        roles = dict.fromkeys(weights, "weight") | dict.fromkeys(self.strata, "stratum")
         for name in self.columns or ():
-            self._claim(name, "quasi", also={"stratum"})
-        for name in self.strata:
-            self._claim(name, "stratum", also={"quasi"})
-        if self.weight is not None:
-            self._claim(self.weight, "weight", also={"quasi"})
-        chosen = {role: [n for n, r in self.roles.items() if r == role] for role in _ROLE_FIELDS}
-        if self.columns is None and chosen["quasi"]:
-            put("columns", tuple(chosen["quasi"]))
-        if not self.strata and chosen["stratum"]:
-            put("strata", tuple(chosen["stratum"]))
-        if len(chosen["weight"]) > 1:
-            raise InputError(f"two columns are weights, {chosen['weight'][0]!r} and {chosen['weight'][1]!r}")
-        if self.weight is None and chosen["weight"]:
-            put("weight", chosen["weight"][0])
-
-    def _claim(self, name: Any, role: str, also: Collection[str]) -> None:
-        given = self.roles.get(name, role)
-        if given != role and given not in also:
-            raise InputError(f"column {name!r} cannot be both {role} and {given}: choose one")
+            if roles.get(name) == "weight":
+                raise InputError(f"column {name!r} cannot be both quasi and weight: choose one")
+            roles[name] = "quasi"
+        for name, role in self.roles.items():
+            if roles.get(name, role) != role and role != "stratum":
+                raise InputError(f"column {name!r} cannot be both {roles[name]} and {role}: choose one")
+            roles.setdefault(name, role)
+        put("roles", roles)
 
     def _check_blocks(self, put: Any) -> None:
         listed = [name for block in self.blocks for name in block]

@@ -4,27 +4,53 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import shoal
-from shoal.cli.app import AsJson, Columns, K, PerColumn, app
+from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
-from shoal.cli.values import parameters, whole
+from shoal.cli.values import assignments, parameters, whole
 from shoal.errors import InputError
 
 
 @app.command()
 @guarded
 def protect(
-    file: Annotated[Path, typer.Argument(metavar="IN", help="The table to protect: CSV, TSV or Parquet.")],
-    k: K,
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="IN", help="The table to protect.")],
+    k: MaybeK = None,
     column: Columns = None,
+    plan: PlanFile = None,
     method: Annotated[str, typer.Option("-m", "--method", help="See `shoal methods`.")] = "auto",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeat it."),
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="COL=TYPE", help="What a column holds, such as nominal; repeat it."),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option("--role", metavar="COL=ROLE", help="What a column is: identifier (dropped), ..."),
+    ] = None,
+    stratum: Strata = None,
+    merge_small_strata: Annotated[
+        bool, typer.Option("--merge-small-strata", help="Merge strata short of k with the most similar.")
+    ] = False,
+    weight: Annotated[
+        str | None, typer.Option("--weight", metavar="COL", help="Survey weights, for centroids and loss.")
+    ] = None,
+    missing: Annotated[
+        str, typer.Option("--missing", help="What to do with gaps: group, impute, error or drop.")
+    ] = "group",
+    scaling: Annotated[
+        str, typer.Option("--scaling", help="For grouping: standard, robust, range, rank or none.")
+    ] = "standard",
+    preserve: Annotated[
+        str | None, typer.Option("--preserve", help='"totals" keeps the totals of whole numbers.')
     ] = None,
     output: Annotated[
         Path | None,
@@ -40,19 +66,33 @@ def protect(
     """Protect a table and say what was lost."""
     from shoal.pipeline import run
 
-    plan = shoal.Plan(
-        whole(k),
-        tuple(column) if column else None,
-        method,
-        parameters(settings),
-        seed,
-        time_limit,
-        per_column,
-    )
+    if plan is not None:
+        refuse_beside_plan(context)
+        wanted = shoal.Plan.read(plan, None if k is None else whole(k))
+    elif k is None:
+        raise InputError("how many records must share each combination? give -k, such as -k 5, or a --plan")
+    else:
+        wanted = shoal.Plan(
+            whole(k),
+            tuple(column) if column else None,
+            method,
+            parameters(settings),
+            seed,
+            time_limit,
+            per_column,
+            types=assignments(types, "--type"),
+            roles=assignments(role, "--role"),
+            strata=stratum or (),
+            merge_small_strata=merge_small_strata,
+            weight=weight,
+            missing=missing,
+            scaling=scaling,
+            preserve=preserve,
+        )
     target = output or beside(file)
     refuse_target(target, file)
     with watching() as progress:
-        release = interruptible(lambda: run(plan, file, progress))
+        release = interruptible(lambda: run(wanted, file, progress))
         release.write(target)
     outcome = {**release.summary(), "output": str(target)}
     show_outcome(outcome)
@@ -60,9 +100,21 @@ def protect(
         print(json.dumps(outcome))
 
 
+def refuse_beside_plan(context: typer.Context) -> None:
+    """A plan says everything: an option beside it would make another release than the plan's."""
+    allowed = ("file", "k", "plan", "output", "as_json")
+    for option in context.command.params:
+        given: Any = context.get_parameter_source(option.name or "")
+        if option.name not in allowed and given is not None and given.name == "COMMANDLINE":
+            raise InputError(f"{option.opts[-1]} is the plan's to say: change it there, or leave --plan out")
+
+
 def beside(file: Path) -> Path:
     """NAME.protected.EXT beside the input; refused if it exists."""
-    target = file.with_name(f"{file.stem}.protected{file.suffix}")
+    from shoal.table.files import file_ending
+
+    ending = file_ending(file)
+    target = file.with_name(f"{file.name[: -len(ending)]}.protected{file.name[-len(ending) :]}")
     if target.exists():
         raise InputError(
             f"{str(target)!r} exists already: name the output with -o (a named file is replaced)"

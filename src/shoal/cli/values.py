@@ -29,3 +29,14 @@ def whole(text: str) -> Any:
         return int(text)
     except ValueError:
         return text
+
+
+def assignments(words: Sequence[str] | None, option: str) -> dict[str, str]:
+    """`column=word` words as a mapping; the column's name may itself hold an equals sign."""
+    found = {}
+    for text in words or ():
+        name, sign, word = text.rpartition("=")
+        if not sign:
+            raise InputError(f"{option} takes COLUMN=WORD, not {text!r}")
+        found[name] = word
+    return found

@@ -152,7 +152,7 @@ def _half_away(twice: int) -> int:
 
 
 def _trimmed_means(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:
-    """The mean without the lowest and the highest fifth; of three or more records at least without one each."""
+    """The mean without the lowest and the highest fifth: at least one record each, of three or more."""
     order, begins = _sorted(values, partition)
     sizes = partition.sizes
     cut = np.where(sizes >= 3, np.maximum(sizes // 5, 1), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterator
@@ -57,6 +58,11 @@ class Origin:
 
     def rows(self, chosen: NDArray[np.bool_]) -> Origin:
         return replace(self, kept=chosen)
+
+    def sha256(self) -> str:
+        """A fingerprint of the file's bytes."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def restore(self, table: Any, target: Format, protected: Collection[str]) -> Any:
         """The table with the file's own cells in every column that is not protected."""

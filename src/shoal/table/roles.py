@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,14 @@ class Guess:
 
 def guess_roles(frame: Frame) -> list[Guess]:
     """A guess for each column of the table, in order."""
-    return [_guess(frame, name) for name in frame.names]
+    guesses = [_guess(frame, name) for name in frame.names]
+    weights = [guess.name for guess in guesses if guess.role == "weight"]
+    return [
+        replace(guess, role="other", reason=f"a second weight beside {weights[0]!r}")
+        if guess.name in weights[1:]
+        else guess
+        for guess in guesses
+    ]
 
 
 def notes_on_columns(columns: Mapping[Any, Column]) -> list[str]:
@@ -85,10 +92,7 @@ def _kind(frame: Frame, column: Column, stored: str, distinct: int) -> tuple[str
     whole = stored == "integer" or bool((column.values == np.rint(column.values)).all())
     kind = "integer" if whole else "continuous"
     if whole and distinct <= _FEW and len(column.values) > 4 * distinct:
-        return (
-            "nominal",
-            f"only {distinct} different whole numbers: codes? say 'ordinal' if they have an order",
-        )
+        return "nominal", f"{distinct} whole numbers, codes? (ordinal, if in order)"
     return kind, "whole numbers" if whole else "numbers"
 
 

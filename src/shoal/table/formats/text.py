@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import functools
 import io
 import re
 from collections.abc import Callable
@@ -202,12 +203,10 @@ def render(table: Any, stream: Any, dialect: Dialect, gaps: dict[str, str] | Non
     import pyarrow as pa
 
     encoder = codecs.getincrementalencoder(dialect.encoding)()
+    scalar = functools.partial(pa.scalar, type=pa.large_string())
 
     def put(columns: list[Any]) -> None:
-        delimiter, eol, nothing = (
-            pa.scalar(t, pa.large_string()) for t in (dialect.delimiter, dialect.eol, "")
-        )
-        lines = _join(_join(*columns, delimiter), eol, nothing)
+        lines = _join(_join(*columns, scalar(dialect.delimiter)), scalar(dialect.eol), scalar(""))
         content = lines.buffers()[2]
         if dialect.encoding != "utf-8":
             content = encoder.encode(str(content, "utf-8"))
@@ -246,6 +245,10 @@ def _cells(column: Any, dialect: Dialect, gap: str) -> Any:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     texts = column.cast(pa.large_string())
+    if pa.types.is_floating(column.type):  # 7 as 7.0, so that it is read as what it is
+        whole = pc.match_substring_regex(texts, r"^-?\d+$")
+        nothing = pa.scalar("", texts.type)
+        texts = pc.if_else(whole, _join(texts, pa.scalar(".0", texts.type), nothing), texts)
     if dialect.decimal == "," and (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
         texts = pc.replace_substring(texts, ".", ",")
     return pc.fill_null(_quoted(texts, dialect.delimiter), gap)
