@@ -140,6 +140,12 @@ def _refuse(plan: Plan, info: MethodInfo, table: Prepared, parts: Sequence[Seque
                 f"method {info.key!r} is for numbers only, but column {column.name!r} is {column.type}: "
                 f"use one of {fit}, or leave the column out"
             )
+        plain = plan.centroid_of(column.name) in (None, "mean") and table.weight is None
+        if plan.preserve and column.type in ("integer", "continuous") and not plain:
+            raise InputError(
+                f"column {column.name!r} keeps its total only if its centroid is the plain mean: "
+                "leave centroids and weight out, or preserve='totals'"
+            )
         if column.type == "nominal" and plan.centroid_of(column.name) not in (None, "mode"):
             raise InputError(
                 f"column {column.name!r} is nominal, so it has no {plan.centroid_of(column.name)}: "

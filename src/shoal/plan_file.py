@@ -73,7 +73,8 @@ def _section(title: str, values: Mapping[str, Any]) -> list[str]:
 
 def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
-    found = dict.fromkeys([*(plan.columns or ()), *plan.roles, *reasons])
+    same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
+    found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
     for more in (plan.types, plan.levels, plan.column_weights, plan.log):
         found |= dict.fromkeys(more)
     for given in (plan.scaling, plan.centroids):

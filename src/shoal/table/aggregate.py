@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from shoal.partition import Partition
 from shoal.table.column import Column
+from shoal.table.totals import keep_total
 
 _USUAL = {"nominal": "mode", "boolean": "mode", "ordinal": "median"}  # all others: the mean
 
@@ -21,7 +22,7 @@ def publish(
     """One value for each group, made of those that are there; and which groups have none and keep a gap."""
     how = how or _USUAL.get(column.type, "mean")
     if column.gaps is None:
-        return _middle(column, column.values, partition, how, weight), None
+        return _middle(column, column.values, partition, how, weight, preserve), None
     there = ~column.gaps
     published, empty = np.zeros(len(partition), column.values.dtype), np.ones(len(partition), bool)
     if there.any():
@@ -30,14 +31,23 @@ def publish(
         groups = np.empty(len(part), np.int64)
         groups[part.labels] = labels
         kept = None if weight is None else weight[there]
-        published[groups] = _middle(column, column.values[there], part, how, kept)
+        published[groups] = _middle(column, column.values[there], part, how, kept, preserve)
         empty[groups] = False
     return published, empty if empty.any() else None
 
 
 def _middle(
-    column: Column, values: NDArray, partition: Partition, how: str, weight: NDArray[np.float64] | None
+    column: Column,
+    values: NDArray,
+    partition: Partition,
+    how: str,
+    weight: NDArray[np.float64] | None,
+    preserve: str | None,
 ) -> NDArray:
+    if preserve == "totals" and column.type == "integer":
+        whole_values = values.astype(np.int64) if values.dtype.kind == "f" else values
+        means = keep_total(column.name, whole_values, _whole_means(whole_values, partition), partition)
+        return means.astype(values.dtype)
     if column.type == "nominal" or how == "mode":
         return _modes(values, partition, weight)
     whole = column.type != "continuous"

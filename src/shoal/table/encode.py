@@ -160,12 +160,12 @@ def _number(column: Column, scaling: str) -> Scale:
 
 def _levels(column: Column, scaling: str) -> Levels:
     assert column.first is not None
-    counts = np.bincount(column.present, minlength=len(column.first))
+    counts = np.bincount(column.present, minlength=max(len(column.first), 1))
     order = np.argsort(-counts, kind="stable")
     axis = np.empty(len(counts), np.int64)
     axis[order] = np.minimum(np.arange(len(counts)), MOST_LEVELS - 1)
     n = max(len(column.present), 1)
-    shares = np.bincount(axis, counts) / n if len(counts) else np.ones(1)
+    shares = np.bincount(axis, counts) / n
     variance = (1 - float(np.square(shares).sum())) * n / max(n - 1, 1)
     if scaling in ("range", "none"):
         return Levels(axis, shares, float(np.sqrt(0.5)))

@@ -115,6 +115,8 @@ class Frame:
                 f"column {name!r} mixes kinds of values: make them all texts or all numbers, or leave it out"
             ) from None
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if pa.types.is_null(column.type):
+            column = column.cast(pa.string())
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         return column

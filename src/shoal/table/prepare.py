@@ -44,7 +44,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         notes.append(f"{int(gaps.sum())} of {len(frame)} records have a gap and were left out")
         if (~gaps).sum() < plan.k:
             raise InputError(
-                f"{(~gaps).sum()} records have no gap, fewer than k={plan.k}: keep those with gaps"
+                f"only {(~gaps).sum()} records have no gap, fewer than k={plan.k}: keep the others"
             )
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}

@@ -65,18 +65,22 @@ def stored_kind(frame: Frame, name: Any) -> str:
         return "nominal"
     if dtype == nw.String:
         return "text"
-    if dtype in (nw.Date, nw.Datetime) or (dtype == nw.Object and _holds_dates(frame, name)):
+    if dtype in (nw.Date, nw.Datetime):
         return "date"
-    return "other"
+    return _kind_of_objects(frame, name) if dtype == nw.Object else "other"
 
 
-def _holds_dates(frame: Frame, name: Any) -> bool:
-    import pyarrow as pa
+def _kind_of_objects(frame: Frame, name: Any) -> str:
+    """What the objects in a pandas column are, if they are all of a kind."""
+    import pyarrow.types as types
 
     try:
-        return pa.types.is_temporal(frame.arrow(name).type)
+        found = frame.arrow(name).type
     except InputError:
-        return False
+        return "other"
+    if types.is_boolean(found):
+        return "boolean"
+    return "date" if types.is_date(found) or types.is_timestamp(found) else "other"
 
 
 def _categories(frame: Frame, name: Any, kind: str, stored: str, levels: Sequence[Any] | None) -> Column:

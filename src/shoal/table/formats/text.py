@@ -172,7 +172,7 @@ def _delimiter(sample: str, usual: str) -> str:
         if not counts or counts[0] < 2:
             continue
         score = (counts.count(counts[0]) / len(counts), counts[0])
-        if score > best_score:
+        if score > best_score and (sign == usual or score[0] > 0.9):
             best, best_score = sign, score
     return best
 
@@ -212,7 +212,8 @@ def render(table: Any, stream: Any, dialect: Dialect, gaps: dict[str, str] | Non
             content = encoder.encode(str(content, "utf-8"))
         stream.write(content)
 
-    put([_quoted(pa.array([name], pa.large_string()), dialect.delimiter) for name in table.column_names])
+    signs = "".join(_DELIMITERS)  # a name in quotes never misleads whoever looks for the delimiter
+    put([_quoted(pa.array([name], pa.large_string()), signs) for name in table.column_names])
     alone = '""' if len(table.column_names) == 1 else ""  # a line must not be empty
     for begin in range(0, len(table), _BATCH):
         part = table.slice(begin, _BATCH)
@@ -225,11 +226,11 @@ def _join(*texts: Any) -> Any:
     return pc.binary_join_element_wise(*texts)
 
 
-def _quoted(texts: Any, delimiter: str) -> Any:
+def _quoted(texts: Any, signs: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    needed = pc.match_substring_regex(texts, f'^$|[{re.escape(delimiter)}"\r\n]')
+    needed = pc.match_substring_regex(texts, f'^$|[{re.escape(signs)}"\r\n]')
     if not pc.any(needed).as_py():
         return texts
     quote, nothing = pa.scalar('"', texts.type), pa.scalar("", texts.type)
