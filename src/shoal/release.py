@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal import check
 from shoal.errors import CheckFailed, InputError
 from shoal.plan import Plan
+from shoal.table import sql
 from shoal.table.files import Origin, as_arrow, file_format, replacing
 
 
@@ -34,7 +35,7 @@ class Release:
     columns: tuple[Any, ...]
     seconds: float
     notes: tuple[str, ...] = ()
-    origin: Origin | None = None
+    origin: Origin | sql.SqlOrigin | None = None
     strata: NDArray[np.int64] | None = None
 
     @property
@@ -89,15 +90,26 @@ class Release:
             "notes": list(self.notes),
         }
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected table. It is read back and checked before it takes its name."""
+    def write(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Write the protected table. It is read back and checked before it takes its name.
+
+        `path` is a file, or the URL of a table in a database; only with `replace` may that table exist.
+        """
+        names = [str(name) for name in self.columns]
+        table = as_arrow(self.table)
+        if sql.is_url(path):
+            url = str(path)
+            sql.refuse_target(url, replace, self.origin)
+            if self.origin is not None:
+                table = self.origin.restore(table, sql.address(url), names)
+            sql.write(url, table, replace, self.require)
+            return
         path = Path(path)
         if self.source is not None and path.exists() and path.samefile(self.source):
             raise InputError(f"{str(path)!r} is the input, which is never overwritten: name another output")
         kind = file_format(path)
-        table = as_arrow(self.table)
         if self.origin is not None:
-            table = self.origin.restore(table, kind, [str(name) for name in self.columns])
+            table = self.origin.restore(table, kind, names)
         with replacing(path) as part:
             kind.write(table, part)
             self.require(kind.read(part))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ import typer
 import shoal
 from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
 from shoal.cli.console import guarded
+from shoal.cli.places import source_of
 from shoal.cli.values import whole
 from shoal.errors import InputError
 
@@ -19,7 +19,7 @@ from shoal.errors import InputError
 @app.command()
 @guarded
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A released table.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A released table.")],
     k: MaybeK = None,
     column: Columns = None,
     plan: PlanFile = None,
@@ -38,14 +38,15 @@ def check(
         raise InputError("how many records must share each combination? give -k, such as -k 5, or a --plan")
     else:
         wanted = shoal.Plan(whole(k), column, per_column=per_column, strata=stratum or ())
-    findings = count(
-        file,
-        wanted.k,
-        wanted.columns,
-        per_column=wanted.per_column,
-        blocks=wanted.blocks,
-        strata=None if wanted.merge_small_strata else wanted.strata,
-    )
+    with source_of(file) as source:
+        findings = count(
+            source,
+            wanted.k,
+            wanted.columns,
+            per_column=wanted.per_column,
+            blocks=wanted.blocks,
+            strata=None if wanted.merge_small_strata else wanted.strata,
+        )
     for finding in findings:
         print(finding, file=sys.stderr)
     if wanted.apart:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, print_table
+from shoal.cli.places import source_of
 
 
 @app.command()
 @guarded
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A table.")],
     as_json: AsJson = False,
 ) -> None:
     """Guess what each column is, with reasons. Nothing is changed, and no guess is applied."""
     from shoal.table.frame import Frame
     from shoal.table.roles import guess_roles
 
-    frame = Frame(file)
+    with source_of(file) as source:
+        frame = Frame(source)
     guesses = guess_roles(frame)
     if as_json:
         print(json.dumps({"records": len(frame), "columns": [asdict(guess) for guess in guesses]}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,13 +9,14 @@ import typer
 import shoal
 from shoal.cli.app import K, app
 from shoal.cli.console import guarded
+from shoal.cli.places import source_of
 from shoal.cli.values import whole
 
 
 @app.command()
 @guarded
 def plan(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A table.")],
     k: K = "5",
     method: Annotated[str, typer.Option("-m", "--method", help="See `shoal methods`.")] = "auto",
 ) -> None:
@@ -26,13 +26,15 @@ def plan(
     from shoal.table.roles import guess_roles
 
     get_method(method)
-    frame = Frame(file)
+    with source_of(file) as source:
+        frame = Frame(source)
+        digest = frame.origin and frame.origin.sha256()
     guesses = guess_roles(frame)
     wanted = shoal.Plan(
         whole(k),
         method=method,
         roles={guess.name: guess.role for guess in guesses},
         types={guess.name: guess.type for guess in guesses if guess.role == "quasi" and guess.type},
-        sha256=frame.origin and frame.origin.sha256(),
+        sha256=digest,
     )
     print(wanted.toml({guess.name: guess.reason for guess in guesses}), end="")

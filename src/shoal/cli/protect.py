@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ import typer
 import shoal
 from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
+from shoal.cli.places import source_and_target
 from shoal.cli.values import assignments, parameters, whole
 from shoal.errors import InputError
 
@@ -19,7 +19,10 @@ from shoal.errors import InputError
 @guarded
 def protect(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="IN", help="The table to protect.")],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="IN", help="The table: a file, a database's URL, or - for stdin."),
+    ],
     k: MaybeK = None,
     column: Columns = None,
     plan: PlanFile = None,
@@ -53,9 +56,14 @@ def protect(
         str | None, typer.Option("--preserve", help='"totals" keeps the totals of whole numbers.')
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="OUT", help="Default: NAME.protected.EXT beside IN."),
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="OUT", help="Default: NAME.protected.EXT beside IN; - for stdout."
+        ),
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Allow a database's table to be replaced.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same release.")] = 0,
     time_limit: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Return the best found by then.")
@@ -89,12 +97,10 @@ def protect(
             scaling=scaling,
             preserve=preserve,
         )
-    target = output or beside(file)
-    refuse_target(target, file)
-    with watching() as progress:
-        release = interruptible(lambda: run(wanted, file, progress))
-        release.write(target)
-    outcome = {**release.summary(), "output": str(target)}
+    with source_and_target(file, output, replace) as (source, target), watching() as progress:
+        release = interruptible(lambda: run(wanted, source, progress))
+        release.write(target, replace=replace)
+    outcome = {**release.summary(), "output": output or target}
     show_outcome(outcome)
     if as_json:
         print(json.dumps(outcome))
@@ -102,34 +108,8 @@ def protect(
 
 def refuse_beside_plan(context: typer.Context) -> None:
     """A plan says everything: an option beside it would make another release than the plan's."""
-    allowed = ("file", "k", "plan", "output", "as_json")
+    allowed = ("file", "k", "plan", "output", "replace", "as_json")
     for option in context.command.params:
         given: Any = context.get_parameter_source(option.name or "")
         if option.name not in allowed and given is not None and given.name == "COMMANDLINE":
             raise InputError(f"{option.opts[-1]} is the plan's to say: change it there, or leave --plan out")
-
-
-def beside(file: Path) -> Path:
-    """NAME.protected.EXT beside the input; refused if it exists."""
-    from shoal.table.files import file_ending
-
-    ending = file_ending(file)
-    target = file.with_name(f"{file.name[: -len(ending)]}.protected{file.name[-len(ending) :]}")
-    if target.exists():
-        raise InputError(
-            f"{str(target)!r} exists already: name the output with -o (a named file is replaced)"
-        )
-    return target
-
-
-def refuse_target(target: Path, file: Path) -> None:
-    """Say before the work what would fail after it."""
-    from shoal.table.files import file_format
-
-    file_format(target)
-    if target.exists() and file.exists() and target.samefile(file):
-        raise InputError(f"{str(target)!r} is the input, which is never overwritten: name another output")
-    if not target.parent.is_dir():
-        raise InputError(
-            f"the folder {str(target.parent)!r} does not exist: make it first, or write elsewhere"
-        )

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, MachineError, did_you_mean
-from shoal.table.formats import arrow, text
+from shoal.table import sql
+from shoal.table.formats import arrow, excel, stats, text
 
 
 class Format(NamedTuple):
@@ -31,11 +32,20 @@ class Format(NamedTuple):
     family: str = ""
     cells: Callable[[Path], Any] | None = None
 
+    @property
+    def writable(self) -> bool:
+        return self.write is not stats.refuse_sas
+
 
 FORMATS: dict[str, Format] = {
     ".parquet": Format("Parquet", arrow.read_parquet, arrow.write_parquet),
     ".arrow": Format("Arrow", arrow.read_arrow, arrow.write_arrow),
     ".feather": Format("Feather", arrow.read_arrow, arrow.write_arrow),
+    ".sav": Format("SPSS", stats.reader("sav"), stats.writer("sav"), "sav", stats.cell_reader("sav")),
+    ".dta": Format("Stata", stats.reader("dta"), stats.writer("dta"), "dta", stats.cell_reader("dta")),
+    ".sas7bdat": Format("SAS", stats.reader("sas7bdat"), stats.refuse_sas),
+    ".xpt": Format("SAS", stats.reader("xport"), stats.refuse_sas),
+    ".xlsx": Format("Excel", excel.read, excel.write, "excel", excel.read_cells),
 }
 for _name, _sign in (("CSV", ","), ("TSV", "\t")):
     for _ending, _packing in (("", None), (".gz", "gzip"), (".zst", "zstd")):
@@ -64,10 +74,10 @@ class Origin:
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def restore(self, table: Any, target: Format, protected: Collection[str]) -> Any:
+    def restore(self, table: Any, target: Any, protected: Collection[str]) -> Any:
         """The table with the file's own cells in every column that is not protected."""
         kind = file_format(self.path)
-        if kind.cells is None or kind.family != target.family:
+        if kind.cells is None or kind.family != getattr(target, "family", None):
             return table
         if not self.path.exists() or _stamp(self.path) != self.stamp:
             raise InputError(f"{str(self.path)!r} has changed since it was read: protect it again")
@@ -76,7 +86,8 @@ class Origin:
         for j, name in enumerate(table.column_names):
             if name not in protected:
                 table = table.set_column(j, cells.schema.field(name), cells[name])
-        return table
+        table = table.replace_schema_metadata(cells.schema.metadata or table.schema.metadata)
+        return stats.forget_codes(table, protected) if kind.family == "sav" else table
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -92,9 +103,14 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, Origin]:
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """The table in a file, as a pyarrow Table. The format is told by the file's ending."""
+    """The table in a file, as a pyarrow Table. The format is told by the file's ending.
+
+    A URL such as sqlite:///file.db#table or postgresql://user@host/database#table reads from a database.
+    """
     import pyarrow as pa
 
+    if sql.is_url(path):
+        return sql.load(str(path))[0]
     path = Path(path)
     reader = file_format(path).read
     if not path.exists():
@@ -119,7 +135,13 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 
 def write(table: Any, path: str | os.PathLike[str]) -> None:
-    """Write a pandas, polars or pyarrow table. An existing file is replaced in one step."""
+    """Write a pandas, polars or pyarrow table. An existing file is replaced in one step.
+
+    To a database by URL: into a new table, in one transaction.
+    """
+    if sql.is_url(path):
+        sql.write(str(path), as_arrow(table), False, lambda written: None)
+        return
     path = Path(path)
     writer = file_format(path).write
     with replacing(path) as part:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
+from shoal.table import sql
 from shoal.table.column import Column
 from shoal.table.files import Origin, load
 
@@ -18,9 +19,9 @@ class Frame:
     """A table as its user gave it. `origin` is where it came from, if that was a file."""
 
     def __init__(self, data: Any):
-        self.origin: Origin | None = None
+        self.origin: Origin | sql.SqlOrigin | None = None
         if isinstance(data, (str, os.PathLike)):
-            data, self.origin = load(data)
+            data, self.origin = sql.load(str(data)) if sql.is_url(data) else load(data)
         self.native = data
         self._array: NDArray | None = None
         if hasattr(data, "__dataframe__") or hasattr(data, "schema") or hasattr(data, "columns"):

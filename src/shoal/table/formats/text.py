@@ -23,6 +23,7 @@ _COMMA_NUMBER = _NUMBER.replace(r"\.", ",")
 _GAPS = ("", "NA", "NaN", "nan")
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 1 << 16  # bytes and characters that the dialect is told from
+_CHUNK = 1 << 24  # bytes looked at together
 _BATCH = 1 << 16  # records written at a time
 
 
@@ -49,7 +50,7 @@ def cell_reader(delimiter: str, compression: str | None = None) -> Callable[[Pat
 
     def read(path: Path) -> Any:
         content = _content(path, compression)
-        return _texts(content, sniff(content, str(path), delimiter), str(path))
+        return texts(content, sniff(content, str(path), delimiter), str(path))
 
     return read
 
@@ -80,20 +81,20 @@ def parse(content: Any, where: str, delimiter: str = ",") -> Any:
     import pyarrow as pa
 
     dialect = sniff(content, where, delimiter)
-    texts = _texts(content, dialect, where)
+    cells = texts(content, dialect, where)
     del content
-    candidates = {name: _as_number(texts[name], ".") for name in texts.column_names}
+    candidates = {name: _as_number(cells[name], ".") for name in cells.column_names}
     if dialect.delimiter != ",":
-        commas = {name: _as_number(texts[name], ",") for name, found in candidates.items() if found is None}
+        commas = {name: _as_number(cells[name], ",") for name, found in candidates.items() if found is None}
         if any(found is not None for found in commas.values()):  # then a point is no decimal mark
             dialect = dialect._replace(decimal=",")
             whole = {n: f for n, f in candidates.items() if f is not None and pa.types.is_integer(f.type)}
             candidates = {**dict.fromkeys(candidates), **commas, **whole}
     columns, gaps = {}, {}
     for name, found in candidates.items():
-        columns[name] = texts[name] if found is None else found
+        columns[name] = cells[name] if found is None else found
         if found is not None and found.null_count:
-            spelled = texts[name][found.is_null().index(True).as_py()].as_py()
+            spelled = cells[name][found.is_null().index(True).as_py()].as_py()
             if spelled:
                 gaps[name] = spelled
     table = pa.table(columns)
@@ -102,7 +103,7 @@ def parse(content: Any, where: str, delimiter: str = ",") -> Any:
     return with_details(table, text={"dialect": dialect._asdict(), "gaps": gaps})
 
 
-def _texts(content: Any, dialect: Dialect, where: str) -> Any:
+def texts(content: Any, dialect: Dialect, where: str) -> Any:
     """Every cell as text. An empty cell is a gap, an empty text in quotes is none."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
@@ -129,18 +130,21 @@ def sniff(content: Any, where: str, delimiter: str = ",") -> Dialect:
     view = memoryview(content)
     encoding = _encoding(view)
     if not encoding.startswith("utf-16"):
-        _refuse_nul(content, where)
+        _refuse_nul(view, where)
     sample = codecs.getincrementaldecoder(encoding)("replace").decode(bytes(view[:_SAMPLE]))
     eol = "\r\n" if "\r\n" in sample else "\n"
     return Dialect(_delimiter(sample, delimiter), ".", encoding, eol)
 
 
-def _refuse_nul(content: Any, where: str) -> None:
-    data = content.to_pybytes() if hasattr(content, "to_pybytes") else bytes(content)
-    found = data.find(b"\0")
-    if found >= 0:
-        line = data.count(b"\n", 0, found) + 1
-        raise InputError(f"{where!r} has a NUL byte in line {line}: it is not a text file")
+def _refuse_nul(view: memoryview, where: str) -> None:
+    line = 1
+    for begin in range(0, len(view), _CHUNK):
+        part = bytes(view[begin : begin + _CHUNK])
+        found = part.find(b"\0")
+        if found >= 0:
+            line += part.count(b"\n", 0, found)
+            raise InputError(f"{where!r} has a NUL byte in line {line}: it is not a text file")
+        line += part.count(b"\n")
 
 
 def _encoding(view: memoryview) -> str:
@@ -152,8 +156,8 @@ def _encoding(view: memoryview) -> str:
         return "utf-16"
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for begin in range(0, len(view), 1 << 24):
-            decoder.decode(view[begin : begin + (1 << 24)])
+        for begin in range(0, len(view), _CHUNK):
+            decoder.decode(view[begin : begin + _CHUNK])
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return "cp1252"
@@ -198,8 +202,14 @@ def _as_number(texts: Any, decimal: str) -> Any:
     return None
 
 
-def render(table: Any, stream: Any, dialect: Dialect, gaps: dict[str, str] | None = None) -> None:
-    """Write a table as text: quotes only where needed, an empty text as \"\", a gap as nothing."""
+def render(
+    table: Any,
+    stream: Any,
+    dialect: Dialect,
+    gaps: dict[str, str] | None = None,
+    header: bool = True,
+) -> None:
+    """Write a table as text: quotes only where needed, an empty text as two quotes, a gap as nothing."""
     import pyarrow as pa
 
     encoder = codecs.getincrementalencoder(dialect.encoding)()
@@ -213,8 +223,9 @@ def render(table: Any, stream: Any, dialect: Dialect, gaps: dict[str, str] | Non
         stream.write(content)
 
     signs = "".join(_DELIMITERS)  # a name in quotes never misleads whoever looks for the delimiter
-    put([_quoted(pa.array([name], pa.large_string()), signs) for name in table.column_names])
-    alone = '""' if len(table.column_names) == 1 else ""  # a line must not be empty
+    if header:
+        put([_quoted(pa.array([name], pa.large_string()), signs) for name in table.column_names])
+    alone = '""' if header and len(table.column_names) == 1 else ""  # readers skip a line that is empty
     for begin in range(0, len(table), _BATCH):
         part = table.slice(begin, _BATCH)
         put([_cells(part[name], dialect, (gaps or {}).get(name, alone)) for name in part.column_names])
