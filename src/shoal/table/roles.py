@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.errors import InputError
 from shoal.table.column import Column
@@ -56,7 +55,7 @@ def notes_on_columns(columns: Mapping[Any, Column]) -> list[str]:
     """Columns that were protected though they look like something else."""
     notes = []
     for name, column in columns.items():
-        if _IDENTIFIER.search(str(name)) or _counts_records(column.values):
+        if _IDENTIFIER.search(str(name)) or _counts_records(column):
             notes.append(f"column {name!r} looks like an identifier but was averaged like the rest")
         elif _WEIGHT.search(str(name)):
             notes.append(f"column {name!r} looks like a survey weight but was averaged like the rest")
@@ -101,7 +100,8 @@ def _role(column: Column, stored: str, kind: str, distinct: int, why: str) -> tu
     records = len(column.present)
     if _IDENTIFIER.search(name) or _NAMED.search(name):
         return "identifier", "its name says so"
-    if distinct == records > 2 and (stored == "text" or _counts_records(column.values)):
+    text = stored == "text" and kind != "date"
+    if distinct == records > 2 and (text or _counts_records(column)):
         return "identifier", "each record has a value of its own"
     if _WEIGHT.search(name):
         return "weight", "its name says so"
@@ -116,9 +116,10 @@ def _role(column: Column, stored: str, kind: str, distinct: int, why: str) -> tu
     return "quasi", why
 
 
-def _counts_records(values: NDArray) -> bool:
+def _counts_records(column: Column) -> bool:
     """Whole numbers that run from first to last without a gap or a repeat."""
-    if values.dtype.kind not in "iu" or len(values) < 3:
+    values = column.values
+    if column.type != "integer" or values.dtype.kind not in "iu" or len(values) < 3:
         return False
     low, high = int(values.min()), int(values.max())
     return high - low == len(values) - 1 and len(np.unique(values)) == len(values)

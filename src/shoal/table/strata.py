@@ -69,9 +69,8 @@ def merge_small(strata: Strata, k: int, columns: Sequence[Column], merge: bool) 
         distance = np.square(means - means[small]).sum(axis=1)
         distance[(sizes == 0) | (np.arange(len(sizes)) == small)] = np.inf
         into = int(np.argmin(distance))
-        notes.append(
-            f"stratum {strata.titles[small]!r} ({sizes[small]}) was merged with {strata.titles[into]!r}"
-        )
+        one, other = strata.titles[small], strata.titles[into]
+        notes.append(f"stratum {one!r} ({sizes[small]} records) was merged with {other!r}")
         ids[ids == small] = into
         for facts in (sizes, sums):
             facts[into] += facts[small]

@@ -14,6 +14,15 @@ _LONGEST = 32767  # characters that a cell may have
 _EXACT = 2**53  # whole numbers beyond this are kept as texts: a cell holds a double
 
 
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+        import openpyxl.utils.exceptions
+    except ImportError:
+        raise InputError("Excel files need the extra 'stats': pip install 'shoal[stats]'") from None
+    return openpyxl
+
+
 def read(path: Path) -> Any:
     """The values; of formulas what they gave when the workbook was last saved."""
     return _read(path, keep_mixed=False)
@@ -26,11 +35,11 @@ def read_cells(path: Path) -> Any:
 
 def _read(path: Path, keep_mixed: bool) -> Any:
     import pyarrow as pa
-    from openpyxl import load_workbook
 
+    package = _openpyxl()
     try:
         with path.open("rb") as file:
-            book = load_workbook(file, read_only=True, data_only=True)
+            book = package.load_workbook(file, read_only=True, data_only=True)
             sheet = book.worksheets[0]
             rows = list(sheet.iter_rows(values_only=True))
             title = sheet.title
@@ -48,6 +57,12 @@ def _read(path: Path, keep_mixed: bool) -> Any:
         if names.count(name) > 1:
             raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
     fields, arrays = [], []
+    wide = max(map(len, rows))
+    if wide > len(names):
+        raise InputError(
+            f"{str(path)!r} has cells beyond its last named column: name all columns in the first row"
+        )
+    rows = [(*row, *[None] * (wide - len(row))) for row in rows]
     for name, *cells in zip(names, *rows[1:]):
         array = _column(cells)
         field = None if array is None else pa.field(name, array.type)
@@ -82,20 +97,18 @@ def _column(cells: list[Any]) -> Any:
 
 def write(table: Any, path: Path) -> None:
     """Every text as a text: what looks like a formula is none."""
-    from openpyxl import Workbook
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.utils.exceptions import IllegalCharacterError
-
+    package = _openpyxl()
+    illegal = package.utils.exceptions.IllegalCharacterError
     if len(table) >= 1_048_576 or len(table.column_names) > 16_384:
         raise InputError("an Excel sheet holds 1,048,576 rows and 16,384 columns: write another format")
-    book = Workbook(write_only=True)
+    book = package.Workbook(write_only=True)
     sheet = book.create_sheet(details_of(table).get("excel", {}).get("sheet", "Sheet1"))
 
     def cell(value: Any) -> Any:
         if isinstance(value, str):
             if len(value) > _LONGEST:
                 raise InputError(f"an Excel cell holds {_LONGEST} characters, but one text has {len(value)}")
-            made = WriteOnlyCell(sheet)
+            made = package.cell.WriteOnlyCell(sheet)
             made.value = value
             made.data_type = "s"
             return made
@@ -106,7 +119,7 @@ def write(table: Any, path: Path) -> None:
         for row in zip(*[_cells(table, name) for name in table.column_names]):
             sheet.append([cell(value) for value in row])
         book.save(str(path))
-    except IllegalCharacterError:
+    except illegal:
         raise InputError(
             "a text has a control character, which Excel cannot hold: write another format"
         ) from None
