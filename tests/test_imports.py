@@ -23,13 +23,27 @@ ALLOWED = {
     "optimise": {"kernels", "partition", "method", "errors", "algorithms"},
     "bounds": {"kernels", "partition", "errors", "algorithms", "table"},
     "table": {"errors", "partition", "kernels"},
-    "check": {"errors", "table"},
-    "release": {"errors", "plan", "check", "table"},
+    "check": {"errors", "table", "kernels"},
+    "measures": {"errors", "table"},
+    "report": {"", "errors", "measures", "method", "table", "bounds"},
+    "release": {"errors", "plan", "check", "table", "report"},
     "pipeline": {"", "errors", "plan", "check", "table", "release", "method", "partition"},
+    "comparison": {
+        "errors",
+        "plan",
+        "table",
+        "method",
+        "measures",
+        "pipeline",
+        "release",
+        "report",
+        "bounds",
+    },
     "estimator": {"errors", "pipeline"},
     "checks": {"method", "partition", "pipeline", "table"},
     "datasets": {"errors"},
-    "cli": {"", "errors", "pipeline", "table", "check", "datasets", "release", "plan", "method"},
+    "cli": {"", "errors", "pipeline", "table", "check", "datasets", "release", "plan", "method"}
+    | {"comparison", "report"},
 }
 
 

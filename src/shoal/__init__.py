@@ -10,9 +10,13 @@ _names = {
     "Plan": "shoal.plan",
     "Release": "shoal.release",
     "ShoalError": "shoal.errors",
+    "compare": "shoal.comparison",
     "methods": "shoal.method",
     "microaggregate": "shoal.pipeline",
     "read": "shoal.table.files",
+    "risk": "shoal.measures.risk",
+    "suggest": "shoal.comparison",
+    "utility": "shoal.measures.utility",
     "write": "shoal.table.files",
 }
 _modules = ("check", "checks", "datasets")

@@ -119,15 +119,17 @@ def check_columns(
     `released` holds arrays, or objects with `values` and `gaps` (true where nothing is published). Columns
     that were grouped together must share their labels: then every combination occurs k times.
     """
+    from shoal.kernels.counts import count_and_compare  # here, for `shoal check` needs no compiler
+
     for name, column in released.items():
         own = labels[name]
         values, gaps = getattr(column, "values", column), getattr(column, "gaps", None)
         if len(own) != len(values):
             raise CheckFailed(f"{len(values)} values but {len(own)} labels in {name!r}: nothing is released")
-        sizes = np.bincount(own)
-        if sizes.min() < k:
+        sizes, alike = count_and_compare(own, np.ascontiguousarray(values), int(own.max()) + 1)
+        if own.min() < 0 or sizes.min() < k:
             raise CheckFailed(f"a group of {sizes.min()} records is short of k={k}: nothing is released")
-        if not (_one_each(values, own, len(sizes)) and (gaps is None or _one_each(gaps, own, len(sizes)))):
+        if not alike or (gaps is not None and not _one_each(gaps, own, len(sizes))):
             raise CheckFailed(f"a group publishes different values in column {name!r}: nothing is released")
         if strata is not None and not _one_each(strata, own, len(sizes)):
             raise CheckFailed(f"a group crosses strata in column {name!r}: nothing is released")

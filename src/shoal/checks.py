@@ -176,10 +176,9 @@ def check_never_below_the_optimum(info: MethodInfo) -> None:
     def holds(case: tuple[NDArray, int]) -> None:
         X, k = case
         matrix = _matrix(info, X)
-        integer = matrix.dtype.kind == "i"
         labels = _run(info, X, k).labels
-        sse = sum(_sse(matrix[labels == g], integer) for g in range(labels.max() + 1))
-        optimum = brute_force(matrix, k, integer)
+        sse = sum(_sse(matrix[labels == g], info.whole) for g in range(labels.max() + 1))
+        optimum = brute_force(matrix, k, info.whole)
         assert sse >= optimum * (1 - 1e-9)
         if info.optimal:
             assert sse <= optimum * (1 + 1e-9) + 1e-12

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
 
 #: sector -> share of businesses, turnover per employee, wage per employee, assets per turnover,
 #: kWh per unit of turnover, profit margin (money in thousands)
@@ -50,3 +53,32 @@ def survey(n: int = 5000, seed: int = 0) -> Any:
             "profit": np.round(profit, 1),
         }
     )
+
+
+_SIM_SPREAD = (0.010, 0.025, 0.050, 0.075, 0.100, 0.150, 0.200, 0.300)  # Table 1
+_SIM_ATTRIBUTES = (20, 40, 60, 80, 100, 200)  # Table 3
+
+
+def sim(number: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """SIM_1 to SIM_29 of Laszlo and Mukherjee 2005: records, and the cluster that each was drawn from.
+
+    200 centres lie evenly over the cube [-1, 1]^d; around each the records follow a Gaussian with the same
+    spread in every attribute. SIM_1..8 differ in that spread (10 to 100 records in a cluster), 9..14 in the
+    number of records, 15..20 in the number of attributes, 21..29 in the (fixed) size of the clusters.
+    The paper names no seed, so its own tables cannot be made again, only others like them.
+    """
+    attributes, spread, smallest, largest = 10, 0.1, 50, 50
+    if 1 <= number <= 8:
+        spread, smallest, largest = _SIM_SPREAD[number - 1], 10, 100
+    elif 9 <= number <= 14:
+        smallest = largest = 100 * (number - 8)
+    elif 15 <= number <= 20:
+        attributes = _SIM_ATTRIBUTES[number - 15]
+    elif 21 <= number <= 29:
+        spread, smallest, largest = 0.01, number - 13, number - 13
+    else:
+        raise InputError(f"there is no SIM_{number}: the paper has SIM_1 to SIM_29")
+    rng = np.random.default_rng((seed, number))
+    centres = rng.uniform(-1, 1, (200, attributes))
+    clusters = np.repeat(np.arange(200), rng.integers(smallest, largest, 200, endpoint=True))
+    return rng.normal(centres[clusters], spread), clusters

@@ -33,6 +33,7 @@ class MethodInfo:
     input: str = "standard"  # or "raw": the values as they are, int64 kept
     columns: str = "any"  # or "one"
     optimal: bool = False  # finds the partition of least SSE
+    whole: bool = False  # that SSE is about the whole number nearest to the mean
     mixed: bool = False  # serves tables with categories too
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
     supplied: tuple[str, ...] = ()
@@ -115,7 +116,8 @@ def run_method(
     X.flags.writeable = False
     supply = {"rng": np.random.default_rng(seed), "time_limit": time_limit, "progress": progress}
     given = {name: supply[name] for name in info.supplied}
-    partition = Partition(info.function(X, k, **given, **(parameters or {})))
+    outcome = info.function(X, k, **given, **(parameters or {}))
+    partition = outcome if isinstance(outcome, Partition) else Partition(outcome)
     partition.check(k, n, 2 * k - 1 if info.sizes == "k..2k-1" else None)
     return partition
 

@@ -17,7 +17,7 @@ from shoal.plan import Plan
 from shoal.release import Release
 from shoal.table.aggregate import publish
 from shoal.table.column import Column
-from shoal.table.encode import Space, encode, grouping_matrix, raw_matrix
+from shoal.table.encode import Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.table.frame import Frame
 from shoal.table.loss import Loss, measure
 from shoal.table.prepare import Prepared, prepare
@@ -73,7 +73,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     loss = Loss()
     for done, part in enumerate(parts):
         columns = [table.columns[name] for name in part]
-        space = encode(columns)
+        space = measurable(columns) if info.input == "raw" else encode(columns)
         cells = pattern_cells(columns, table.strata, plan.k) if plan.missing == "group" else table.strata
         partition = run_within(
             info,
@@ -92,7 +92,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         loss += measure(space, columns, [values for values, _ in published], partition, table.weight)
         for column, (values, empty) in zip(columns, published):
             gaps = None if empty is None else empty[partition.labels]
-            released[column.name] = column.holding(values[partition.labels], gaps)
+            released[column.name] = column.holding(partition.spread(values), gaps)
             labels[column.name] = partition.labels
     check_columns(released, labels, plan.k, table.strata)
     return Release(
@@ -105,6 +105,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         seconds=time.perf_counter() - began,
         notes=tuple(_notes(plan, info, table, released)),
         origin=table.frame.origin,
+        original=table.frame.native,
         strata=table.strata,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,8 @@ class Release:
     columns: tuple[Any, ...]
     seconds: float
     notes: tuple[str, ...] = ()
-    origin: Origin | sql.SqlOrigin | None = None
+    origin: Origin | sql.SqlOrigin | None = field(default=None, repr=False)
+    original: Any = field(default=None, repr=False)
     strata: NDArray[np.int64] | None = None
 
     @property
@@ -89,6 +90,17 @@ class Release:
             "seconds": self.seconds,
             "notes": list(self.notes),
         }
+
+    def report(self, path: str | os.PathLike[str], edition: str = "internal", **options: Any) -> None:
+        """Write what was done, lost and is at risk, as .html, .json or .txt.
+
+        The public edition tells neither risk nor seed. Options: `comparison`, `confidential`, `formula`,
+        `subgroups`, `sums`, `bound_time` (see `docs/report.md`).
+        """
+        from shoal import report
+
+        report.report_format(path)
+        report.write(report.build(self, edition, **options), path)
 
     def write(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write the protected table. It is read back and checked before it takes its name.

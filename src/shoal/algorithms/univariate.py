@@ -1,22 +1,82 @@
-"""Optimal grouping of one column."""
+"""Optimal grouping of one column: sort the values, cut the sequence, hand the groups back to the records."""
+
+from typing import Literal
 
 import numpy as np
 
-from shoal.kernels.sequence import cut
+from shoal.errors import InputError
+from shoal.kernels import line
+from shoal.kernels.radix import sort
+from shoal.kernels.sequence import whole_sizes_of_any_magnitude
 from shoal.method import method
+from shoal.partition import Partition
+
+COSTS = {"sse": line.SSE, "absolute": line.ABSOLUTE, "range": line.RANGE}
 
 
 @method(
     title="Optimal univariate",
     paper="Hansen and Mukherjee 2003",
     sizes="k..2k-1",
-    cost="n log n + k n",
+    cost="n",
+    input="raw",
     columns="one",
     optimal=True,
 )
-def univariate(X, k):
-    """Sort the values and cut the sequence where the sum of squared errors is least: the exact optimum."""
-    order = np.argsort(X[:, 0], kind="stable")
-    labels = np.empty(len(X), np.int64)
-    labels[order] = cut(X[order], k)
-    return labels
+def univariate(X, k, *, cost: Literal["sse", "absolute", "range"] = "sse"):
+    """Sort the values and cut the sequence where the sum of squared errors is least: the exact optimum.
+
+    `cost` is what a group costs: "sse", "absolute" (distances to its median) or "range" (its largest
+    value less its smallest). Of equal values that a border divides, the earlier records go to the lower
+    group; which values are grouped together does not depend on the order of the records.
+    """
+    if cost not in COSTS:
+        raise InputError(f"cost must be one of {', '.join(map(repr, COSTS))}, not {cost!r}")
+    values, order = sort(X[:, 0])
+    if values.dtype.kind == "i":  # counted from the smallest, so that all digits fit where they can
+        values = (values.view(np.uint64) - values[:1].view(np.uint64)).astype(np.float64)
+        return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]))
+    return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]), X[:, 0], values)
+
+
+@method(
+    title="Optimal univariate for whole numbers (IMHMI)",
+    paper="Mortazavi 2020",
+    sizes="k..2k-1",
+    cost="n",
+    input="raw",
+    columns="one",
+    optimal=True,
+    whole=True,
+)
+def univariate_integer(X, k):
+    """The exact optimum for groups that publish the whole number nearest to their mean.
+
+    All sums are exact: in 64 bits, or without bound where 64 might not do (checked beforehand).
+    """
+    x = X[:, 0]
+    if x.dtype.kind == "f":
+        if not (np.all(x == np.rint(x)) and np.all(np.abs(x) < 2**63)):
+            raise InputError(
+                "method 'univariate_integer' groups whole numbers: round the column, or use 'univariate'"
+            )
+        x = x.astype(np.int64)
+    values, order = sort(x)
+    if _fits(values, k):
+        return Partition.in_order(order, line.cut_sorted(values, k, line.WHOLE))
+    size = whole_sizes_of_any_magnitude(values[:, None], k)
+    return Partition.in_order(order, line.borders(size, len(x), size[:1], len(x)))
+
+
+def _fits(values, k):
+    """Whether no sum that the search may form can pass 2**62, the mark of what cannot be reached.
+
+    The widest group of 3k has squares of at most 3k * range**2; the best path to any place costs at
+    most one such group more than the groups of k that fill the sequence.
+    """
+    n = len(values)
+    bits = values.view(np.uint64)
+    widest = int((bits[min(3 * k, n) - 1 :] - bits[: n - min(3 * k, n) + 1]).max())
+    starts = np.arange(0, n - k + 1, k)
+    ranges = (bits[starts + k - 1] - bits[starts]).astype(np.float64)
+    return 9 * k * widest**2 + int(1.001 * k * np.square(ranges).sum()) < 2**62

@@ -36,6 +36,8 @@ def guarded(command: Callable) -> Callable:
             _stop("ended; nothing was written", 143)
         except MemoryError:
             _fail("the memory does not suffice: close other programs, or protect fewer columns at a time", 3)
+        except BrokenPipeError:  # whoever read our output has seen enough
+            os._exit(0)
         except OSError as error:
             _fail(str(error), 3)
 

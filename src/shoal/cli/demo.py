@@ -12,6 +12,7 @@ import typer
 import shoal
 from shoal.cli.app import K, app
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
+from shoal.cli.protect import write_reports
 from shoal.cli.values import whole
 
 
@@ -34,6 +35,7 @@ def demo(
         release.write(target)
     outcome = {**release.summary(), "output": str(target)}
     show_outcome(outcome)
-    report = folder / "outcome.json"
-    report.write_text(json.dumps(outcome, indent=1) + "\n")
-    print(f"Compare {original} with {target}; the outcome is in {report}.", file=sys.stderr)
+    (folder / "outcome.json").write_text(json.dumps(outcome, indent=1) + "\n")
+    editions = {"internal": folder / "report.html", "public": folder / "report.public.html"}
+    write_reports(release, editions, {"formula": "turnover ~ employees + wages"})
+    print(f"Compare {original} with {target}; {editions['internal']} explains it.", file=sys.stderr)

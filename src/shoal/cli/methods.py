@@ -11,7 +11,6 @@ import typer
 import shoal
 from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, print_table
-from shoal.method import MethodInfo, get_method
 
 
 @app.command()
@@ -21,6 +20,8 @@ def methods(
     as_json: AsJson = False,
 ) -> None:
     """List every method, or tell all about one: paper, group sizes, cost, parameters."""
+    from shoal.method import get_method
+
     chosen = [get_method(key)] if key else list(shoal.methods().values())
     if as_json:
         print(json.dumps({info.key: _facts(info) for info in chosen}))
@@ -40,7 +41,7 @@ def methods(
         print("`shoal methods KEY` tells all about one.")
 
 
-def _facts(info: MethodInfo) -> dict[str, Any]:
+def _facts(info: Any) -> dict[str, Any]:
     facts = {name: getattr(info, name) for name in ("title", "paper", "sizes", "cost", "summary")}
     plain = (bool, int, float, str, type(None))
     facts["parameters"] = {n: d if isinstance(d, plain) else str(d) for n, d in info.parameters.items()}

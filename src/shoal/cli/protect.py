@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+import sys
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +17,9 @@ from shoal.cli.console import guarded, interruptible, show_outcome, watching
 from shoal.cli.places import source_and_target
 from shoal.cli.values import assignments, parameters, whole
 from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.release import Release
 
 
 @app.command()
@@ -69,6 +76,21 @@ def protect(
         float | None, typer.Option(metavar="SECONDS", help="Return the best found by then.")
     ] = None,
     per_column: PerColumn = False,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the internal report there: .html, .json or .txt.")
+    ] = None,
+    public_report: Annotated[
+        Path | None, typer.Option(help="Write the public report there, without seed and risks.")
+    ] = None,
+    formula: Annotated[
+        str | None, typer.Option(help='A model that the report fits on both tables, "y ~ a + log(b)".')
+    ] = None,
+    confidential: Annotated[
+        list[str] | None, typer.Option(help="A kept column that the report watches; repeat it.")
+    ] = None,
+    sums: Annotated[
+        list[str] | None, typer.Option("--sum", help='A sum the report audits, "total = a + b"; repeat it.')
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Protect a table and say what was lost."""
@@ -97,19 +119,57 @@ def protect(
             scaling=scaling,
             preserve=preserve,
         )
-    with source_and_target(file, output, replace) as (source, target), watching() as progress:
-        release = interruptible(lambda: run(wanted, source, progress))
-        release.write(target, replace=replace)
-    outcome = {**release.summary(), "output": output or target}
-    show_outcome(outcome)
+    editions = {"internal": report, "public": public_report}
+    options = {"formula": formula, "confidential": confidential, "sums": sums or ()}
+    with source_and_target(file, output, replace) as (source, target):
+        refuse_reports(editions.values(), source, target)
+        with watching() as progress:
+            release = interruptible(lambda: run(wanted, source, progress))
+            release.write(target, replace=replace)
+        outcome = {**release.summary(), "output": output or target}
+        show_outcome(outcome)
+        for edition, path in write_reports(release, editions, options):
+            print(f"{edition} report: {path}", file=sys.stderr)
     if as_json:
         print(json.dumps(outcome))
 
 
 def refuse_beside_plan(context: typer.Context) -> None:
     """A plan says everything: an option beside it would make another release than the plan's."""
-    allowed = ("file", "k", "plan", "output", "replace", "as_json")
+    allowed = {"file", "k", "plan", "output", "replace", "as_json"}
+    allowed |= {"report", "public_report", "formula", "confidential", "sums"}
     for option in context.command.params:
         given: Any = context.get_parameter_source(option.name or "")
         if option.name not in allowed and given is not None and given.name == "COMMANDLINE":
             raise InputError(f"{option.opts[-1]} is the plan's to say: change it there, or leave --plan out")
+
+
+def write_reports(
+    release: Release, editions: Mapping[str, Path | None], options: Mapping[str, Any]
+) -> list[tuple[str, Path]]:
+    """Write the reports asked for; the internal one compares the neighbouring k too."""
+    from shoal.comparison import neighbours
+
+    wanted = [(edition, path) for edition, path in editions.items() if path is not None]
+    for edition, path in wanted:
+        own = dict(options)
+        if edition == "internal":
+            own["comparison"] = interruptible(lambda: neighbours(release))
+        interruptible(partial(release.report, path, edition, **own))
+    return wanted
+
+
+def refuse_reports(paths: Iterable[Path | None], *taken: str) -> None:
+    """Say before the work what would fail after it."""
+    from shoal.report import report_format
+
+    for path in paths:
+        if path is None:
+            continue
+        report_format(path)
+        if path.resolve() in {Path(other).resolve() for other in taken}:
+            raise InputError(f"{str(path)!r} cannot be the table and its report: name another file")
+        if not path.parent.is_dir():
+            raise InputError(
+                f"the folder {str(path.parent)!r} does not exist: make it first, or write elsewhere"
+            )

@@ -40,3 +40,11 @@ def assignments(words: Sequence[str] | None, option: str) -> dict[str, str]:
             raise InputError(f"{option} takes COLUMN=WORD, not {text!r}")
         found[name] = word
     return found
+
+
+def listed(text: str) -> list[str]:
+    """Words separated by commas."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise InputError(f"{text!r} is not a list such as 3,5,10: something is missing at a comma")
+    return words

@@ -11,58 +11,159 @@ def relabel(given, low, span):
 
     `given` holds whole numbers in low..low+span-1.
     """
-    name = np.full(span, -1, np.int32)
+    known = np.zeros((span, 2), np.int32)  # new name and count, side by side in memory
     labels = np.empty(len(given), np.int64)
-    sizes = np.zeros(span, np.int64)
     groups = 0
     for i in range(len(given)):
-        old = given[i] - low
-        new = name[old]
-        if new < 0:
-            new = groups
-            name[old] = new
+        entry = known[given[i] - low]
+        if entry[1] == 0:
+            entry[0] = groups
             groups += 1
-        labels[i] = new
-        sizes[new] += 1
-    return labels, sizes[:groups].copy()
+        entry[1] += 1
+        labels[i] = entry[0]
+    sizes = np.empty(groups, np.int64)
+    for old in range(span):
+        if known[old, 1] > 0:
+            sizes[known[old, 0]] = known[old, 1]
+    return labels, sizes
 
 
 @kernel
 def pivot_and_shift(X, labels, sizes):
-    """Each group's first member, and its mean's distance from that member.
+    """Each group's first member, and its mean's distance from that member, side by side in memory.
 
     Their sum is the mean. Kept apart, a large offset of all values costs no digits. `labels` must be
     in order of first appearance.
     """
-    d = X.shape[1]
-    pivot = np.empty((len(sizes), d))
-    shift = np.zeros((len(sizes), d))
+    n, d = X.shape
+    parts = np.empty((len(sizes), d, 2))
     seen = 0
-    for i in range(len(labels)):
+    for i in range(n):
         g = labels[i]
         if g == seen:
-            pivot[g] = X[i]
+            for j in range(d):
+                parts[g, j, 0] = X[i, j]
+                parts[g, j, 1] = 0.0
             seen += 1
         else:
             for j in range(d):
-                shift[g, j] += X[i, j] - pivot[g, j]
+                parts[g, j, 1] += X[i, j] - parts[g, j, 0]
     for g in range(len(sizes)):
         for j in range(d):
-            shift[g, j] /= sizes[g]
-    return pivot, shift
+            parts[g, j, 1] /= sizes[g]
+    return parts
 
 
 @kernel
-def squared_errors(X, labels, pivot, shift):
+def squared_errors(X, labels, parts):
     """Sum of squared distances to pivot + shift of one's group, summed by stretches against rounding."""
     n, d = X.shape
     total = 0.0
     for start in range(0, n, 1024):
-        part = 0.0
+        stretch = 0.0
         for i in range(start, min(start + 1024, n)):
             g = labels[i]
             for j in range(d):
-                difference = X[i, j] - pivot[g, j] - shift[g, j]
-                part += difference * difference
-        total += part
+                difference = X[i, j] - parts[g, j, 0] - parts[g, j, 1]
+                stretch += difference * difference
+        total += stretch
     return total
+
+
+@kernel
+def total_squares(X):
+    """Sum of squared distances of all records to their common mean."""
+    n, d = X.shape
+    total = 0.0
+    for j in range(d):
+        pivot = X[0, j]
+        shift = 0.0
+        for i in range(n):
+            shift += X[i, j] - pivot
+        shift /= n
+        for start in range(0, n, 1024):
+            stretch = 0.0
+            for i in range(start, min(start + 1024, n)):
+                difference = X[i, j] - pivot - shift
+                stretch += difference * difference
+            total += stretch
+    return total
+
+
+# --- where the records are known group by group: order[starts[g] : starts[g + 1]] is group g -------------
+
+
+@kernel
+def names_by_first_record(order, starts):
+    """The groups' names 0, 1, .. in order of their first records."""
+    owner = np.full(len(order), -1, np.int32)
+    for g in range(len(starts) - 1):
+        first = order[starts[g]]
+        for i in range(starts[g] + 1, starts[g + 1]):
+            first = min(first, order[i])
+        owner[first] = g
+    name = np.empty(len(starts) - 1, np.int32)
+    known = 0
+    for i in range(len(order)):
+        if owner[i] >= 0:
+            name[owner[i]] = known
+            known += 1
+    return name
+
+
+@kernel
+def label_records(first, last, order, starts, name, labels, sizes):
+    """Labels and sizes of the groups first..last-1."""
+    for g in range(first, last):
+        sizes[name[g]] = starts[g + 1] - starts[g]
+        for i in range(starts[g], starts[g + 1]):
+            labels[order[i]] = name[g]
+
+
+@kernel
+def moments(first, last, X, order, starts, name, means):
+    """Means of the groups first..last-1; returns their SSE. Sums are taken from a member on."""
+    total = 0.0
+    for begin in range(first, last, 256):
+        stretch = 0.0
+        for g in range(begin, min(begin + 256, last)):
+            start, end = starts[g], starts[g + 1]
+            for j in range(X.shape[1]):
+                pivot = X[order[start], j]
+                shift = 0.0
+                for i in range(start + 1, end):
+                    shift += X[order[i], j] - pivot
+                shift /= end - start
+                for i in range(start, end):
+                    difference = X[order[i], j] - pivot - shift
+                    stretch += difference * difference
+                means[name[g], j] = pivot + shift
+        total += stretch
+    return total
+
+
+@kernel
+def moments_in_order(first, last, values, starts, name, means):
+    """The same for one column whose values are given in that order."""
+    total = 0.0
+    for begin in range(first, last, 256):
+        stretch = 0.0
+        for g in range(begin, min(begin + 256, last)):
+            pivot = values[starts[g]]
+            shift = 0.0
+            for i in range(starts[g] + 1, starts[g + 1]):
+                shift += values[i] - pivot
+            shift /= starts[g + 1] - starts[g]
+            for i in range(starts[g], starts[g + 1]):
+                difference = values[i] - pivot - shift
+                stretch += difference * difference
+            means[name[g], 0] = pivot + shift
+        total += stretch
+    return total
+
+
+@kernel
+def spread(first, last, published, labels, out):
+    """What each of the records first..last-1 publishes."""
+    for i in range(first, last):
+        out[i] = published[labels[i]]

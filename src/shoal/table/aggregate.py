@@ -80,7 +80,7 @@ def centroids(column: NDArray, partition: Partition) -> NDArray:
 
 def _float_means(column: NDArray, partition: Partition) -> NDArray:
     wide = column.astype(np.float64, copy=False)[:, None]
-    if np.abs(wide).max() < 1e300:
+    if wide.min() > -1e300 and wide.max() < 1e300:
         means = partition.means(wide)
     else:  # differences of such values could overflow
         means = np.ldexp(partition.means(np.ldexp(wide, -4)), 4)

@@ -44,12 +44,16 @@ class Levels(NamedTuple):
         return self.side * ((axes[:, None] == np.arange(len(self.shares))) - self.shares)
 
 
+UNCHANGED = Scale(0, 0, 0.0, 1.0)
+
+
 class Space(NamedTuple):
     """The records as points, and how each column got there."""
 
     matrix: NDArray[np.float64]
     scales: list[Scale | Levels]
     spans: list[slice]  # column -> its coordinates
+    unit: str = "standard"  # or "own": the only column in its own unit
 
     def place(self, j: int, values: NDArray) -> NDArray[np.float64]:
         """Where these values of column j lie, one row each."""
@@ -109,18 +113,38 @@ def grouping_matrix(
     return other.matrix
 
 
+def measurable(columns: Sequence[Column]) -> Space:
+    """A space in which to measure the loss where no method asked for a standardised one.
+
+    The loss of one column is a ratio, whatever its unit: its values will do as they are, if doubles hold
+    them exactly and their squares do not overflow.
+    """
+    values = columns[0].values
+    if len(columns) == 1 and columns[0].gaps is None and not columns[0].categorical:
+        limit = 1e150 if values.dtype.kind == "f" else 2**53
+        if -limit < values.min() and values.max() < limit:
+            return Space(values.astype(np.float64, copy=False)[:, None], [UNCHANGED], [slice(0, 1)], "own")
+    return encode(columns)
+
+
 def raw_matrix(columns: Sequence[Column]) -> NDArray:
-    """The values as they are: int64 if all are whole numbers, else float64. A gap lies at the mean."""
-    filled = []
-    for column in columns:
-        values = column.values
-        if column.gaps is not None and len(column.present):
-            middle = column.present.mean()
-            values = np.where(column.gaps, np.rint(middle) if values.dtype.kind != "f" else middle, values)
-            values = values.astype(column.values.dtype)
-        filled.append(values)
-    whole = all(values.dtype.kind == "i" for values in filled)
-    return np.stack(filled, axis=1).astype(np.int64 if whole else np.float64)
+    """The values as they are: int64 if all are whole numbers, else float64. A gap lies at the mean.
+
+    One column is not copied.
+    """
+    filled = [column.values if column.gaps is None else _filled(column) for column in columns]
+    dtype = np.int64 if all(values.dtype.kind == "i" for values in filled) else np.float64
+    if len(filled) == 1:
+        return filled[0].astype(dtype, copy=False)[:, None]
+    return np.stack(filled, axis=1).astype(dtype, copy=False)
+
+
+def _filled(column: Column) -> NDArray:
+    assert column.gaps is not None
+    middle = column.present.mean() if len(column.present) else 0.0
+    if column.values.dtype.kind != "f":
+        middle = np.rint(middle)
+    return np.where(column.gaps, column.values.dtype.type(middle), column.values)
 
 
 def _logarithm(column: Column) -> Column:

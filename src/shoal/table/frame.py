@@ -138,7 +138,8 @@ class Frame:
     def replace(self, columns: Mapping[Any, Column], dropped: Collection[Any] = ()) -> Any:
         """A new table of the same kind in which these columns hold these cells; the rest is untouched."""
         if self._array is not None:
-            table = self._array.copy()
+            whole = len(columns) == self._array.shape[1]
+            table = np.empty_like(self._array) if whole else self._array.copy()
             for name, column in columns.items():
                 table[:, name] = _with_nan(column)
             kept = [j for j in self.names if j not in dropped]

@@ -46,12 +46,14 @@ def measure(
             for z, place in zip(Z[:, space.spans[j]].T, places[j].T):
                 loss += _weighted(z, place, partition, own)
         return loss
-    means = partition.means(Z)
+    means, within = partition.means_and_sse(Z)
+    total = partition.sst(Z)
     rounding = sum(
         float(partition.sizes @ np.square(place - means[:, span]).sum(axis=1))
         for place, span in zip(places, space.spans)
     )
-    return Loss(float(np.square(Z).sum()), partition.sse(Z, means), rounding)
+    unit = (len(Z) - 1) / total if space.unit == "own" and total else 1.0
+    return Loss(unit * total, unit * within, unit * rounding)
 
 
 def _weighted(z: NDArray, place: NDArray, partition: Partition, weight: NDArray[np.float64]) -> Loss:

@@ -111,7 +111,7 @@ def _role(column: Column, stored: str, kind: str, distinct: int, why: str) -> tu
         return "confidential", "its name sounds sensitive; published as it is"
     if distinct <= 1:
         return "other", "the same for all records"
-    if stored in ("text", "other") and distinct > _MANY * records:
+    if (text or stored == "other") and distinct > _MANY * records:
         return "other", f"free text? {distinct:,} different values; published as it is"
     return "quasi", why
 

@@ -17,7 +17,6 @@ _EXACT = 2**53  # whole numbers beyond this are kept as texts: a cell holds a do
 def _openpyxl() -> Any:
     try:
         import openpyxl
-        import openpyxl.utils.exceptions
     except ImportError:
         raise InputError("Excel files need the extra 'stats': pip install 'shoal[stats]'") from None
     return openpyxl
@@ -98,31 +97,35 @@ def _column(cells: list[Any]) -> Any:
 def write(table: Any, path: Path) -> None:
     """Every text as a text: what looks like a formula is none."""
     package = _openpyxl()
-    illegal = package.utils.exceptions.IllegalCharacterError
     if len(table) >= 1_048_576 or len(table.column_names) > 16_384:
         raise InputError("an Excel sheet holds 1,048,576 rows and 16,384 columns: write another format")
+    columns = [[name, *_cells(table, name)] for name in table.column_names]
+    for column in columns:
+        _refuse_texts(column, package.cell.cell.ILLEGAL_CHARACTERS_RE)
     book = package.Workbook(write_only=True)
     sheet = book.create_sheet(details_of(table).get("excel", {}).get("sheet", "Sheet1"))
 
     def cell(value: Any) -> Any:
-        if isinstance(value, str):
-            if len(value) > _LONGEST:
-                raise InputError(f"an Excel cell holds {_LONGEST} characters, but one text has {len(value)}")
-            made = package.cell.WriteOnlyCell(sheet)
-            made.value = value
-            made.data_type = "s"
-            return made
-        return value
+        if not isinstance(value, str):
+            return value
+        made = package.cell.WriteOnlyCell(sheet)
+        made.value = value
+        made.data_type = "s"
+        return made
 
-    try:
-        sheet.append([cell(name) for name in table.column_names])
-        for row in zip(*[_cells(table, name) for name in table.column_names]):
-            sheet.append([cell(value) for value in row])
-        book.save(str(path))
-    except illegal:
-        raise InputError(
-            "a text has a control character, which Excel cannot hold: write another format"
-        ) from None
+    for row in zip(*columns):
+        sheet.append([cell(value) for value in row])
+    book.save(str(path))
+
+
+def _refuse_texts(cells: list[Any], illegal: Any) -> None:
+    for text in cells:
+        if not isinstance(text, str):
+            continue
+        if len(text) > _LONGEST:
+            raise InputError(f"an Excel cell holds {_LONGEST} characters, but one text has {len(text)}")
+        if illegal.search(text):
+            raise InputError("Excel cannot hold a control character that a text has: write another format")
 
 
 def _cells(table: Any, name: str) -> list[Any]:

@@ -1,0 +1,118 @@
+"""The integer SSE table (Table 3) of the IMHMI paper: orders, then the optimal partition of whole numbers.
+
+python -m benchmarks.integer_table [dataset ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmarks._common import DATA, header, save, table
+from shoal.algorithms.orders import npn_order, pca_order, tour_order, zscore_order
+from shoal.kernels.sequence import cut_integer
+
+ORDERS = {"NPN": npn_order, "PCA": pca_order, "TSP": tour_order, "Z-score": zscore_order}
+PUBLISHED = DATA.parent / "published" / "imhmi_table3_sse.csv"
+
+
+def half_away(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Rounded to whole numbers, halves away from zero, as the paper does."""
+    return (np.sign(values) * np.floor(np.abs(values) + 0.5)).astype(np.int64)
+
+
+def whole_sse(V: NDArray[np.int64], labels: NDArray[np.int64]) -> int:
+    """Sum of squared distances to the groups' means, the means rounded to whole numbers."""
+    groups = labels.max() + 1
+    sizes = np.bincount(labels, minlength=groups)[:, None]
+    sums = np.zeros((groups, V.shape[1]), np.int64)
+    np.add.at(sums, labels, V)
+    means = np.sign(sums) * ((2 * np.abs(sums) + sizes) // (2 * sizes))
+    return int(np.square(V - means[labels]).sum())
+
+
+def exact_cut(V: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """`shoal.kernels.sequence.cut` for whole numbers in whole-number arithmetic: labels.
+
+    Groups of different sizes m often cost the same, and rounding must not choose between them, since
+    they round to different sums afterwards: costs are counted in units of 1 / lcm(k..2k-1), and of equal
+    partitions the one with the longest last group is taken, as the paper's loop does.
+    """
+    n = len(V)
+    unit = math.lcm(*range(k, 2 * k))
+    sums = np.concatenate([np.zeros((1, V.shape[1]), np.int64), V.cumsum(0)])
+    squares = np.concatenate([[0], np.square(V).sum(1).cumsum()])
+    costs = {}
+    for m in range(k, min(2 * k - 1, n) + 1):
+        whole = unit * (squares[m:] - squares[:-m]) - unit // m * np.square(sums[m:] - sums[:-m]).sum(1)
+        costs[m] = [0] * m + whole.tolist()
+    best: list[float] = [0] + [math.inf] * n
+    size = [0] * (n + 1)
+    for end in range(k, n + 1):
+        best[end], size[end] = min((best[end - m] + costs[m][end], -m) for m in costs if m <= end)
+    labels = np.empty(n, np.int64)
+    end = n
+    while end > 0:
+        labels[end + size[end] : end] = end  # size is negative
+        end += size[end]
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def integer_sse(X: NDArray[np.float64], k: int, order: ArrayLike) -> tuple[int, int]:
+    """The IMHM and the IMHMI column for standardised data X in the given order.
+
+    The values are multiplied by 100 and rounded. IMHM: the grouping that is optimal for real centroids,
+    which are rounded afterwards. IMHMI: the grouping that is optimal for whole-number centroids.
+    """
+    V = half_away(100 * X)[np.asarray(order)]
+    return whole_sse(V, exact_cut(V, k)), whole_sse(V, cut_integer(V, k))
+
+
+def printed() -> dict[tuple[str, int, str], tuple[int, int]]:
+    """The paper's table: (dataset, k, order) -> (IMHM, IMHMI)."""
+    with PUBLISHED.open() as lines:
+        return {
+            (row["dataset"], int(row["k"]), row["ordering"]): (int(row["sse_imhm"]), int(row["sse_imhmi"]))
+            for row in csv.DictReader(lines)
+        }
+
+
+def compare(name: str, X: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Every cell of a dataset beside the printed one."""
+    rows = []
+    orders = {key: make(X) for key, make in ORDERS.items()}
+    for (dataset, k, key), (imhm, imhmi) in printed().items():
+        if dataset == name:
+            ours = integer_sse(X, k, orders[key])
+            rows.append(
+                {
+                    "dataset": name,
+                    "k": k,
+                    "order": key,
+                    "IMHM printed": imhm,
+                    "measured": ours[0],
+                    "IMHMI printed": imhmi,
+                    "measured ": ours[1],
+                    "difference %": round(100 * (ours[1] / imhmi - 1), 2),
+                }
+            )
+    return rows
+
+
+def main() -> None:
+    from tests.benchmark_data import load
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("datasets", nargs="*", default=["tarragona", "census", "eia"])
+    rows = [row for name in parser.parse_args().datasets for row in compare(name, load(name))]
+    print(header(), table(rows), sep="\n\n")
+    print("\nwritten to", save("integer_table", rows))
+
+
+if __name__ == "__main__":
+    main()

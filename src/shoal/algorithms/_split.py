@@ -1,0 +1,51 @@
+"""What several methods do to a finished partition: order its groups, dissolve some, split the large ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal.algorithms._pool import group_means
+from shoal.errors import InputError
+from shoal.method import get_method, run_method
+from shoal.partition import Partition
+
+Labels = NDArray[np.int64]
+
+
+def by_falling_sse(X: NDArray[np.float64], labels: Labels) -> Labels:
+    """The groups, that with the largest SSE first."""
+    squares = np.square(X - group_means(X, labels)[labels]).sum(1)
+    return np.argsort(-np.bincount(labels, squares), kind="stable")
+
+
+def split_large(
+    X: NDArray[np.float64], labels: Labels, k: int, how: Callable[[NDArray[np.float64], int], Labels]
+) -> Labels:
+    """Labels 0, 1, ... where each group of 2k or more records is partitioned by `how` on its own records."""
+    order = np.argsort(labels, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+    fresh = np.empty_like(labels)
+    count = 0
+    for members in groups:
+        parts = how(X[members], k) if len(members) >= 2 * k else np.zeros(len(members), np.int64)
+        fresh[members] = count + parts
+        count += int(parts.max()) + 1
+    return fresh
+
+
+def start_labels(X: NDArray[np.float64], k: int, start: str | ArrayLike) -> Labels:
+    """The partition that an improving method starts from: another method's key, or labels."""
+    if isinstance(start, str):
+        return run_method(get_method(start), X, k).labels
+    labels = np.asarray(start)
+    if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
+        raise InputError(f"start must be a method's key or {len(X)} whole numbers, one label for each record")
+    partition = Partition(labels)
+    if partition.sizes.min() < k:
+        raise InputError(
+            f"start has a group of {partition.sizes.min()} records, but k={k}: give groups of k or more"
+        )
+    return partition.labels

@@ -1,0 +1,129 @@
+"""Groups of k around extreme records: the two farthest apart, or the one farthest from a centroid."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.algorithms._pool import Pool
+from shoal.errors import InputError
+from shoal.method import method
+
+LASZLO = "Laszlo and Mukherjee 2005"
+
+
+class _Diameter:
+    """Finds the two free records farthest apart, again and again, without looking at all pairs.
+
+    Each record carries a bound on its squared distance to any free record: by the triangle inequality
+    over a fixed centre, or what the farthest record's distance was when we last looked. Records only ever
+    leave, so a bound stays true; and once the partner behind the greatest bound is still free, that
+    bound is the diameter. So a search is made only for a record at the head of the heap.
+    """
+
+    def __init__(self, pool: Pool):
+        self.pool = pool
+        self.heap: list[tuple[float, int, int | None]] = [(-np.inf, a, None) for a in range(len(pool))]
+
+    def pair(self) -> tuple[int, int]:
+        """The two records; among equally distant pairs the one with the lowest row indices."""
+        while True:
+            bound, a, b = self.heap[0]
+            if a not in self.pool:
+                heapq.heappop(self.heap)
+            elif b is not None and b in self.pool:
+                return a, b
+            elif -(reach := self.pool.reach(a)) > bound:
+                heapq.heapreplace(self.heap, (-reach, a, None))
+            else:
+                b, square = self.pool.farthest_from(a)
+                heapq.heapreplace(self.heap, (-square, a, b))
+
+
+def _diameter_pairs(X: NDArray[np.float64], k: int, make_group) -> NDArray[np.int64]:
+    """Groups around the two farthest records while 2k remain; then k to 2k-1 are one, fewer join theirs."""
+    pool = Pool(X)
+    diameter = _Diameter(pool)
+    while len(pool) >= 2 * k:
+        a, b = diameter.pair()
+        make_group(pool, a, k)
+        if b in pool:
+            make_group(pool, b, k)
+    if len(pool) >= k:
+        pool.take_rest()
+    return pool.finish()
+
+
+def _from_centroid(X: NDArray[np.float64], k: int, make_group) -> NDArray[np.int64]:
+    """Groups around the record farthest from the free records' centroid while k remain; then as above."""
+    pool = Pool(X)
+    while len(pool) >= k:
+        make_group(pool, pool.farthest_from_centroid(), k)
+    return pool.finish()
+
+
+@method(title="Diameter-based fixed size (D)", paper=LASZLO, sizes="k..2k-1", cost="n^2, up to n^3/k")
+def diameter(X, k):
+    """Take the two records farthest apart, and gather a group around the moving centroid of each.
+
+    Ours: should the first group swallow the second extreme, the next pair is looked for at once.
+    """
+    return _diameter_pairs(X, k, Pool.gather)
+
+
+@method(title="Centroid-based fixed size (C)", paper=LASZLO, sizes="k..2k-1", cost="n^2")
+def centroid(X, k):
+    """Take the record farthest from the centroid, and gather a group around its moving centroid."""
+    return _from_centroid(X, k, Pool.gather)
+
+
+@method(
+    title="Maximum Distance (MD)",
+    paper="Domingo-Ferrer and Mateo-Sanz 2002",
+    sizes="k..2k-1",
+    cost="n^2/k, up to n^3/k",
+)
+def md(X, k):
+    """Take the two records farthest apart, each with the k-1 records nearest to it."""
+    return _diameter_pairs(X, k, Pool.take_around)
+
+
+@method(title="CBFS", paper=LASZLO + ", as Domingo-Ferrer et al. 2006 use it", sizes="k..2k-1", cost="n^2/k")
+def cbfs(X, k):
+    """Take the record farthest from the centroid of the free records, with the k-1 nearest to it."""
+    return _from_centroid(X, k, Pool.take_around)
+
+
+@method(title="V-MDAV", paper="Solanas and Martinez-Balleste 2006", sizes="k..", cost="n^2")
+def vmdav(X, k, *, gamma: float = 0.2):
+    """The record farthest from the table's centroid and its k-1 nearest; up to 2k-1 if more lie close by.
+
+    A free record x joins if its distance to the group is below gamma times its distance to the nearest
+    other free record: about 0.2 serves scattered data, 1.1 clustered data. Recalled, not read: the paper
+    is not at hand. The fewer than k left join their nearest groups, which can take one above 2k-1.
+    """
+    if not gamma >= 0:
+        raise InputError(f"gamma must be 0 or more, but is {gamma!r}: about 0.2 to 1.1 is usual")
+    pool = Pool(X)
+    outward = np.argsort(-np.square(X - pool.centroid()).sum(1), kind="stable").tolist()
+    for e in pool.still_free(outward):
+        if len(pool) < k:
+            break
+        group = [e, *pool.nearest(e, k - 1).tolist()]
+        pool.take(group)
+        nearest: dict[
+            int, tuple[float, int]
+        ] = {}  # to each member; sought anew only when that one has joined
+        while len(group) < 2 * k - 1 and len(pool):
+            for member in group:
+                if member not in nearest or nearest[member][1] not in pool:
+                    nearest[member] = pool.nearest_to(member)[::-1]
+            inside, x = min(nearest.values())
+            _, outside = pool.nearest_to(x)
+            if not inside < gamma**2 * outside:
+                break
+            pool.add(x)
+            group.append(x)
+    return pool.finish()

@@ -1,0 +1,103 @@
+"""Microaggregation by fuzzy c-means, with fewer and fuzzier clusters until none is short."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.algorithms.mdav import mdav
+from shoal.kernels._jit import kernel
+from shoal.kernels.paths import squared_distances
+from shoal.method import method
+
+FIRST_M = 1.1  # the exponent of the first attempt: nearly crisp
+STEP_M = 0.1  # what each further attempt adds
+ITERATIONS = 30  # of fuzzy c-means, at most
+FAINT = 1e-9  # memberships below that share of the largest are not counted
+
+
+@kernel
+def fuzzy_c_means(X, seeds, m):
+    """Fuzzy c-means from the records `seeds` as first centres; each record's cluster of largest membership.
+
+    Ends when no record's cluster changes any more, or after ITERATIONS.
+    """
+    n, d = X.shape
+    c = len(seeds)
+    centres = X[seeds].T.copy()
+    labels = np.full(n, -1)
+    distance = np.empty(c)
+    share = np.empty(c)
+    power = 1.0 / (m - 1.0)
+    faint = FAINT ** (m - 1.0)
+    for _ in range(ITERATIONS):
+        sums = np.zeros((c, d))
+        weights = np.zeros(c)
+        changed = False
+        for i in range(n):
+            squared_distances(centres, X[i], 0, c, distance)
+            best = np.argmin(distance)
+            changed = changed or best != labels[i]
+            labels[i] = best
+            # Membership in g is (least / distance[g])^(1/(m-1)), scaled so that all sum to one.
+            least = distance[best]
+            total = 0.0
+            for g in range(c):
+                if distance[g] == least:
+                    share[g] = 1.0
+                elif least > faint * distance[g]:
+                    share[g] = (least / distance[g]) ** power
+                else:
+                    share[g] = 0.0
+                total += share[g]
+            for g in range(c):
+                if share[g] > 0.0:
+                    weight = (share[g] / total) ** m
+                    weights[g] += weight
+                    for j in range(d):
+                        sums[g, j] += weight * X[i, j]
+        if not changed:
+            break
+        for g in range(c):
+            if weights[g] > 0.0:
+                for j in range(d):
+                    centres[j, g] = sums[g, j] / weights[g]
+    return labels
+
+
+def _clusters(X, k, rng):
+    """Labels of two or more clusters of at least k records each, or None."""
+    c, m = len(X) // k, FIRST_M
+    while c >= 2:
+        seeds = np.sort(rng.choice(len(X), c, replace=False))
+        labels = np.unique(fuzzy_c_means(X, seeds, m), return_inverse=True)[1]
+        sizes = np.bincount(labels)
+        if len(sizes) > 1 and sizes.min() >= k:
+            return labels
+        c, m = c // 2, m + STEP_M
+    return None
+
+
+@method(title="Fuzzy c-means", paper="Domingo-Ferrer and Torra 2003", sizes="k..2k-1", cost="n^2/k")
+def fuzzy(X, k, *, rng):
+    """Run fuzzy c-means, put each record where its membership is largest; fewer clusters until none is short.
+
+    Begins with n/k clusters and m = 1.1; while a cluster has fewer than k records, c is halved and m
+    raised by 0.1. Clusters of 2k or more are divided in the same way. The steps, the first centres (records
+    drawn at random) and the end are ours: where even two clusters fail, MDAV divides the part.
+    """
+    labels = np.empty(len(X), np.int64)
+    groups = 0
+    parts = [np.arange(len(X))]
+    while parts:
+        part = parts.pop()
+        inside = np.zeros(len(part), np.int64)
+        if len(part) >= 2 * k:
+            records = X[part]
+            found = _clusters(records, k, rng)
+            if found is not None:
+                parts += [part[found == g] for g in range(found.max() + 1)]
+                continue
+            inside = mdav(records, k)
+        labels[part] = groups + inside
+        groups += inside.max() + 1
+    return labels

@@ -1,0 +1,101 @@
+"""Orders: ways to put the records of a table into one sequence.
+
+Each returns a permutation: the rows in order of visit. None depends on k except through the groups that
+`group_order` is given, so one order serves a whole range of k (`order=` of the methods in `mhm`). X is
+standardised; ties go to the lowest row, and nothing is left to chance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal.errors import InputError
+from shoal.kernels import paths
+from shoal.kernels.sequence import cut
+from shoal.kernels.tour import improve_tour
+
+#: How a group is gone through: always on to the nearest record, or by inserting records into a path.
+RULES = {"walk": paths.WALK, "nearest": paths.NEAREST, "cheapest": paths.CHEAPEST}
+
+#: Nearest neighbours that are kept of each record; what is found does not depend on it, only the time.
+NEIGHBOURS = 24
+
+#: The tour's 2-opt and Or-opt look at that many nearest neighbours of each record ...
+TOUR_NEIGHBOURS = 10
+
+#: ... and its search goes on for that many kicks for each record.
+KICKS = 5
+
+Order = NDArray[np.int64]
+
+
+def npn_order(X: NDArray[np.float64]) -> Order:
+    """Nearest point next: from the record farthest from the centroid always on to the nearest free one."""
+    return paths.nearest_point_next(X, paths.farthest_from_centroid(X))
+
+
+def pca_order(X: NDArray[np.float64]) -> Order:
+    """By the first principal component, signed so that the attribute of greatest weight counts positive."""
+    centred = X - X.mean(0)
+    weights = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    weights = weights * np.sign(weights[np.argmax(np.abs(weights))])
+    return np.argsort(centred @ weights, kind="stable")
+
+
+def zscore_order(X: NDArray[np.float64]) -> Order:
+    """By the sum of the standardised values."""
+    return np.argsort(X.sum(1), kind="stable")
+
+
+def tour_order(X: NDArray[np.float64], kicks: int | None = None) -> Order:
+    """Along a short round tour, from the record farthest from the centroid.
+
+    Nearest insertion, then 2-opt and Or-opt of up to three records over neighbour lists, then `kicks`
+    random disturbances (None: five for each record) each of which is undone unless it shortens the tour.
+    Of the two edges at the first record the longer is left out: that fixes the direction.
+    """
+    n = len(X)
+    near = neighbour_lists(X, TOUR_NEIGHBOURS)
+    start = paths.farthest_from_centroid(X)
+    path = paths.group_path(X, np.zeros(n, np.int64), near, start, paths.NEAREST)
+    tour = improve_tour(X, near, path, KICKS * n if kicks is None else kicks)
+    tour = np.roll(tour, -int(np.flatnonzero(tour == start)[0]))
+    forth, back = np.square(X[tour[[1, -1]]] - X[start]).sum(1)
+    return tour if (forth, tour[1]) <= (back, tour[-1]) else np.roll(tour[::-1], 1)
+
+
+def group_order(
+    X: NDArray[np.float64],
+    labels: ArrayLike,
+    rule: str = "walk",
+    near: NDArray[np.int64] | None = None,
+) -> Order:
+    """Group by group: from the record farthest from the centroid through its group, then to the nearest
+    record of any group not yet visited, through that one's group, and so on.
+
+    `rule` says how a group is gone through. "walk": always to the nearest record left. "nearest" and
+    "cheapest" (RepOrdMic's prose and pseudo-code): from the first record to the one farthest from it,
+    with the others inserted in between where they lengthen the path least; the next to be inserted is
+    the record nearest to the path, or the one that lengthens it least. `near` may be given where
+    many calls share it: each record's nearest neighbours (`neighbour_lists`).
+    """
+    groups = np.unique(labels, return_inverse=True)[1]
+    lists = neighbour_lists(X) if near is None else near
+    return paths.group_path(X, groups, lists, paths.farthest_from_centroid(X), RULES[rule])
+
+
+def neighbour_lists(X: NDArray[np.float64], many: int = NEIGHBOURS) -> NDArray[np.int64]:
+    """Each record's nearest other records, nearest first."""
+    return paths.nearest_rows(X, X, min(many, len(X) - 1), True)[0]
+
+
+def partition_along(X: NDArray[np.float64], k: int, order: ArrayLike) -> NDArray[np.int64]:
+    """The best partition into groups of k..2k-1 records that stand together in the order: labels."""
+    rows = np.asarray(order)
+    n = len(X)
+    if rows.shape != (n,) or rows.dtype.kind not in "iu" or not np.array_equal(np.sort(rows), np.arange(n)):
+        raise InputError(f"an order must name each of the rows 0 to {n - 1} exactly once")
+    labels = np.empty(n, np.int64)
+    labels[rows] = cut(X[rows], k)
+    return labels

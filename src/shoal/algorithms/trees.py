@@ -1,0 +1,144 @@
+"""Partitioning a minimum spanning tree: M, M-d, M-c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from shoal.algorithms.fixed_size import centroid, diameter
+from shoal.errors import InputError
+from shoal.kernels import mst as kernels
+from shoal.kernels._threads import map_threads
+from shoal.method import method
+
+PAPER = "Laszlo and Mukherjee 2005"
+CHUNKS = 8  # parts of a Boruvka round that may run at the same time
+
+
+def spanning_tree(X: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The Euclidean minimum spanning tree of the rows: n-1 pairs of rows, longest edge first.
+
+    Build it once and give it to `mst`, `mst_d` and `mst_c` as `tree=` for every k. Of equally long edges the
+    one with the lower rows is preferred. Equal rows are linked in a chain, not to one of them, so that they
+    can be cut into groups (our choice: the length is the same).
+    """
+    X = np.ascontiguousarray(X, np.float64)
+    _, first, number = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    number = number.ravel()
+    by_value = np.lexsort((np.arange(len(X)), number))
+    chained = np.flatnonzero(np.diff(number[by_value]) == 0)
+    rows = np.sort(first)
+    edges, squares = _boruvka(X[rows])
+    edges = np.concatenate([rows[edges], np.column_stack([by_value[chained], by_value[chained + 1]])])
+    squares = np.concatenate([squares, np.zeros(len(chained))])
+    return edges[np.lexsort((edges[:, 1], edges[:, 0], -squares))]
+
+
+def _kd_tree(X: NDArray[np.float64]) -> tuple[NDArray, ...]:
+    """A balanced k-d tree, as `kernels.mst` reads it: halved at the median of the widest side."""
+    depth = max(0, int(np.ceil(np.log2(len(X) / kernels.LEAF))))
+    nodes = 2 ** (depth + 1) - 1
+    rows = np.arange(len(X))
+    start, end = np.zeros(nodes, np.int64), np.full(nodes, len(X))
+    low, high = np.empty((nodes, X.shape[1])), np.empty((nodes, X.shape[1]))
+    for node in range(nodes):
+        a, b = start[node], end[node]
+        mine = rows[a:b]
+        low[node], high[node] = X[mine].min(0), X[mine].max(0)
+        if node < nodes // 2:
+            half = (b - a) // 2
+            widest = np.argmax(high[node] - low[node])
+            rows[a:b] = mine[np.argpartition(X[mine, widest], half)]
+            start[2 * node + 1 : 2 * node + 3] = a, a + half
+            end[2 * node + 1 : 2 * node + 3] = a + half, b
+    return rows, start, end, low, high
+
+
+def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Edges and squared lengths for distinct rows: each component adds its shortest way out, and again."""
+    n = len(X)
+    rows, start, end, low, high = _kd_tree(X)
+    X = X[rows]
+    leaf_ranges = zip(start[len(start) // 2 :], end[len(start) // 2 :])
+    columns = np.concatenate([X[a:b].T.ravel() for a, b in leaf_ranges])
+    leaves = np.linspace(len(start) // 2, len(start), CHUNKS + 1).astype(int)
+    component, parent, near = np.arange(n), np.arange(n), np.full(n, -1)
+    length, bound = np.zeros(n), np.empty(n)
+    colour = np.empty(len(start), np.int64)
+    edges, squares = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
+    made = 0
+
+    def search(chunk: int) -> None:
+        kernels.nearest_outside(
+            X, columns, rows, start, end, low, high, colour, component, bound.copy(), near, length,
+            leaves[chunk], leaves[chunk + 1],
+        )  # fmt: skip
+
+    while made < n - 1:
+        kernels.colour_nodes(component, start, end, colour)
+        kernels.seed_bounds(component, near, length, bound)
+        map_threads(search, range(CHUNKS))
+        made = kernels.join(rows, component, near, length, parent, edges, made, squares)
+    return edges, squares
+
+
+def _checked(tree: ArrayLike, n: int) -> NDArray[np.int64]:
+    """The tree that a caller gives, if it is one."""
+    edges = np.ascontiguousarray(tree)
+    if edges.shape == (n - 1, 2) and edges.dtype.kind in "iu" and edges.min() >= 0 and edges.max() < n:
+        graph = coo_array((np.ones(n - 1), edges.T), shape=(n, n))
+        if connected_components(graph, directed=False)[0] == 1:
+            return edges.astype(np.int64)
+    raise InputError(
+        f"tree must be what spanning_tree returns for these {n} records: n-1 edges that connect them"
+    )
+
+
+def _partition(X: NDArray, k: int, tree: ArrayLike | None) -> tuple[NDArray, NDArray]:
+    """Cut the tree, longest edges first, wherever k or more records stay on either side.
+
+    Returns the labels, and the sequence in which records were classified.
+    """
+    tree = spanning_tree(X) if tree is None else _checked(tree, len(X))
+    parent, first, last = kernels.preorder(tree)
+    return kernels.form_clusters(parent, kernels.cut_edges(tree, parent, first, last, k))
+
+
+def _refine(X: NDArray, k: int, tree: ArrayLike | None, split: Callable) -> NDArray[np.int64]:
+    """M, then each group of 2k or more records partitioned on its own."""
+    labels, sequence = _partition(X, k, tree)
+    sizes = np.bincount(labels)
+    groups = len(sizes)
+    by_group = sequence[np.argsort(labels[sequence], kind="stable")]
+    for members in np.split(by_group, np.cumsum(sizes)[:-1]):
+        if len(members) >= 2 * k:
+            parts = split(X[members], k)
+            labels[members] = groups + parts
+            groups += parts.max() + 1
+    return labels
+
+
+@method(title="M (minimum spanning tree)", paper=PAPER, sizes="k..", cost="n log n on clustered data")
+def mst(X, k, *, tree=None):
+    """Cut the minimum spanning tree, longest edges first, wherever both parts keep k records.
+
+    `tree` is what `spanning_tree(X)` returned, if it is at hand. A group can be as large as its tree is
+    star-shaped: groups of 2k or more are left as they are.
+    """
+    return _partition(X, k, tree)[0]
+
+
+@method(title="M-d", paper=PAPER, sizes="k..2k-1", cost="n log n on clustered data")
+def mst_d(X, k, *, tree=None):
+    """M, then D (diameter-based fixed size) on the records of each group of 2k or more."""
+    return _refine(X, k, tree, diameter)
+
+
+@method(title="M-c", paper=PAPER, sizes="k..2k-1", cost="n log n on clustered data")
+def mst_c(X, k, *, tree=None):
+    """M, then C (centroid-based fixed size) on the records of each group of 2k or more."""
+    return _refine(X, k, tree, centroid)

@@ -1,0 +1,58 @@
+"""`shoal suggest`: which k keeps the risk low enough, and why."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import shoal
+from shoal.cli.app import AsJson, Columns, app
+from shoal.cli.compare import Methods, Outputs, Seed, TimeLimit, show
+from shoal.cli.console import guarded, interruptible, watching
+from shoal.cli.values import listed, whole
+
+
+@app.command()
+@guarded
+def suggest(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The table: CSV, TSV or Parquet.")],
+    max_risk: Annotated[
+        float, typer.Option(help="The share of records that an intruder may link correctly.")
+    ] = 0.05,
+    k: Annotated[
+        str | None, typer.Option("-k", metavar="K,K,..", help="Only these; default: from 2 to 50.")
+    ] = None,
+    method: Methods = "auto",
+    column: Columns = None,
+    output: Outputs = None,
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Which k? The least loss whose risk is low enough, with the reason in words. Exit 1 if there is none."""
+    sizes = [shoal.Plan(whole(word)).k for word in listed(k)] if k else None
+    with watching() as progress:
+        found = interruptible(
+            lambda: shoal.suggest(
+                shoal.read(file),
+                max_risk,
+                sizes,
+                listed(method),
+                columns=column,
+                seed=seed,
+                time_limit=time_limit,
+                progress=progress,
+            )
+        )
+    show(found.comparison)
+    for path in output or ():
+        found.comparison.write(path)
+    print(found.reason, file=sys.stderr)
+    if as_json:
+        print(json.dumps(found.facts()))
+    if found.k is None:
+        raise typer.Exit(1)

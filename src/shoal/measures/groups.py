@@ -1,0 +1,99 @@
+"""What can be counted within groups of records, whole columns at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def same(columns: Sequence[NDArray]) -> NDArray[np.int64]:
+    """A number for each record; records have the same number if they agree in all columns."""
+    n = len(columns[0])
+    order = np.lexsort(list(columns)[::-1])
+    new = np.zeros(n, bool)
+    for column in columns:
+        placed = column[order]
+        new[1:] |= placed[1:] != placed[:-1]
+    labels = np.empty(n, np.int64)
+    labels[order] = np.cumsum(new)
+    return labels
+
+
+class Groups:
+    """The records of each group together, with their values in ascending order."""
+
+    def __init__(self, labels: NDArray[np.int64], values: NDArray):
+        order = np.lexsort((values, labels))
+        self.labels = labels[order]
+        self.values = values[order]
+        self.sizes = np.bincount(labels)
+        self.starts = np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
+        self.ends = self.starts + self.sizes
+        self.order = order
+
+    def ranges(self) -> NDArray:
+        """The difference between the largest and the smallest value of each group."""
+        return self.values[self.ends - 1] - self.values[self.starts]
+
+    def distinct(self) -> NDArray[np.int64]:
+        """How many different values each group has."""
+        new = np.ones(len(self.values), np.int64)
+        new[1:] = (self.values[1:] != self.values[:-1]) | (self.labels[1:] != self.labels[:-1])
+        return np.add.reduceat(new, self.starts)
+
+    def shares_of_largest(self) -> tuple[NDArray, NDArray]:
+        """The share of the largest one, and of the largest two, in the sum of each group's values.
+
+        Values count without their sign. A group whose sum is 0 has no dominating unit.
+        """
+        largest = Groups(np.repeat(np.arange(len(self.sizes)), self.sizes), np.abs(self.values))
+        total = np.add.reduceat(largest.values, self.starts)
+        first = largest.values[self.ends - 1]
+        second = np.where(self.sizes > 1, largest.values[np.maximum(self.ends - 2, 0)], 0)
+        safe = np.where(total > 0, total, np.inf)
+        return first / safe, (first + second) / safe
+
+    def near(self, reach: float) -> NDArray:
+        """For each record (in the order of the groups): the share of its group within reach of its value.
+
+        Each group's values are lifted above those of the group before, so that one search finds all.
+        """
+        low = self.values[self.starts]
+        gap = float(self.ranges().max(initial=0.0)) + 3 * reach + 1.0
+        placed = (self.values - np.repeat(low, self.sizes)) + gap * self.labels
+        slack = reach + 1e-9 * gap
+        inside = np.searchsorted(placed, placed + slack, "right") - np.searchsorted(placed, placed - slack)
+        return inside / np.repeat(self.sizes, self.sizes)
+
+    def distances_ordered(self) -> NDArray:
+        """Earth mover's distance of each group's values to those of all, in ranks, from 0 to 1 (t-closeness).
+
+        Neighbouring distinct values lie 1/(m-1) apart. Between two values of a group its distribution is
+        flat, so the distance over that stretch comes from sums made once for the whole column.
+        """
+        levels, ranks = np.unique(self.values, return_inverse=True)
+        m = len(levels)
+        if m == 1:
+            return np.zeros(len(self.sizes))
+        F = np.cumsum(np.bincount(ranks)) / len(ranks)
+        sums = np.concatenate(([0.0], np.cumsum(F)))
+        within = np.arange(len(ranks)) - np.repeat(self.starts, self.sizes)
+        height = (within + 1) / np.repeat(self.sizes, self.sizes)
+        a = ranks
+        b = np.append(ranks[1:], m - 1)
+        b[self.ends - 1] = m - 1  # the last stretch of a group ends with the column; it adds |1 - F|
+        turn = np.clip(np.searchsorted(F, height), a, b)
+        stretch = height * (2 * turn - a - b) + sums[a] + sums[b] - 2 * sums[turn]
+        before = sums[ranks[self.starts]]  # below its smallest value a group's distribution is 0
+        return (np.add.reduceat(stretch, self.starts) + before) / (m - 1)
+
+    def distances_unordered(self) -> NDArray:
+        """Total variation distance of each group's categories to those of all, from 0 to 1."""
+        levels, codes = np.unique(self.values, return_inverse=True)
+        share = np.bincount(codes) / len(codes)
+        cell, counts = np.unique(self.labels * len(levels) + codes, return_counts=True)
+        group, code = np.divmod(cell, len(levels))
+        excess = np.maximum(counts / self.sizes[group] - share[code], 0)
+        return np.bincount(group, excess, minlength=len(self.sizes))

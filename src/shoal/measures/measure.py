@@ -1,0 +1,99 @@
+"""What a measure is: a number for the table, one for each column, and a sentence that says what it means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import did_you_mean
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure: `columns` has its value by column, where it has one, `detail` the figures behind it."""
+
+    key: str
+    title: str
+    meaning: str
+    overall: float | None
+    columns: Mapping[Any, float] = field(default_factory=dict)
+    unit: str = ""  # "%" for percent; "share" for 0..1; "sd" for standard deviations; "" for a plain number
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """As plain values, fit for JSON."""
+        return plain(
+            {
+                "title": self.title,
+                "meaning": self.meaning,
+                "unit": self.unit,
+                "overall": self.overall,
+                "columns": self.columns,
+                "detail": self.detail,
+            }
+        )
+
+
+class Measures(Mapping[str, Measure]):
+    """Measures by their key, in a telling order. `notes` says what could not be measured, and why."""
+
+    def __init__(self, measures: list[Measure], records: int, notes: list[str]):
+        self._measures = {measure.key: measure for measure in measures}
+        self.records = records
+        self.notes = tuple(notes)
+
+    def __getitem__(self, key: str) -> Measure:
+        if key not in self._measures:
+            raise KeyError(f"no measure {key!r} here: {did_you_mean(str(key), self._measures)}")
+        return self._measures[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._measures)
+
+    def __len__(self) -> int:
+        return len(self._measures)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{m.title}: {shown(m.overall, m.unit)}. {m.meaning}" for m in self.values())
+
+    def facts(self) -> dict[str, Any]:
+        """Every measure as plain values, fit for JSON."""
+        return {key: measure.facts() for key, measure in self.items()}
+
+
+def shown(value: float | None, unit: str = "") -> str:
+    """A value with its unit, as people read it; a share in percent, a loss with one digit more."""
+    if value is None:
+        return "not defined"
+    if unit == "share":
+        return f"{digits(100 * value)} %"
+    return digits(value, 4 if unit == "%" else 3) + {"%": " %", "sd": " sd"}.get(unit, "")
+
+
+def digits(value: float, most: int = 3) -> str:
+    """As many digits as mean something; no exponent for what people read."""
+    size = abs(value)
+    if size < 1e-9:
+        return "0"
+    if size < 1e-4:
+        return f"{'−' if value < 0 else ''}0.0000"
+    if 1000 <= size < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:.{most}g}"
+
+
+def plain(value: Any) -> Any:
+    """Numpy numbers and arrays as Python's own, and what is not finite as None, so that JSON can carry it."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

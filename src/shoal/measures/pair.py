@@ -1,0 +1,103 @@
+"""The original and the released table side by side: the same records in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, did_you_mean
+from shoal.table.frame import Frame
+
+
+class Column(NamedTuple):
+    """One column before and after: doubles, or numbers that stand for categories."""
+
+    name: Any
+    before: NDArray
+    after: NDArray
+    numeric: bool
+
+
+class Pair(NamedTuple):
+    columns: list[Column]
+    kept: NDArray[np.intp]  # the records without a gap, by their row
+    notes: list[str]
+
+    @property
+    def numbers(self) -> list[Column]:
+        return [column for column in self.columns if column.numeric]
+
+    def matrices(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The numeric columns before and after, as two matrices."""
+        columns = self.numbers
+        shape = (len(self.kept), len(columns))
+        X, Y = np.empty(shape), np.empty(shape)
+        for j, column in enumerate(columns):
+            X[:, j], Y[:, j] = column.before, column.after
+        return X, Y
+
+
+def pair(original: Any, released: Any, columns: Sequence[Any] | Any | None) -> Pair:
+    """Read the columns of both tables; without `columns`, every numeric one that both have.
+
+    Records with a gap in a numeric column, before or after, are left out, and a note says how many.
+    """
+    before, after = Frame(original), Frame(released)
+    if len(before) != len(after):
+        raise InputError(
+            f"the original has {len(before)} records and the release {len(after)}: "
+            "measures compare the same records in the same order"
+        )
+    if not len(before):
+        raise InputError("the tables have no records: there is nothing to measure")
+    if columns is None:
+        there = set(after.numeric())
+        names = [name for name in before.numeric() if name in there]
+        if not names:
+            raise InputError("the two tables share no numeric column: name the columns to measure")
+    else:
+        names = [columns] if isinstance(columns, (str, int)) else list(columns)
+    found = [_column(before, after, name) for name in names]
+    whole = np.ones(len(before), bool)
+    for column in found:
+        if column.numeric:
+            whole &= np.isfinite(column.before) & np.isfinite(column.after)
+    notes = []
+    if not whole.all():
+        notes.append(f"{int((~whole).sum())} records with a gap are left out of the measures")
+        found = [c._replace(before=c.before[whole], after=c.after[whole]) for c in found]
+    if not whole.any():
+        raise InputError("every record has a gap in these columns: there is nothing to measure")
+    return Pair(found, np.flatnonzero(whole), notes)
+
+
+def cells(frame: Frame, name: Any, which: str = "table") -> NDArray:
+    """A column as doubles (a gap is NaN) where it holds numbers or moments, else as texts."""
+    if name not in frame.names:
+        hint = did_you_mean(str(name), map(str, frame.names))
+        raise InputError(f"there is no column {name!r} in the {which}: {hint}")
+    if isinstance(frame.native, (np.ndarray, list, tuple)):
+        return np.asarray(frame.native, np.float64).reshape(len(frame), -1)[:, name]
+    import narwhals as nw
+
+    column = nw.from_native(frame.native, eager_only=True)[name]
+    kind = column.dtype
+    if kind in (nw.Date, nw.Datetime):
+        column = column.cast(nw.Datetime("us")).dt.timestamp("us")
+        kind = column.dtype
+    if kind.is_numeric():
+        return column.cast(nw.Float64).to_numpy().astype(np.float64)
+    return np.array([" " if cell is None else str(cell) for cell in column.to_list()], dtype=np.str_)
+
+
+def _column(before: Frame, after: Frame, name: Any) -> Column:
+    old, new = cells(before, name, "original"), cells(after, name, "release")
+    if old.dtype.kind == "f" and new.dtype.kind == "f":
+        return Column(name, old, new, True)
+    if old.dtype.kind == "f" or new.dtype.kind == "f":
+        raise InputError(f"column {name!r} holds numbers in one table and text in the other")
+    codes = np.unique(np.concatenate((old, new)), return_inverse=True)[1]
+    return Column(name, codes[: len(old)], codes[len(old) :], False)

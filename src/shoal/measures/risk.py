@@ -1,0 +1,237 @@
+"""What is at risk: what an intruder can still learn about single records from the released table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.measures.groups import Groups, same
+from shoal.measures.linkage import linkage
+from shoal.measures.measure import Measure, Measures
+from shoal.measures.pair import Column, cells, pair
+from shoal.table.frame import Frame
+
+#: Largest one, largest two contributors: the share of a group's total from which they dominate it.
+DOMINANCE = (0.8, 0.9)
+
+
+def risk(
+    original: Any,
+    released: Any,
+    columns: Sequence[Any] | Any | None = None,
+    confidential: Sequence[Any] | Any | None = None,
+    *,
+    per_column: bool = False,
+    interval: float = 0.05,
+    dominance: tuple[float, float] = DOMINANCE,
+    sample: int = 10_000,
+    seed: int = 0,
+) -> Measures:
+    """What an intruder can learn who knows true values of `columns`; each measure overall and by column.
+
+    `confidential` names further columns, kept as they are, that must not be learnt through the groups;
+    without it the protected columns themselves are watched. `interval` is how near counts as known: this
+    share of a standard deviation, or of all ranks. Record linkage tries at most `sample` records, drawn by
+    `seed`, against all of the release, and gives a confidence interval. `per_column=True` where each
+    column was grouped on its own.
+    """
+    both = pair(original, released, columns)
+    labels = same([column.after for column in both.columns])
+    own = {c.name: same([c.after]) for c in both.columns} if per_column else {}
+    notes = list(both.notes)
+    found = [_achieved(both.columns, labels)]
+    found.append(linkage(both.columns, labels, sample, seed, notes))
+    found += _intervals(both.columns, interval)
+    published = [(column, own.get(column.name, labels)) for column in both.columns]
+    kept = [] if confidential is None else _kept(original, confidential, both.kept, notes)
+    further = [(column, labels) for column in kept]
+    found += _watch(further or published, interval)
+    found += _dominance(published + further, dominance)
+    return Measures(found, len(both.kept), notes)
+
+
+def _kept(original: Any, names: Any, kept: NDArray, notes: list[str]) -> list[Column]:
+    """The confidential columns; they are read from the original only, where a gap is a value like others."""
+    frame = Frame(original)
+    columns = []
+    for name in [names] if isinstance(names, (str, int)) else list(names):
+        values = cells(frame, name, "original")[kept]
+        numeric = values.dtype.kind == "f"
+        if numeric and np.isnan(values).any():
+            notes.append(f"gaps in {name!r} count as its mean in the measures of confidential values")
+            values = np.where(np.isnan(values), np.nanmean(values), values)
+        if not numeric:
+            values = np.unique(values, return_inverse=True)[1]
+        columns.append(Column(name, values, values, numeric))
+    return columns
+
+
+def _achieved(columns: Sequence[Column], labels: NDArray) -> Measure:
+    sizes = np.bincount(labels)
+    counted = np.bincount(sizes)
+    return Measure(
+        "k",
+        "Smallest group (achieved k)",
+        "How many records share the rarest published combination of values; for a column, its rarest value "
+        "taken alone.",
+        float(sizes.min()),
+        {c.name: float(np.bincount(same([c.after])).min()) for c in columns},
+        "",
+        {
+            "groups": len(sizes),
+            "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
+            "mean_size": float(sizes.mean()),
+            "unique_records": int((sizes == 1).sum()),
+            "expected_share_found": len(sizes) / len(labels),
+        },
+    )
+
+
+def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:
+    """Interval disclosure: is the original within reach of the published value?"""
+    by_sd, by_rank = {}, {}
+    for c in columns:
+        if not c.numeric:
+            by_sd[c.name] = by_rank[c.name] = c.before == c.after
+            continue
+        spread = c.after.std(ddof=1) if len(c.after) > 1 else 0.0
+        by_sd[c.name] = np.abs(c.before - c.after) <= reach * spread
+        placed = np.sort(c.before)
+        ranks = [_twice_the_rank(placed, values) for values in (c.before, c.after)]
+        by_rank[c.name] = np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)
+    percent = f"{100 * reach:g} %"
+    return [
+        Measure(
+            key,
+            title,
+            meaning,
+            float(np.logical_and.reduce(list(inside.values())).mean()),
+            {name: float(values.mean()) for name, values in inside.items()},
+            "share",
+        )
+        for key, title, meaning, inside in (
+            (
+                "interval_sd",
+                "Interval disclosure (standard deviation)",
+                f"The share of records whose original values all lie within {percent} of the published "
+                "column's standard deviation around the published values; for a column, that value alone.",
+                by_sd,
+            ),
+            (
+                "interval_rank",
+                "Interval disclosure (rank)",
+                "The share of records whose original values all lie within "
+                f"{percent} of the ranks around the published values' places; for a column, that value "
+                "alone.",
+                by_rank,
+            ),
+        )
+    ]
+
+
+def _twice_the_rank(placed: NDArray, values: NDArray) -> NDArray[np.intp]:
+    """Where values stand among the placed ones, ties in their middle; each different value is sought once."""
+    different, which = np.unique(values, return_inverse=True)
+    return (np.searchsorted(placed, different) + np.searchsorted(placed, different, "right"))[which]
+
+
+def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Measure]:
+    """What membership of a group alone gives away about a value."""
+    n = len(watched[0][1])
+    fixed, mean, distance, proximity, fewest = {}, {}, {}, {}, {}
+    anywhere = np.zeros(n, bool)
+    for c, own in watched:
+        groups = Groups(own, c.before)
+        different = groups.distinct()
+        fewest[c.name] = float(different.min())
+        tight = different == 1
+        if c.numeric:
+            near = reach * (c.before.std(ddof=1) if n > 1 else 0.0)
+            tight = groups.ranges() <= near
+            proximity[c.name] = float(groups.near(near).mean())
+        anywhere |= tight[own]
+        fixed[c.name] = float(tight[own].mean())
+        far = groups.distances_ordered() if c.numeric else groups.distances_unordered()
+        distance[c.name], mean[c.name] = float(far.max()), float(far @ groups.sizes / n)
+    percent = f"{100 * reach:g} %"
+    found = [
+        Measure(
+            "fixed",
+            "Values nearly fixed by their group",
+            f"The share of records in groups whose values all lie within {percent} of a standard deviation "
+            "of each other, or are all the same category: knowing the group is knowing the value (overall: "
+            "in any column).",
+            float(anywhere.mean()),
+            fixed,
+            "share",
+        ),
+        Measure(
+            "l_diversity",
+            "Fewest different values in a group (l-diversity)",
+            "How many different original values the least diverse group holds: 1 means that all its "
+            "records agree, and the value is known of each.",
+            min(fewest.values()),
+            fewest,
+        ),
+        Measure(
+            "t_closeness",
+            "Largest distance of a group's distribution (t-closeness)",
+            "How far the values of the most peculiar group lie from those of the whole table, from 0 "
+            "(alike) to 1 (all at one end): a large distance means that membership tells something.",
+            max(distance.values()),
+            distance,
+            "",
+            {"mean": mean},
+        ),
+    ]
+    if proximity:
+        found.append(
+            Measure(
+                "proximity",
+                "Proximity within groups",
+                f"The mean share of a record's group with a value within {percent} of a standard deviation "
+                "of its own, itself included: how surely the group gives the value away.",
+                float(np.mean(list(proximity.values()))),
+                proximity,
+                "share",
+            )
+        )
+    return found
+
+
+def _dominance(columns: Sequence[tuple[Column, NDArray]], rule: tuple[float, float]) -> list[Measure]:
+    """The statistical offices' rule: does one unit, or do two, make up most of a group's total?"""
+    ruled, shares = {}, {}
+    anywhere = np.zeros(len(columns[0][1]), bool)
+    for c, own in columns:
+        if not c.numeric:
+            continue
+        groups = Groups(own, c.before)
+        first, two = groups.shares_of_largest()
+        flagged = (first > rule[0]) | (two > rule[1]) & (groups.sizes > 2)
+        ruled[c.name] = float(flagged[own].mean())
+        anywhere |= flagged[own]
+        shares[c.name] = {
+            "groups": int(flagged.sum()),
+            "largest_one": float(first.max()),
+            "largest_two": float(two.max()),
+            "median_largest_one": float(np.median(first)),
+        }
+    if not ruled:
+        return []
+    return [
+        Measure(
+            "dominance",
+            "Groups with a dominating unit",
+            "The share of records in groups of whose total the largest value makes up more than "
+            f"{100 * rule[0]:g} %, or the largest two more than {100 * rule[1]:g} %: the published mean then "
+            "nearly tells the largest value (overall: in any column).",
+            float(anywhere.mean()),
+            ruled,
+            "share",
+            {"rule": {"largest_one": rule[0], "largest_two": rule[1]}, "columns": shares},
+        )
+    ]

@@ -1,0 +1,84 @@
+"""Implausible values: what a reader of the release would stumble over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import InputError, did_you_mean
+from shoal.measures.measure import digits
+from shoal.measures.pair import Pair, cells
+from shoal.table.frame import Frame
+
+
+def audit(both: Pair, original: Any, released: Any, sums: Sequence[str] = ()) -> dict[str, Any]:
+    """Signs, zeros, ranges and whole numbers of each column, and the sums that were declared."""
+    columns = {}
+    for column in both.numbers:
+        x, y = column.before, column.after
+        columns[column.name] = {
+            "sign_changes": int(((x < 0) & (y > 0) | (x > 0) & (y < 0)).sum()),
+            "zeros_lost": int(((x == 0) & (y != 0)).sum()),
+            "outside_range": int(((y < x.min()) | (y > x.max())).sum()),
+            "no_longer_whole": int((y != np.rint(y)).sum()) if (x == np.rint(x)).all() else 0,
+        }
+    return {"columns": columns, "sums": [_sum(original, released, text) for text in sums]}
+
+
+def _sum(original: Any, released: Any, text: str) -> dict[str, Any]:
+    """How many records keep a declared sum, before and after."""
+    left, sign, right = text.partition("=")
+    if not sign or not left.strip() or not right.strip():
+        raise InputError(f"a sum reads 'total = a + b - c', not {text!r}")
+    terms = re.findall(r"([+-]?)\s*(`[^`]+`|[^+\-`\s][^+\-`]*)", right)
+    found: dict[str, Any] = {"sum": text.strip()}
+    for side, table in (("before", original), ("after", released)):
+        frame = Frame(table)
+        known = {str(name): name for name in frame.names}
+
+        def values(word: str, frame: Frame = frame, known: dict = known) -> Any:
+            word = word.strip().strip("`")
+            if word not in known:
+                raise InputError(f"there is no column {word!r} for the sum: {did_you_mean(word, known)}")
+            column = cells(frame, known[word])
+            if column.dtype.kind != "f":
+                raise InputError(f"column {word!r} holds text: it cannot be part of a sum")
+            return column
+
+        total = values(left)
+        parts = [(-1.0 if minus == "-" else 1.0) * values(word) for minus, word in terms]
+        gap = np.abs(total - np.sum(parts, axis=0))
+        size = np.maximum(np.abs(total), np.sum(np.abs(parts), axis=0))
+        gap = np.where(np.isnan(gap), 0, gap)
+        broken = gap > 1e-6 * np.where(np.isnan(size), 0, size) + 1e-12
+        found[f"broken_{side}"] = int(broken.sum())
+        found[f"largest_gap_{side}"] = float(gap.max())
+    return found
+
+
+def sentences(found: dict[str, Any], records: int) -> list[str]:
+    """The audit in plain words; empty where there is nothing to say."""
+    said = []
+    words = {
+        "sign_changes": "are published with the other sign",
+        "zeros_lost": "had 0 and are published with another value",
+        "outside_range": "are published outside the original range",
+        "no_longer_whole": "are published with a fraction, though the column held whole numbers",
+    }
+    for name, counts in found["columns"].items():
+        for key, text in words.items():
+            if counts[key]:
+                said.append(f"{name}: {counts[key]:,} of {records:,} records {text}.")
+    for entry in found["sums"]:
+        if entry["broken_after"] > entry["broken_before"]:
+            said.append(
+                f"{entry['sum']}: does not add up for {entry['broken_after']:,} records after, "
+                f"{entry['broken_before']:,} before (largest gap {digits(entry['largest_gap_after'])}): "
+                "leave the total out and add it up after release."
+            )
+        else:
+            said.append(f"{entry['sum']}: holds as before.")
+    return said

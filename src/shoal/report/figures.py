@@ -1,0 +1,317 @@
+"""The pictures of a report, each drawn from the model alone and told in words for who cannot see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from shoal.measures.measure import shown
+from shoal.report.drawing import ACCENT, DARK, LIGHT, MIDDLE, drawn, label, number, percent, visible
+
+MARKERS = "osD^vP*Xp<>hd8"
+
+
+def group_sizes(sizes: Mapping[str, int]) -> str:
+    """How many groups have how many records."""
+    wide = sorted((int(size), count) for size, count in sizes.items())
+    if len(wide) > 30 or wide[-1][0] - wide[0][0] > 60:
+        edges = np.unique(np.geomspace(wide[0][0], wide[-1][0] + 1, 16).round().astype(int))
+        counts = np.histogram([s for s, _ in wide], edges, weights=[c for _, c in wide])[0]
+        names = [str(a) if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(edges)]
+    else:
+        every = dict(wide)
+        spread = range(wide[0][0], max(wide[-1][0], wide[0][0] + 4) + 1)
+        names, counts = [str(s) for s in spread], [every.get(s, 0) for s in spread]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        bars = axes.bar(
+            range(len(names)), counts, 0.8, color=LIGHT, edgecolor=DARK, hatch="///", linewidth=0.8
+        )
+        if len(names) <= 20:
+            axes.bar_label(bars, [f"{int(c):,}" if c else "" for c in counts], padding=2, fontsize=8.5)
+        axes.set_xticks(range(len(names)), names, rotation=45 if len(names) > 16 else 0)
+        axes.set_xlabel("records in the group")
+        axes.set_ylabel("groups")
+        axes.margins(y=0.12)
+
+    told = ", ".join(f"{int(c):,} groups of {n}" for n, c in zip(names, counts) if c)
+    return drawn("sizes", (7.2, 2.6), f"Bar chart of group sizes: {told}.", draw)
+
+
+def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | None = None) -> str:
+    """What each column lost, beside the whole and the proven least."""
+    items = sorted(columns.items(), key=lambda item: item[1])[-30:]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        bars = axes.barh(
+            range(len(items)),
+            [v for _, v in items],
+            0.7,
+            color=LIGHT,
+            edgecolor=DARK,
+            hatch="///",
+            linewidth=0.8,
+        )
+        axes.bar_label(bars, [shown(v, "%") for _, v in items], padding=4, fontsize=8.5)
+        axes.axvline(overall, color=DARK, linewidth=1.5, label=f"all columns together: {shown(overall, '%')}")
+        if bound is not None:
+            axes.axvline(
+                bound, color=ACCENT, linewidth=1.5, linestyle="--", label=f"proven least: {shown(bound, '%')}"
+            )
+        axes.set_yticks(range(len(items)), [label(name) for name, _ in items])
+        axes.set_xlabel("information lost, % of the column's variation")
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
+        axes.margins(x=0.14)
+        axes.set_xlim(left=0)
+        figure.legend(loc="outside upper left", ncols=2)
+
+    told = ", ".join(f"{visible(name)} {shown(value, '%')}" for name, value in reversed(items))
+    ending = f"; proven least {shown(bound, '%')}" if bound is not None else ""
+    alt = f"Bar chart of information lost by column: {told}. All together {shown(overall, '%')}{ending}."
+    return drawn("loss", (7.2, 1.1 + 0.3 * len(items)), alt, draw)
+
+
+def distribution(index: int, facts: Mapping[str, Any]) -> str:
+    """One column before (hatched) and after (line)."""
+    edges, unit = np.array(facts["edges"]), facts["unit"]
+    place = (lambda v: v) if unit is None else (lambda v: np.arcsinh(np.asarray(v) / unit))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.stairs(
+            facts["before"],
+            place(edges),
+            fill=True,
+            facecolor=LIGHT,
+            edgecolor=MIDDLE,
+            hatch="///",
+            label="before",
+        )
+        axes.stairs(facts["after"], place(edges), color=DARK, linewidth=1.8, label="after")
+        ticks = _ticks(float(edges[0]), float(edges[-1]), unit)
+        axes.set_xticks(place(np.array(ticks)), [number(t) for t in ticks])
+        percent(axes.yaxis)
+        axes.locator_params(axis="y", nbins=4)
+        axes.set_title(label(facts["column"], 30))
+        axes.margins(x=0.02)
+        if index == 0:
+            axes.legend(loc="upper right", handlelength=1.4)
+
+    moved = 0.5 * float(np.abs(np.array(facts["before"]) - np.array(facts["after"])).sum())
+    alt = (
+        f"Distribution of {visible(facts['column'])} before and after, from {number(edges[0])} to "
+        f"{number(edges[-1])}: {shown(moved, 'share')} of the records moved to another class."
+    )
+    return drawn(f"column{index}", (3.5, 2.1), alt, draw)
+
+
+def _ticks(low: float, high: float, unit: float | None) -> list[float]:
+    """Round values that do not crowd each other."""
+    if unit is None:
+        from matplotlib.ticker import MaxNLocator
+
+        return [t for t in MaxNLocator(4).tick_values(low, high) if low <= t <= high]
+    room = 0.2 * (np.arcsinh(high / unit) - np.arcsinh(low / unit))
+    powers = 10.0 ** np.arange(-12, 19)
+    chosen: list[float] = []
+    for tick in [0.0, *powers[::-1], *-powers[::-1], *3 * powers, *-3 * powers]:
+        place = np.arcsinh(tick / unit)
+        if low <= tick <= high and all(abs(place - np.arcsinh(c / unit)) >= room for c in chosen):
+            chosen.append(float(tick))
+    return sorted(chosen)
+
+
+def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) -> str:
+    """How each correlation changed: darker is more, the number says which way."""
+    D = np.array(change, float)
+    if len(names) > 30:
+        kept = np.sort(np.argsort(-np.abs(D).sum(axis=0), kind="stable")[:30])
+        names, D = [names[i] for i in kept], D[np.ix_(kept, kept)]
+    d = len(names)
+    top = max(float(np.abs(D).max()), 0.01)
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.pcolormesh(np.abs(D), cmap="Blues", vmin=0, vmax=top * 1.15, edgecolors="white", linewidth=1.5)
+        for i in range(d):
+            for j in range(d):
+                if i != j and d <= 16:
+                    strong = abs(D[i, j]) > 0.6 * top
+                    color = "white" if strong else DARK
+                    place = (j + 0.5, i + 0.5)
+                    axes.text(*place, _change(D[i, j]), ha="center", va="center", fontsize=8, color=color)
+        places, short = np.arange(d) + 0.5, [label(name, 16) for name in names]
+        axes.set_xticks(places, short, rotation=40, ha="right", rotation_mode="anchor")
+        axes.set_yticks(places, short)
+        axes.tick_params(length=0)
+        axes.set_aspect("equal")
+        axes.invert_yaxis()
+        axes.spines[:].set_visible(False)
+
+    other = np.abs(D - np.diag(np.diag(D)))
+    i, j = np.unravel_index(int(other.argmax()), other.shape)
+    alt = (
+        f"Heat map of the change of correlations between {d} columns. The largest is {D[i, j]:+.2f}, between "
+        f"{visible(names[i])} and {visible(names[j])}."
+    )
+    side = 1.6 + 0.42 * d
+    return drawn("correlations", (min(side + 0.6, 7.2), min(side, 6.6)), alt, draw)
+
+
+def _change(value: float) -> str:
+    return "0" if abs(value) < 0.005 else f"{value:+.2f}".replace("-", "−").replace("0.", ".")
+
+
+def record_map(facts: Mapping[str, Any]) -> str:
+    """Records (dots) tied to the centre of their group (square), large values drawn together."""
+    points, groups = np.array(facts["points"]), np.array(facts["groups"])
+    codes = np.unique(groups, return_inverse=True)[1]
+    centres = np.stack([np.bincount(codes, points[:, j]) / np.bincount(codes) for j in (0, 1)], axis=1)
+    points, centres = np.arcsinh(points), np.arcsinh(centres)
+
+    def draw(figure: Any) -> None:
+        from matplotlib.collections import LineCollection
+
+        axes = figure.subplots()
+        lines = np.stack((points, centres[codes]), axis=1)
+        axes.add_collection(LineCollection(lines, colors=MIDDLE, linewidths=0.6))
+        axes.plot(*points.T, "o", color=DARK, markersize=2.6, markeredgewidth=0, label="record")
+        axes.plot(
+            *centres.T,
+            "s",
+            color="white",
+            markeredgecolor=ACCENT,
+            markersize=4.2,
+            label="centre of its group",
+        )
+        for which, axis in enumerate((axes.xaxis, axes.yaxis)):
+            edge = np.sinh(np.abs(points[:, which]).max())
+            ticks = [t for t in (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100) if abs(t) <= edge]
+            ticks = [
+                t for t in ticks if np.sinh(points[:, which].min()) <= t <= np.sinh(points[:, which].max())
+            ]
+            axis.set_ticks(np.arcsinh(ticks), [f"{t}".replace("-", "−") for t in ticks])
+            share = shown(facts["explained"][which], "share")
+            axis.set_label_text(f"{('first', 'second')[which]} component ({share} of the variation)")
+        figure.legend(loc="outside upper left", ncols=2, markerscale=1.4)
+
+    alt = (
+        f"Map of {facts['records']:,} of {facts['of']:,} records and the centres of their groups in "
+        "the plane of "
+        "the first two principal components; short lines mean that records lie near what is published "
+        "for them."
+    )
+    return drawn("map", (7.2, 4.6), alt, draw)
+
+
+def linkage(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], k: int) -> str:
+    """The share of records linked by the number of columns that the intruder knows."""
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for levels, name, style in ((before, "original", "s--"), (after, "release", "o-")):
+            known = [level["known"] for level in levels]
+            color = MIDDLE if style == "s--" else DARK
+            axes.plot(
+                known, [level["share"] for level in levels], style, color=color, label=name, markersize=5
+            )
+            axes.fill_between(
+                known,
+                [v["low"] for v in levels],
+                [v["high"] for v in levels],
+                color=color,
+                alpha=0.15,
+                linewidth=0,
+            )
+        axes.axhline(
+            1 / k, color=ACCENT, linestyle=":", linewidth=1.5, label=f"1/k = {shown(1 / k, 'share')}"
+        )
+        axes.set_xticks([level["known"] for level in after][:: 1 + len(after) // 20])
+        axes.set_ylim(-0.02, 1.05)
+        percent(axes.yaxis)
+        axes.set_xlabel("columns whose true values the intruder knows")
+        axes.set_ylabel("records linked correctly")
+        figure.legend(loc="outside upper left", ncols=3)
+
+    alt = (
+        f"Line chart: knowing all columns, {shown(before[-1]['share'], 'share')} of the records are "
+        "linked in the "
+        f"original and {shown(after[-1]['share'], 'share')} in the release."
+    )
+    return drawn("linkage", (7.2, 2.9), alt, draw)
+
+
+def risk_utility_map(facts: Mapping[str, Any]) -> str:
+    """Risk against loss, one point for each run; the front that no run beats; the proven bounds."""
+    runs = [run for run in facts["runs"] if run["error"] is None]
+    methods = list(dict.fromkeys(run["method"] for run in runs))
+    front = [run for run in runs if run["pareto"]]
+    bounds = {int(k): value for k, value in facts["bounds"].items()}
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.plot(
+            [r["information_loss"] for r in front],
+            [r["risk"] for r in front],
+            color=MIDDLE,
+            linewidth=1.2,
+            drawstyle="steps-post",
+            label="front: nothing loses less and risks less",
+            zorder=1,
+        )
+        for m, name in enumerate(methods):
+            own = [r for r in runs if r["method"] == name]
+            axes.plot(
+                [r["information_loss"] for r in own],
+                [r["risk"] for r in own],
+                MARKERS[m % len(MARKERS)],
+                color=DARK,
+                markerfacecolor="none",
+                markersize=max(10 - 1.5 * m, 4),  # so that equal outcomes stay visible within each other
+                markeredgewidth=1.3,
+                label=name,
+            )
+        for k in sorted({r["k"] for r in runs}):
+            own = [r for r in runs if r["k"] == k]
+            best = min(own, key=lambda r: r["information_loss"])
+            axes.annotate(
+                f"k={k}",
+                (best["information_loss"], best["risk"]),
+                (6, 6),
+                textcoords="offset points",
+                fontsize=9,
+            )
+            if k in bounds:
+                axes.axvline(bounds[k], color=ACCENT, linestyle=":", linewidth=1.1)
+                axes.annotate(
+                    f"least at k={k}",
+                    (bounds[k], 0.99),
+                    (-3, 0),
+                    xycoords=("data", "axes fraction"),
+                    textcoords="offset points",
+                    rotation=90,
+                    ha="right",
+                    va="top",
+                    fontsize=8,
+                    color=ACCENT,
+                )
+        axes.set_xlabel("information lost, %")
+        axes.set_ylabel("risk: records linked correctly")
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.margins(0.1)
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
+        percent(axes.yaxis)
+        figure.legend(loc="outside upper left", ncols=4)
+
+    told = "; ".join(
+        f"{r['method']} at k={r['k']} loses {shown(r['information_loss'], '%')} and risks "
+        f"{shown(r['risk'], 'share')}"
+        for r in runs
+    )
+    return drawn("tradeoff", (7.2, 3.8), f"Risk against loss: {told}.", draw)

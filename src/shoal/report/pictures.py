@@ -1,0 +1,77 @@
+"""What the report's pictures show, as plain numbers: distributions, a map of records and groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.measures.pair import Pair
+from shoal.measures.utility import deviations
+
+BINS = 24
+COLUMNS = 24  # shown at most; those that lost most
+RECORDS = 600  # of the map, in whole groups
+
+
+def distributions(both: Pair) -> list[dict[str, Any]]:
+    """The share of records in classes of equal width, before and after, for each numeric column.
+
+    Long tails are drawn together (inverse hyperbolic sine of the value over the typical one), so that
+    the bulk of a skewed column stays visible.
+    """
+    found = []
+    for column in both.numbers:
+        x, y = column.before, column.after
+        low, high = min(x.min(), y.min()), max(x.max(), y.max())
+        unit = _unit(x)
+        place = (lambda v: v) if unit is None else (lambda v, unit=unit: np.arcsinh(v / unit))
+        edges = np.linspace(place(low), place(high) if high > low else place(low) + 1, BINS + 1)
+        shares = [np.histogram(place(v), edges)[0] / len(v) for v in (x, y)]
+        lost = float(np.square(x - y).sum() / max(np.square(x - x.mean()).sum(), 1e-300))
+        found.append(
+            {
+                "column": column.name,
+                "edges": edges if unit is None else np.sinh(edges) * unit,
+                "unit": unit,
+                "before": shares[0],
+                "after": shares[1],
+                "lost": lost,
+            }
+        )
+    kept = sorted(range(len(found)), key=lambda i: -found[i]["lost"])[:COLUMNS]
+    return [found[i] for i in sorted(kept)]
+
+
+def _unit(x: NDArray) -> float | None:
+    """The typical size of a column with a long tail; None where plain classes show it well."""
+    spread = x.std()
+    if spread == 0 or abs(float(np.mean(((x - x.mean()) / spread) ** 3))) < 2:
+        return None
+    typical = float(np.median(np.abs(x)))
+    return typical if typical > 0 else float(np.abs(x).mean())
+
+
+def record_map(both: Pair, labels: NDArray[np.int64]) -> dict[str, Any] | None:
+    """Some whole groups in the plane of the two first principal components; None for groups per column."""
+    X, _ = both.matrices()
+    if labels.ndim > 1 or X.shape[1] < 2:
+        return None
+    Z = (X - X.mean(axis=0)) / deviations(X)
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(Z, rowvar=False)))
+    axes = vectors[:, ::-1][:, :2]
+    axes = axes * np.where(axes.sum(axis=0) < 0, -1, 1)  # a direction is free: take the one that grows
+    points = Z @ axes
+    own = labels[both.kept]
+    order = np.random.default_rng(0).permutation(int(own.max()) + 1)
+    chosen = np.cumsum(np.bincount(own)[order]) <= RECORDS
+    chosen[0] = True
+    shown = np.isin(own, order[chosen])
+    return {
+        "points": np.round(points[shown], 4),
+        "groups": own[shown],
+        "explained": values[::-1][:2] / max(values.sum(), 1e-300),
+        "records": int(shown.sum()),
+        "of": len(own),
+    }

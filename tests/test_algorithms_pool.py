@@ -1,0 +1,69 @@
+"""The pool of free records finds what a full scan finds, whatever has been taken before."""
+
+import numpy as np
+from benchmarks import plain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.algorithms._pool import WIDTH, Pool
+
+
+def test_searches_equal_a_full_scan_while_records_leave():
+    rng = np.random.default_rng(0)
+    for X in (
+        rng.normal(size=(700, 3)),
+        rng.integers(0, 4, (500, 3)).astype(float),
+        rng.normal(size=(90, 1)),
+    ):
+        pool = Pool(X)
+        while len(pool) > 2:
+            free = pool.records()
+            assert len(free) == len(pool)
+            assert all(r in pool for r in free)
+            assert np.allclose(pool.centroid(), X[free].mean(0), atol=1e-13)
+            assert pool.farthest_from_centroid() == plain.farthest(X, free, X[free].mean(0))
+            r = int(rng.choice(free))
+            assert pool.reach(r) >= plain.squares(X[free], X[r]).max()
+            count = int(rng.integers(1, min(2 * WIDTH, len(free))))
+            assert pool.nearest(r, count).tolist() == plain.nearest(X, free, r, count)
+            near, square = pool.nearest_to(r)
+            assert near == plain.nearest(X, free, r, 1)[0]
+            assert np.isclose(square, np.square(X[near] - X[r]).sum())
+            far, square = pool.farthest_from(r)
+            assert far == plain.farthest(X, free, X[r])
+            assert np.isclose(square, np.square(X[far] - X[r]).sum())
+            pool.take(rng.choice(free, size=min(int(rng.integers(1, 60)), len(free)), replace=False))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(2, 150), st.integers(1, 9), st.integers(0, 2**32), st.booleans())
+def test_groups_around_a_record(n, k, seed, whole):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (n, 2)).astype(float) if whole else rng.normal(size=(n, 2))
+    k = min(k, n)
+    r = int(rng.integers(n))
+    for take, expected in ((Pool.take_around, plain.knn_group), (Pool.gather, plain.gathered_group)):
+        pool = Pool(X)
+        take(pool, r, k)
+        assert np.flatnonzero(pool.labels == 0).tolist() == sorted(expected(X, np.arange(n), r, k))
+        assert len(pool) == n - k
+
+
+def test_records_left_over_join_the_nearest_centroid():
+    X = np.array([[0.0], [1.0], [10.0], [11.0], [5.4], [5.6], [5.5]])
+    pool = Pool(X)
+    pool.take([0, 1])
+    pool.take([2, 3])
+    assert pool.finish().tolist() == [0, 0, 1, 1, 0, 1, 0]  # 5.5 is as near to both: the first group
+
+
+def test_one_more_record_for_the_last_group():
+    pool = Pool(np.arange(6.0)[:, None])
+    pool.take([0, 1])
+    pool.take([4, 5])
+    pool.add(3)
+    assert pool.labels.tolist() == [0, 0, -1, 1, 1, 1]
+    assert pool.groups == 2
+    assert pool.nearest_to(3) == (2, 1.0)
+    pool.add(2)
+    assert pool.nearest_to(3) == (-1, np.inf)

@@ -1,0 +1,189 @@
+"""Many plans on one table: what is run, how it is ordered, which k is suggested and why."""
+
+import csv
+import io
+import json
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.commands import app
+from shoal.comparison import Run, _sorted, neighbours
+from shoal.datasets import survey
+from shoal.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def table():
+    return survey(200)
+
+
+@pytest.fixture(scope="module")
+def found(table):
+    return shoal.compare(table, [3, 5, 10], ["mdav", "mdav_generic", "univariate"], bound_time=None)
+
+
+def call(*words, status=0):
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    assert outcome.exit_code == status, outcome.output
+    return outcome
+
+
+def test_every_combination_is_run_as_it_would_be_alone(table, found):
+    assert len(found.runs) == 9
+    for run in found.runs:
+        if run.method == "univariate":
+            assert "groups by one column" in run.error
+            continue
+        release = shoal.microaggregate(table, run.k, method=run.method)
+        assert run.information_loss == release.information_loss
+        risk = shoal.risk(table, release.table, release.columns)
+        assert run.risk == risk["linkage"].overall
+        assert run.interval_disclosure == risk["interval_sd"].overall
+        assert (run.groups, run.smallest_group) == (len(release.group_sizes), release.group_sizes.min())
+
+
+def test_sorted_by_loss_with_failures_last(found):
+    losses = [run.information_loss for run in found.runs if run.error is None]
+    assert losses == sorted(losses)
+    assert [run.error is not None for run in found.runs] == [False] * 6 + [True] * 3
+
+
+def test_pareto_front_by_hand():
+    runs = [
+        Run("a", 2, 1.0, 0.5),
+        Run("b", 2, 2.0, 0.5),  # loses more, risks the same
+        Run("c", 2, 3.0, 0.2),
+        Run("d", 2, 4.0, 0.3),  # beaten by c
+        Run("e", 2, 5.0, 0.1),
+        Run("f", 2, error="cannot"),
+    ]
+    assert [run.method for run in _sorted(reversed(runs)) if run.pareto] == ["a", "c", "e"]
+
+
+def test_one_thread_and_many_say_the_same(table, found):
+    alone = shoal.compare(
+        table, [3, 5, 10], ["mdav", "mdav_generic", "univariate"], workers=1, bound_time=None
+    )
+    assert [(r.method, r.k, r.information_loss, r.risk) for r in alone.runs] == [
+        (r.method, r.k, r.information_loss, r.risk) for r in found.runs
+    ]
+
+
+def test_progress_reaches_the_end(table):
+    seen = []
+    shoal.compare(table, [3, 5], "mdav", bound_time=None, progress=seen.append)
+    assert seen == [0.5, 1.0]
+
+
+def test_bounds_are_used_where_there_are_some(table, monkeypatch):
+    bounds = SimpleNamespace(lower_bound=lambda X, k, time_limit: SimpleNamespace(information_loss=k / 10))
+    monkeypatch.setitem(__import__("sys").modules, "shoal.bounds", bounds)
+    found = shoal.compare(table, [3, 5], "mdav")
+    assert found.bounds == {3: 0.3, 5: 0.5}
+    assert "least at k=5" in found.svg()
+    assert ",0.3\n" in found.csv()
+
+
+def test_without_bounds(table, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "shoal.bounds", None)
+    assert shoal.compare(table, [3], "mdav").bounds == {}
+
+
+def test_written_as_csv_json_and_svg(found, tmp_path):
+    for name in ("c.csv", "c.json", "c.svg"):
+        found.write(tmp_path / name)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "c.csv").read_text())))
+    assert len(rows) == 9
+    assert float(rows[0]["information_loss"]) == found.runs[0].information_loss
+    facts = json.loads((tmp_path / "c.json").read_text())
+    assert facts["runs"][0]["risk"] == found.runs[0].risk
+    picture = ElementTree.parse(tmp_path / "c.svg").getroot()
+    assert picture.get("role") == "img"
+    assert "mdav at k=3 loses" in picture[0].text
+    with pytest.raises(InputError, match=r"\.csv, \.json or \.svg"):
+        found.write(tmp_path / "c.pdf")
+
+
+def test_the_picture_is_the_same_every_time(found):
+    assert found.svg() == found.svg()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ({"k": []}, "nothing to compare"),
+        ({"methods": "mdva"}, "did you mean 'mdav'"),
+        ({"k": 300}, "needs at least 300 records"),
+        ({"columns": ["trnover"]}, "did you mean 'turnover'"),
+    ],
+)
+def test_requests_that_cannot_be(table, words, sentence):
+    with pytest.raises(InputError, match=sentence):
+        shoal.compare(table, **words)
+
+
+def test_suggest_takes_the_least_loss_that_is_safe_enough(table):
+    found = shoal.suggest(table, 0.15, methods="mdav")
+    safe = [run for run in found.comparison.runs if run.risk <= 0.15]
+    best = min(safe, key=lambda run: run.information_loss)
+    assert (found.k, found.method) == (best.k, "mdav")
+    assert f"k={best.k} (mdav): of all 10 runs" in found.reason
+    assert "The next with less loss, k=" in found.reason
+
+
+def test_suggest_says_when_nothing_is_safe_enough(table):
+    found = shoal.suggest(table, 0.0001, k=[2, 3], methods="mdav")
+    assert found.k is None
+    assert "no k tried" in found.reason
+
+
+def test_suggest_counts_the_upper_end_of_a_sample(monkeypatch):
+    monkeypatch.setattr("shoal.comparison.risk", lambda *a, **o: shoal.risk(*a, sample=50, seed=o["seed"]))
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    found = shoal.suggest(X, 0.3, k=[3, 5, 10], methods="mdav")
+    assert all(run.risk_high > run.risk for run in found.comparison.runs)
+    chosen = next(run for run in found.comparison.runs if run.k == found.k)
+    assert chosen.risk_high <= 0.3
+    assert "with 95 % confidence" in found.reason
+
+
+def test_suggest_refuses_what_is_no_share(table):
+    with pytest.raises(InputError, match="between 0 and 1"):
+        shoal.suggest(table, 5)
+    with pytest.raises(InputError, match="too few to hide"):
+        shoal.suggest(np.ones((1, 1)))
+
+
+def test_neighbours_keep_the_plan(table):
+    release = shoal.microaggregate(table, 6, columns=["wages", "profit"], method="mdav")
+    found = neighbours(release)
+    assert sorted(run.k for run in found.runs) == [3, 6, 12, 24]
+    assert found.columns == ("wages", "profit")
+    assert neighbours(shoal.microaggregate(table, 1)) is None
+
+
+def test_command_line(table, tmp_path):
+    path = tmp_path / "firms.csv"
+    shoal.write(table, path)
+    words = ("-k", "3,5", "-m", "mdav,univariate", "-o", tmp_path / "map.svg", "--bound-time", 0, "--json")
+    outcome = call("compare", path, *words)
+    facts = json.loads(outcome.stdout)
+    assert [run["k"] for run in facts["runs"]][:2] == [3, 5]
+    assert "note: univariate at k=3" in outcome.stderr
+    assert (tmp_path / "map.svg").exists()
+    outcome = call("suggest", path, "--max-risk", "0.2", "-k", "3,10", "-m", "mdav", "--json")
+    assert json.loads(outcome.stdout)["k"] == 10
+    assert "k=10 (mdav)" in outcome.stderr
+    assert "no k tried" in call("suggest", path, "--max-risk", "0.001", "-k", "3", status=1).stderr
+    for bad, sentence in (
+        (("compare", path, "-k", "3,,5"), "something is missing at a comma"),
+        (("compare", path, "-k", "3,x"), "k must be a whole number"),
+        (("compare", path, "-o", "map.pdf"), "has another ending"),
+        (("suggest", path, "--max-risk", "2"), "between 0 and 1"),
+    ):
+        assert sentence in call(*bad, status=2).stderr

@@ -1,0 +1,353 @@
+"""The report: complete, escaped, self-contained; the public edition tells nothing that helps an intruder."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.commands import app
+from shoal.comparison import neighbours
+from shoal.datasets import survey
+from shoal.errors import InputError
+from shoal.report import build, render
+from shoal.report.audit import sentences
+from shoal.report.drawing import number, visible
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Every element with its attributes; whether all are closed; the texts of the page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "firms.csv"
+    shoal.write(survey(300), path)
+    return shoal.microaggregate(path, 5, method="mdav", seed=987654)
+
+
+@pytest.fixture(scope="module")
+def internal(release):
+    return build(
+        release,
+        comparison=neighbours(release),
+        formula="turnover ~ employees + wages",
+        confidential=["sector"],
+        sums=["turnover = wages + profit"],
+        bound_time=None,
+    )
+
+
+@pytest.fixture(scope="module")
+def public(release):
+    return build(release, "public", formula="turnover ~ employees")
+
+
+@pytest.fixture(scope="module")
+def pages(internal, public):
+    return {"internal": render(internal), "public": render(public)}
+
+
+def test_internal_edition_has_every_part(internal, pages, release):
+    page = pages["internal"]
+    for part in (
+        "Why this k",
+        "SHA-256, file",
+        "987654",
+        "Sizes of the groups",
+        "Distributions before and after",
+        "Change of correlations",
+        "Records and their groups",
+        "What is at risk",
+        "Dominance check",
+        "Audit of implausible values",
+        "numba",
+        "region (other: kept as it is)",
+        "k = 10 would lose",
+        "turnover ~ employees + wages",
+    ):
+        assert part in page, part
+    assert f"shoal protect {release.source} -k 5 -m mdav --seed 987654 -c employees" in page
+    assert internal["outcome"]["information_loss"] == release.information_loss
+    assert internal["risk"]["before"]["linkage"]["overall"] == 1.0
+    assert internal["risk"]["after"]["linkage"]["overall"] <= 0.2
+    assert set(internal["risk"]["before"]) == set(internal["risk"]["after"])
+    pictures = [a for tag, a in Page(page).elements if tag == "svg"]
+    assert len(pictures) == 6 + len(release.columns)
+
+
+def test_the_replay_command_makes_the_same_release(internal, release, tmp_path):
+    import shlex
+
+    words = shlex.split(internal["provenance"]["replay"])
+    outcome = CliRunner().invoke(app, [*words[1:], "-o", str(tmp_path / "again.csv")])
+    assert outcome.exit_code == 0, outcome.output
+    assert shoal.read(tmp_path / "again.csv").equals(release.table)
+
+
+def test_the_replay_call_makes_the_same_release():
+    X = np.random.default_rng(0).lognormal(size=(40, 2))
+    release = shoal.microaggregate(X, 4, columns=[0, 1], method="univariate", per_column=True, seed=3)
+    model = build(release, bound_time=None)
+    again = eval(model["provenance"]["replay"], {"shoal": shoal, "data": X})
+    assert np.array_equal(again.table, release.table)
+    assert model["map"] is None
+    assert "in every column" in render(model)
+
+
+def test_public_edition_tells_nothing_that_helps(public, pages, release):
+    for text in (pages["public"], render(public, "json"), render(public, "text")):
+        low = text.lower()
+        for word in (
+            "987654",
+            "seed",
+            "risk",
+            "linked",
+            "intruder",
+            str(release.source),
+            "sha-256",
+            "replay",
+        ):
+            assert word not in low, word
+        assert "dominat" not in low
+    told = set(public["utility"])
+    assert "information_loss" in told
+    assert "regression" not in told
+    for key, measure in public["utility"].items():
+        assert set(measure) <= {"title", "meaning", "unit", "overall", "columns", "detail"}
+        if key != "correlations":
+            assert "detail" not in measure, key
+    # no value of the original stands anywhere: neither extremes nor anything with more than three digits
+    numbers = re.findall(r"\d+\.\d+", json.dumps({k: v for k, v in public.items() if k != "outcome"}))
+    assert all(len(number.replace(".", "").strip("0")) <= 3 for number in numbers if number != "1.0")
+
+
+def test_public_utility_is_the_internal_one_rounded(internal, public):
+    for key, measure in public["utility"].items():
+        exact = internal["utility"][key]["overall"]
+        assert measure["overall"] == pytest.approx(exact, rel=0.06, abs=6e-4)
+
+
+@pytest.mark.parametrize("edition", ["internal", "public"])
+def test_pages_are_whole_and_self_contained(pages, edition):
+    text = pages[edition]
+    page = Page(text)
+    assert not page.open
+    names = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(names) == len(set(names))
+    for tag, attributes in page.elements:
+        assert tag not in ("script", "link", "iframe", "img", "object")
+        for key, value in attributes.items():
+            assert not key.startswith("on")
+            if key.endswith("href") or key == "src":
+                assert value.startswith("#"), value
+                assert value[1:] in names
+            for target in re.findall(r"url\((.*?)\)", value or ""):
+                assert target[1:] in names
+    for tag, attributes in page.elements:
+        if tag == "svg":
+            assert attributes["role"] == "img"
+            assert attributes["aria-labelledby"] in names
+    assert "@media print" in text
+    assert "http" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", text)
+
+
+def test_pages_are_the_same_every_time(pages, public):
+    assert render(public) == pages["public"]
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "a $\\frac$ b",
+    "=cmd|'/C calc'!A0",
+    "\x1b[31mred\x00",
+    '"><img src=x>',
+    "x" * 300,
+]
+
+
+def test_hostile_names_are_shown_not_run():
+    rng = np.random.default_rng(1)
+    data = {name: rng.lognormal(size=60) for name in HOSTILE}
+    kinds = np.array(["<b>bold</b>", "{{ 7*7 }}"])
+    table = pa.table(data | {"<i>kind</i>": kinds[rng.integers(0, 2, 60)]})
+    release = shoal.microaggregate(table, 3, method="mdav")
+    for edition in ("internal", "public"):
+        model = build(release, edition, bound_time=None)
+        html = render(model)
+        page = Page(html)
+        assert not page.open
+        assert not {"script", "img", "i"} & {tag for tag, _ in page.elements}
+        everything = "".join(page.texts)
+        assert "<script>alert(1)</script>" in everything
+        assert "a $\\frac$ b" in everything
+        assert ("{{ 7*7 }}" in everything) == (edition == "internal")  # subgroups are not named in public
+        for text in (html, render(model, "text")):
+            assert "\x1b" not in text
+            assert "\x00" not in text
+        assert json.loads(render(model, "json"))["outcome"]["columns"] == HOSTILE
+
+
+def test_text_for_the_terminal(internal):
+    text = render(internal, "text")
+    for part in ("What was done", "Why this k", "What was lost", "What is at risk", "100 % before", "replay"):
+        assert part in text
+
+
+def test_bound_and_gap_are_told(release, monkeypatch):
+    from types import SimpleNamespace
+
+    least = release.information_loss / 1.05
+    bounds = SimpleNamespace(lower_bound=lambda X, k, time_limit: SimpleNamespace(information_loss=least))
+    monkeypatch.setitem(__import__("sys").modules, "shoal.bounds", bounds)
+    model = build(release, comparison=neighbours(release))
+    assert model["bound"]["gap"] == pytest.approx(0.05)
+    assert model["why_k"]["comparison"]["bounds"] == {"5": least}
+    page = render(model)
+    assert "5 % above that bound: there is little left to gain" in page
+    assert "Proven least loss" in render(model, "text")
+
+
+def test_audit_by_hand():
+    before = pa.table({"a": [-1.0, 3, 0, 4], "b": [1, 2, 3, 4], "t": [0.0, 5, 3, 8], "w": [1.0, 1, 2, 2]})
+    after = pa.table({"a": [1.0, 1, 2, 2], "b": [1, 2, 3, 5], "t": [2.0, 3, 5, 7], "w": [1.5, 1.5, 1, 2]})
+    from shoal.measures.pair import pair
+    from shoal.report.audit import audit
+
+    found = audit(pair(before, after, None), before, after, ["t = a + b", "`t` = `a` + b - w + w"])
+    assert found["columns"]["a"] == {
+        "sign_changes": 1,
+        "zeros_lost": 1,
+        "outside_range": 0,
+        "no_longer_whole": 0,
+    }
+    assert found["columns"]["b"]["outside_range"] == 1
+    assert found["columns"]["w"]["no_longer_whole"] == 2
+    first = found["sums"][0]
+    assert (first["broken_before"], first["broken_after"]) == (0, 0)
+    assert found["sums"][1]["broken_after"] == 0
+    worse = audit(pair(before, after, None), before, after, ["t = a + w"])["sums"][0]
+    assert (worse["broken_before"], worse["broken_after"]) == (3, 4)
+    said = sentences(found, 4)
+    assert "a: 1 of 4 records are published with the other sign." in said
+    assert "t = a + b: holds as before." in said
+    for bad, sentence in (("t", "a sum reads"), ("t = q", "no column 'q'"), ("t = ", "a sum reads")):
+        with pytest.raises(InputError, match=sentence):
+            audit(pair(before, after, None), before, after, [bad])
+
+
+def test_broken_sums_are_told():
+    table = pa.table({"a": [1.0, 2, 3, 10], "b": [4.0, 3, 2, 1], "t": [5.0, 5, 5, 11]})
+    release = shoal.microaggregate(table, 2, columns=["a"], method="mdav")
+    model = build(release, sums=["t = a + b"], bound_time=None)
+    assert "does not add up for" in render(model)
+    with pytest.raises(InputError, match="holds text"):
+        build(shoal.microaggregate(survey(20), 2), sums=["turnover = wages + sector"], bound_time=None)
+
+
+@pytest.mark.parametrize("kind", ["one column", "constant", "n = k", "k = 1", "many", "large"])
+def test_odd_tables(kind, monkeypatch):
+    monkeypatch.setattr("shoal.report.pictures.COLUMNS", 2)
+    rng = np.random.default_rng(0)
+    data = {
+        "one column": rng.normal(size=(30, 1)),
+        "constant": np.ones((12, 2)),
+        "n = k": rng.normal(size=(3, 2)),
+        "k = 1": rng.normal(size=(6, 2)),
+        "many": rng.normal(size=(60, 32)),
+        "large": rng.lognormal(5, 4, size=(200, 3)) * 1e12,
+    }[kind]
+    release = shoal.microaggregate(data, 1 if kind == "k = 1" else 3, method="mdav")
+    public = build(release, "public")
+    assert json.loads(render(public, "json"))["edition"] == "public"
+    model = build(release, bound_time=None)
+    json.loads(render(model, "json"))
+    assert not Page(render(model)).open
+    assert render(model, "text")
+
+
+def test_pandas_and_polars_tables(tmp_path):
+    import pandas as pd
+    import polars as pl
+
+    arrow = survey(60)
+    reports = []
+    for table in (arrow, pd.DataFrame(arrow.to_pydict()), pl.from_arrow(arrow)):
+        model = build(shoal.microaggregate(table, 3, method="mdav"), bound_time=None)
+        reports.append({key: model[key] for key in ("utility", "risk", "audit", "distributions", "map")})
+    assert reports[0] == reports[1] == reports[2]
+
+
+def test_files_by_their_ending(release, tmp_path):
+    for name in ("r.html", "r.json", "r.txt"):
+        release.report(tmp_path / name, "public")
+        assert (tmp_path / name).stat().st_size > 500
+    with pytest.raises(InputError, match=r"ends in \.html"):
+        release.report(tmp_path / "r.pdf")
+    with pytest.raises(InputError, match="'internal' or 'public'"):
+        release.report(tmp_path / "r.html", "secret")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.html", "r.json", "r.txt"]
+
+
+def test_command_line(tmp_path):
+    path, report, public = tmp_path / "firms.csv", tmp_path / "in.html", tmp_path / "out.json"
+    shoal.write(survey(80), path)
+    words = ["protect", path, "-k", 4, "-m", "mdav", "--report", report, "--public-report", public]
+    words += [
+        "--formula",
+        "turnover ~ wages",
+        "--sum",
+        "turnover = wages + profit",
+        "--confidential",
+        "sector",
+    ]
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    assert outcome.exit_code == 0, outcome.output
+    assert f"internal report: {report}" in outcome.stderr
+    page = report.read_text()
+    assert "k = 8 would lose" in page
+    assert "turnover = wages + profit" in page
+    assert json.loads(public.read_text())["edition"] == "public"
+    for bad in ("x.pdf", "nowhere/x.html"):
+        words = ["protect", path, "-k", 4, "-o", tmp_path / "new.csv", "--report", tmp_path / bad]
+        outcome = CliRunner().invoke(app, [str(word) for word in words])
+        assert outcome.exit_code == 2
+        assert not (tmp_path / "new.csv").exists()
+
+
+def test_numbers_and_names_for_axes():
+    assert [number(v) for v in (0, 950, 1200, -3.5e6, 2e12, 0.00123)] == [
+        "0",
+        "950",
+        "1.2k",
+        "-3.5M",
+        "2T",
+        "0.00123",
+    ]
+    assert visible("a\tb\x1b") == "a□b□"
