@@ -10,6 +10,7 @@ demo: $(VENV)/.core
 	$(BIN)/shoal demo --folder demo
 
 test: $(VENV)/.dev
+	sh tests/system_packages.sh
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.dev
@@ -37,5 +38,5 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e '.[dev,stats]'
+	$(PIP) -e '.[dev,stats,sql]'
 	touch $@ $(VENV)/.core

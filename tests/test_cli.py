@@ -100,7 +100,6 @@ def test_demo(tmp_path):
 BAD_TABLES = {
     "text.csv": ("a,b\n1,2\nx,3\n4,5\n", "column 'a' holds text, first 'x' in row 2"),
     "inf.csv": ("a,b\n1,2\ninf,3\n4,5\n", "column 'a' has the value inf in row 2"),
-    "gap.csv": ("a,b\n1,2\n3,3\n,5\n", "column 'a' has a gap in row 3"),
     "short.csv": ("a,b\n1,2\n", "k=2 needs at least 2 records, but the table has 1"),
     "header.csv": ("a,b\n", "k=2 needs at least 2 records, but the table has 0"),
     "nul.csv": ("a,b\n1,2\n\0,5\n", "NUL byte in line 3"),

@@ -113,8 +113,6 @@ def test_identifiers_and_weights_are_pointed_out_and_used_all_the_same():
     ("data", "sentence"),
     [
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "same name"),
-        (pd.DataFrame({"a": [1.0, np.nan, 2.0]}), "column 'a' has a gap in row 2"),
-        (pl.DataFrame({"a": [1, 2, None]}), "column 'a' has a gap in row 3"),
         (pa.table({"a": ["x", "y", "z"]}), "no numeric column"),
         (np.array([[1.0], [np.inf], [2.0]]), "column 0 has the value inf in row 2"),
         (np.array([["a"], ["b"], ["c"]]), "cannot be grouped"),

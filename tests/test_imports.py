@@ -14,7 +14,8 @@ ALLOWED = {
     "__init__": set(),
     "__main__": {"cli"},
     "errors": set(),
-    "plan": {"errors"},
+    "plan": {"errors", "table", "plan_file"},
+    "plan_file": {"", "errors", "plan"},
     "partition": {"errors", "kernels"},
     "method": {"errors", "partition", "algorithms", "optimise"},
     "kernels": set(),
@@ -26,7 +27,7 @@ ALLOWED = {
     "measures": {"errors", "table"},
     "report": {"", "errors", "measures", "method", "table", "bounds"},
     "release": {"errors", "plan", "check", "table", "report"},
-    "pipeline": {"errors", "plan", "check", "table", "release", "method", "partition"},
+    "pipeline": {"", "errors", "plan", "check", "table", "release", "method", "partition"},
     "comparison": {
         "errors",
         "plan",

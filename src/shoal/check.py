@@ -43,21 +43,31 @@ class Finding:
 
 
 def check(
-    release: Any, k: int, columns: Sequence[str] | None = None, *, per_column: bool = False
+    release: Any,
+    k: int,
+    columns: Sequence[str] | None = None,
+    *,
+    per_column: bool = False,
+    blocks: Sequence[Sequence[str]] | None = None,
+    strata: Sequence[str] | NDArray[np.int64] | None = None,
 ) -> list[Finding]:
     """Count, in a released file or Arrow table, how many records share each combination of the columns.
 
-    One finding for all columns together, or one for each column where the promise is per column.
+    One finding for all columns together, or one for each column or block where the promise is such. A gap
+    is a value of its own. `strata` (columns, or an array of numbers) counts within each stratum.
     """
     table = read(release) if isinstance(release, (str, os.PathLike)) else release
-    names = [columns] if isinstance(columns, str) else list(columns or _numeric(table))
-    for name in names:
+    if blocks is None:
+        names = [columns] if isinstance(columns, str) else list(columns or _numeric(table))
+        blocks = [[name] for name in names] if per_column else [names]
+    within = [] if strata is None or isinstance(strata, np.ndarray) else list(strata)
+    for name in [*within, *(name for block in blocks for name in block)]:
         if name not in table.column_names:
             raise InputError(f"there is no column {name!r}: {did_you_mean(name, table.column_names)}")
-    if not names:
+    if not all(blocks) or not blocks:
         raise InputError("the file has no numeric column: name the columns to check")
-    together = [[name] for name in names] if per_column else [names]
-    return [_count(table, chosen, k) for chosen in together]
+    keys = [table[name] for name in within] + ([strata] if isinstance(strata, np.ndarray) else [])
+    return [_count(table, block, keys, k) for block in blocks]
 
 
 def _numeric(table: Any) -> list[str]:
@@ -66,8 +76,11 @@ def _numeric(table: Any) -> list[str]:
     return [f.name for f in table.schema if types.is_integer(f.type) or types.is_floating(f.type)]
 
 
-def _count(table: Any, columns: Sequence[str], k: int) -> Finding:
-    counted = table.select(columns).group_by(list(columns)).aggregate([([], "count_all")])
+def _count(table: Any, columns: Sequence[str], strata: Sequence[Any], k: int) -> Finding:
+    import pyarrow as pa
+
+    keys = {str(j): _plain(key) for j, key in enumerate([*(table[name] for name in columns), *strata])}
+    counted = pa.table(keys).group_by(list(keys)).aggregate([([], "count_all")])
     sizes = counted["count_all"].to_numpy()
     return Finding(
         k=k,
@@ -79,6 +92,15 @@ def _count(table: Any, columns: Sequence[str], k: int) -> Finding:
     )
 
 
+def _plain(column: Any) -> Any:
+    """A column that Arrow can count by: dictionaries as their values."""
+    import pyarrow as pa
+
+    if isinstance(column, np.ndarray) or not pa.types.is_dictionary(column.type):
+        return column
+    return column.cast(column.type.value_type)
+
+
 def require(findings: Iterable[Finding]) -> None:
     """Raise unless every finding passed."""
     for finding in findings:
@@ -86,16 +108,35 @@ def require(findings: Iterable[Finding]) -> None:
             raise CheckFailed(f"nothing is released: the check says {finding}")
 
 
-def check_columns(released: Mapping[Any, NDArray], labels: Mapping[Any, NDArray], k: int) -> None:
-    """Raise unless each group has k records and publishes one and the same value in each column."""
+def check_columns(
+    released: Mapping[Any, Any],
+    labels: Mapping[Any, NDArray],
+    k: int,
+    strata: NDArray[np.int64] | None = None,
+) -> None:
+    """Raise unless each group has k records of one stratum and publishes one and the same value or gap.
+
+    `released` holds arrays, or objects with `values` and `gaps` (true where nothing is published). Columns
+    that were grouped together must share their labels: then every combination occurs k times.
+    """
     from shoal.kernels.counts import count_and_compare  # here, for `shoal check` needs no compiler
 
-    for name, values in released.items():
+    for name, column in released.items():
         own = labels[name]
+        values, gaps = getattr(column, "values", column), getattr(column, "gaps", None)
         if len(own) != len(values):
             raise CheckFailed(f"{len(values)} values but {len(own)} labels in {name!r}: nothing is released")
         sizes, alike = count_and_compare(own, np.ascontiguousarray(values), int(own.max()) + 1)
         if own.min() < 0 or sizes.min() < k:
             raise CheckFailed(f"a group of {sizes.min()} records is short of k={k}: nothing is released")
-        if not alike:
+        if not alike or (gaps is not None and not _one_each(gaps, own, len(sizes))):
             raise CheckFailed(f"a group publishes different values in column {name!r}: nothing is released")
+        if strata is not None and not _one_each(strata, own, len(sizes)):
+            raise CheckFailed(f"a group crosses strata in column {name!r}: nothing is released")
+
+
+def _one_each(values: NDArray, labels: NDArray, groups: int) -> bool:
+    """Whether all records of a group have one and the same value."""
+    representative = np.zeros(groups, values.dtype)
+    representative[labels] = values
+    return np.array_equal(representative[labels], values)

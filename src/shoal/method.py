@@ -120,3 +120,40 @@ def run_method(
     partition = outcome if isinstance(outcome, Partition) else Partition(outcome)
     partition.check(k, n, 2 * k - 1 if info.sizes == "k..2k-1" else None)
     return partition
+
+
+def run_within(
+    info: MethodInfo,
+    X: NDArray,
+    k: int,
+    cells: NDArray[np.int64] | None,
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[float], None] | None = None,
+    **options: Any,
+) -> Partition:
+    """Group the rows of X, each cell (0, 1, ..) on its own; None is one cell of all rows."""
+    if cells is None:
+        return run_method(info, X, k, time_limit=time_limit, progress=progress, **options)
+    order = np.argsort(cells, kind="stable")
+    labels = np.empty(len(X), np.int64)
+    done = groups = 0
+    for rows in np.split(order, np.cumsum(np.bincount(cells))[:-1]):
+        part = run_method(
+            info,
+            X[rows],
+            k,
+            time_limit=time_limit and max(time_limit * len(rows) / len(X), 1e-3),
+            progress=_share(progress, done / len(X), len(rows) / len(X)),
+            **options,
+        )
+        labels[rows] = part.labels + groups
+        groups += len(part)
+        done += len(rows)
+    return Partition(labels)
+
+
+def _share(
+    progress: Callable[[float], None] | None, begin: float, width: float
+) -> Callable[[float], None] | None:
+    return progress and (lambda fraction: progress(begin + fraction * width))

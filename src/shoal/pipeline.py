@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import shoal
 from shoal.check import check_columns
 from shoal.errors import InputError
-from shoal.method import MethodInfo, get_method, run_method
+from shoal.method import MethodInfo, get_method, methods, run_within
 from shoal.plan import Plan
 from shoal.release import Release
-from shoal.table.aggregate import centroids
-from shoal.table.encode import UNCHANGED, measurable, raw_matrix, standardise
+from shoal.table.aggregate import publish
+from shoal.table.column import Column
+from shoal.table.encode import Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.table.frame import Frame
+from shoal.table.loss import Loss, measure
+from shoal.table.prepare import Prepared, prepare
+from shoal.table.roles import notes_on_columns
+from shoal.table.strata import pattern_cells
 
 Progress = Callable[[float], None]
 
@@ -32,15 +37,25 @@ def microaggregate(
     time_limit: float | None = None,
     per_column: bool = False,
     progress: Progress | None = None,
-    **parameters: Any,
+    **options: Any,
 ) -> Release:
     """Publish each record as the mean of a group of at least k similar records.
 
     `data` is a numpy array, a pandas, polars or pyarrow table, or a path. Without `columns` every numeric
     column is used. `per_column=True` groups each column on its own (individual ranking): k then holds
-    for each column and not for the record. Further keywords are the method's own parameters.
+    for each column and not for the record. Further keywords are the fields of `shoal.Plan` (types,
+    missing, strata, weight, ...) or the method's own parameters.
     """
-    return run(Plan(k, columns, method, parameters, seed, time_limit, per_column), data, progress)
+    plan = Plan.of(
+        k,
+        columns=columns,
+        method=method,
+        seed=seed,
+        time_limit=time_limit,
+        per_column=per_column,
+        **options,
+    )
+    return run(plan, data, progress)
 
 
 def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
@@ -48,61 +63,95 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     began = time.perf_counter()
     info = get_method(plan.method, plan.parameters)
     frame = Frame(data)
-    names = frame.choose(plan.columns)
-    together = [[name] for name in names] if plan.per_column else [names]
-    _refuse(plan, info, len(frame), together)
-    original = {name: frame.values(name) for name in names}
+    plan = plan.called(frame.names)
+    table = prepare(plan, frame)
+    parts = plan.parts(list(table.columns))
+    _refuse(plan, info, table, parts)
 
-    released: dict[Any, NDArray] = {}
+    released: dict[Any, Column] = {}
     labels: dict[Any, NDArray[np.int64]] = {}
-    sst = sse = rounding = 0.0
-    for done, part in enumerate(together):
-        columns = [original[name] for name in part]
-        raw = info.input == "raw"
-        Z, scales = measurable(columns) if raw else standardise(columns)
-        partition = run_method(
+    loss = Loss()
+    for done, part in enumerate(parts):
+        columns = [table.columns[name] for name in part]
+        space = measurable(columns) if info.input == "raw" else encode(columns)
+        cells = pattern_cells(columns, table.strata, plan.k) if plan.missing == "group" else table.strata
+        partition = run_within(
             info,
-            raw_matrix(columns) if raw else Z,
+            _matrix(plan, info, columns, space),
             plan.k,
+            cells,
             seed=plan.seed,
-            time_limit=plan.time_limit and plan.time_limit / len(together),
-            progress=_share(progress, done, len(together)),
+            time_limit=plan.time_limit and plan.time_limit / len(parts),
+            progress=_share(progress, done, len(parts)),
             parameters=plan.parameters,
         )
-        means, errors = partition.means_and_sse(Z)
-        squares = partition.sst(Z)
-        unit = len(columns) * (len(frame) - 1) / squares if raw and squares else 1.0
-        sst += unit * squares
-        sse += unit * errors
-        for j, name in enumerate(part):
-            same = scales[j] == UNCHANGED and columns[j].dtype == means.dtype
-            published = means[:, j] if same else centroids(columns[j], partition)
-            rounding += unit * float(partition.sizes @ np.square(scales[j].apply(published) - means[:, j]))
-            released[name] = partition.spread(published)
-            labels[name] = partition.labels
-    check_columns(released, labels, plan.k)
+        published = [
+            publish(column, partition, plan.centroid_of(column.name), table.weight, plan.preserve)
+            for column in columns
+        ]
+        loss += measure(space, columns, [values for values, _ in published], partition, table.weight)
+        for column, (values, empty) in zip(columns, published):
+            gaps = None if empty is None else empty[partition.labels]
+            released[column.name] = column.holding(partition.spread(values), gaps)
+            labels[column.name] = partition.labels
+    check_columns(released, labels, plan.k, table.strata)
     return Release(
-        table=frame.replace(released),
-        labels=np.stack(list(labels.values()), axis=1) if plan.per_column else labels[names[0]],
-        information_loss=100 * sse / sst if sst else 0.0,
-        rounding_loss=100 * rounding / sst if sst else 0.0,
+        table=table.frame.replace(released, plan.named("identifier")),
+        labels=_all_labels(plan, parts, labels),
+        information_loss=loss.percent(loss.within),
+        rounding_loss=loss.percent(loss.rounding),
         plan=plan,
-        columns=tuple(names),
+        columns=tuple(released),
         seconds=time.perf_counter() - began,
-        notes=tuple(_notes(plan, info, original)),
-        source=frame.source,
-        original=frame.native,
+        notes=tuple(_notes(plan, info, table, released)),
+        origin=table.frame.origin,
+        original=table.frame.native,
+        strata=table.strata,
     )
 
 
-def _refuse(plan: Plan, info: MethodInfo, records: int, together: Sequence[Sequence[Any]]) -> None:
-    if records < plan.k:
-        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has {records}: lower k")
-    if info.columns == "one" and any(len(part) > 1 for part in together):
+def _matrix(plan: Plan, info: MethodInfo, columns: Sequence[Column], space: Space) -> NDArray:
+    """What the method groups by: standardised, as the plan scales it, or the values as they are."""
+    if info.input == "raw":
+        return raw_matrix(columns)
+    scaling = lambda column: plan.scaling_of(column.name)  # noqa: E731
+    return grouping_matrix(columns, space, scaling, plan.log, plan.column_weights)
+
+
+def _all_labels(
+    plan: Plan, parts: Sequence[Sequence[Any]], labels: dict[Any, NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """One column of labels, or one for each part that was grouped on its own."""
+    if not plan.apart:
+        return labels[parts[0][0]]
+    return np.stack([labels[part[0]] for part in parts], axis=1)
+
+
+def _refuse(plan: Plan, info: MethodInfo, table: Prepared, parts: Sequence[Sequence[Any]]) -> None:
+    """Say in one sentence what cannot be done."""
+    if info.columns == "one" and any(len(part) > 1 for part in parts):
         raise InputError(
-            f"method {info.key!r} groups by one column, but {len(together[0])} were chosen: choose one, "
+            f"method {info.key!r} groups by one column, but {len(parts[0])} were chosen: choose one, "
             "use per_column=True (--per-column) to group each on its own, or take another method"
         )
+    for column in table.columns.values():
+        if column.categorical and not info.mixed:
+            fit = ", ".join(key for key, other in methods().items() if other.mixed)
+            raise InputError(
+                f"method {info.key!r} is for numbers only, but column {column.name!r} is {column.type}: "
+                f"use one of {fit}, or leave the column out"
+            )
+        plain = plan.centroid_of(column.name) in (None, "mean") and table.weight is None
+        if plan.preserve and column.type in ("integer", "continuous") and not plain:
+            raise InputError(
+                f"column {column.name!r} keeps its total only if its centroid is the plain mean: "
+                "leave centroids and weight out, or preserve='totals'"
+            )
+        if column.type == "nominal" and plan.centroid_of(column.name) not in (None, "mode"):
+            raise InputError(
+                f"column {column.name!r} is nominal, so it has no {plan.centroid_of(column.name)}: "
+                "its centroid is the mode"
+            )
 
 
 def _share(progress: Progress | None, done: int, parts: int) -> Progress | None:
@@ -110,19 +159,26 @@ def _share(progress: Progress | None, done: int, parts: int) -> Progress | None:
     return progress and (lambda fraction: progress((done + fraction) / parts))
 
 
-_IDENTIFIER = re.compile(r"(^|[^a-z])(id|uid|uuid|key|ssn|pin|nr|no)$|[a-z](ID|Id)$|[A-Z]{3,}ID$|^id[^a-z]")
-_WEIGHT = re.compile(r"weight|wgt|(^|[^a-z])wt($|[^a-z])", re.IGNORECASE)
-
-
-def _notes(plan: Plan, info: MethodInfo, original: Mapping[Any, NDArray]) -> list[str]:
+def _notes(plan: Plan, info: MethodInfo, table: Prepared, released: dict[Any, Column]) -> list[str]:
     """What a careful colleague would point out; never acted on."""
-    notes = []
+    notes = list(table.notes)
+    if plan.version not in (None, shoal.__version__):
+        notes.append(f"the plan was written by shoal {plan.version}; this is {shoal.__version__}")
+    origin = table.frame.origin
+    if plan.sha256 is not None and origin is not None and origin.sha256() != plan.sha256:
+        notes.append("the data differ from those that the plan was written for")
     if plan.columns is None:
-        for name, values in original.items():
-            if _IDENTIFIER.search(str(name)) or _counts_records(values):
-                notes.append(f"column {name!r} looks like an identifier but was averaged like the rest")
-            elif _WEIGHT.search(str(name)):
-                notes.append(f"column {name!r} looks like a survey weight but was averaged like the rest")
+        notes += notes_on_columns(table.columns)
+    if plan.apart and not plan.per_column:
+        notes.append("each block was grouped on its own: k holds for each block, not for the record")
+    filled = sum(
+        int(column.gaps.sum() - (0 if (left := released[name].gaps) is None else left.sum()))
+        for name, column in table.columns.items()
+        if column.gaps is not None
+    )
+    if filled:
+        why = f": fewer than k={plan.k} records have gaps like theirs" if plan.missing == "group" else ""
+        notes.append(f"{filled} gaps were filled with their group's value{why}")
     if plan.time_limit is not None:
         if "time_limit" in info.supplied:
             notes.append(
@@ -131,11 +187,3 @@ def _notes(plan: Plan, info: MethodInfo, original: Mapping[Any, NDArray]) -> lis
         else:
             notes.append(f"method {info.key!r} does not work against the clock: the time limit had no effect")
     return notes
-
-
-def _counts_records(values: NDArray) -> bool:
-    """Whole numbers that run from first to last without a gap or a repeat."""
-    if values.dtype.kind not in "iu" or len(values) < 3:
-        return False
-    low, high = int(values.min()), int(values.max())
-    return high - low == len(values) - 1 and len(np.unique(values)) == len(values)

@@ -11,18 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import check
-from shoal.errors import InputError
+from shoal.errors import CheckFailed, InputError
 from shoal.plan import Plan
-from shoal.table.files import as_arrow, file_format, replacing
+from shoal.table import sql
+from shoal.table.files import Origin, as_arrow, file_format, replacing
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
     """What `microaggregate` gives back.
 
-    `labels` has one label for each record, or one column of labels for each protected column where the
-    plan says `per_column`. `information_loss` is 100 * SSE / SST of the groups with their exact means;
-    `rounding_loss` is what publishing whole numbers adds to it, in the same percent.
+    `labels` has one label for each record, or one column of labels for each column (or block) that was
+    grouped on its own. `information_loss` is 100 * SSE / SST of the groups with their exact means;
+    `rounding_loss` is what publishing whole numbers (medians, modes) adds to it, in the same percent.
+    `strata` has the stratum of each record, small ones merged.
     """
 
     table: Any
@@ -33,8 +35,14 @@ class Release:
     columns: tuple[Any, ...]
     seconds: float
     notes: tuple[str, ...] = ()
-    source: Path | None = None
+    origin: Origin | sql.SqlOrigin | None = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
+    strata: NDArray[np.int64] | None = None
+
+    @property
+    def source(self) -> Path | None:
+        """The file that was protected, if it was one."""
+        return None if self.origin is None else self.origin.path
 
     @property
     def group_sizes(self) -> NDArray[np.int64]:
@@ -49,12 +57,19 @@ class Release:
     def promise(self) -> str:
         """In plain words, what k means here."""
         k, names = self.plan.k, ", ".join(map(str, self.columns))
+        within = ", within its stratum" if self.strata is not None else ""
         if self.plan.per_column:
             return (
-                f"in each of {names} taken alone, every published value is shared by at least {k} records; "
-                "taken together, a record's values may still be its own"
+                f"in each of {names} taken alone, every published value is shared by at least {k} records"
+                f"{within}; taken together, a record's values may still be its own"
             )
-        return f"every published combination of {names} is shared by at least {k} records"
+        if self.plan.apart:
+            blocks = " / ".join(", ".join(map(str, block)) for block in self.plan.blocks)
+            return (
+                f"in each block of columns ({blocks}) taken alone, every published combination is shared by "
+                f"at least {k} records{within}; taken together, a record's values may still be its own"
+            )
+        return f"every published combination of {names} is shared by at least {k} records{within}"
 
     def summary(self) -> dict[str, Any]:
         """The outcome as plain values, as `--json` prints it."""
@@ -87,15 +102,35 @@ class Release:
         report.report_format(path)
         report.write(report.build(self, edition, **options), path)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected table. It is read back and checked before it takes its name."""
+    def write(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Write the protected table. It is read back and checked before it takes its name.
+
+        `path` is a file, or the URL of a table in a database; only with `replace` may that table exist.
+        """
+        names = [str(name) for name in self.columns]
+        table = as_arrow(self.table)
+        if sql.is_url(path):
+            url = str(path)
+            sql.refuse_target(url, replace, self.origin)
+            if self.origin is not None:
+                table = self.origin.restore(table, sql.address(url), names)
+            sql.write(url, table, replace, self.require)
+            return
         path = Path(path)
         if self.source is not None and path.exists() and path.samefile(self.source):
             raise InputError(f"{str(path)!r} is the input, which is never overwritten: name another output")
         kind = file_format(path)
-        table = as_arrow(self.table)
-        names = [str(name) for name in self.columns]
+        if self.origin is not None:
+            table = self.origin.restore(table, kind, names)
         with replacing(path) as part:
             kind.write(table, part)
-            again = kind.read(part)
-            check.require(check.check(again, self.plan.k, names, per_column=self.plan.per_column))
+            self.require(kind.read(part))
+
+    def require(self, table: Any) -> None:
+        """Raise unless the promise holds in this table, which is what was written, read again."""
+        blocks = [[str(name) for name in part] for part in self.plan.parts(self.columns)]
+        if len(table) != len(self.labels):
+            raise CheckFailed(
+                f"nothing is released: {len(self.labels)} records were written, {len(table)} are there"
+            )
+        check.require(check.check(table, self.plan.k, blocks=blocks, strata=self.strata))

@@ -36,7 +36,7 @@ def mdav1(X, k):
     return pool.finish()
 
 
-@method(title="MDAV-generic", paper=PAPER, sizes="k..2k-1", cost="n^2/k")
+@method(title="MDAV-generic", paper=PAPER, sizes="k..2k-1", cost="n^2/k", mixed=True)
 def mdav_generic(X, k):
     """Pairs of groups while 3k remain; then one around the farthest record and one of the rest."""
     pool = _pairs(X, k, 3 * k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +19,18 @@ app = typer.Typer(
 
 K = Annotated[
     str, typer.Option("-k", metavar="K", help="How many records must share each published combination.")
+]
+MaybeK = Annotated[
+    str | None,
+    typer.Option("-k", metavar="K", help="How many records must share each combination; or a plan says it."),
+]
+PlanFile = Annotated[
+    Path | None,
+    typer.Option("--plan", metavar="PLAN", help="A plan that `shoal plan` wrote; it says all the rest."),
+]
+Strata = Annotated[
+    list[str] | None,
+    typer.Option("--stratum", metavar="COL", help="Groups never cross the values of this column; repeat it."),
 ]
 Columns = Annotated[
     list[str] | None,

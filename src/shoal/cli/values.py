@@ -31,6 +31,17 @@ def whole(text: str) -> Any:
         return text
 
 
+def assignments(words: Sequence[str] | None, option: str) -> dict[str, str]:
+    """`column=word` words as a mapping; the column's name may itself hold an equals sign."""
+    found = {}
+    for text in words or ():
+        name, sign, word = text.rpartition("=")
+        if not sign:
+            raise InputError(f"{option} takes COLUMN=WORD, not {text!r}")
+        found[name] = word
+    return found
+
+
 def listed(text: str) -> list[str]:
     """Words separated by commas."""
     words = [word.strip() for word in text.split(",")]

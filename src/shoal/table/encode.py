@@ -1,12 +1,21 @@
-"""Columns to the matrix that methods group by."""
+"""Columns to the matrix that methods group by.
+
+One Euclidean space serves every type: numbers and ordered categories are one coordinate each, nominal
+ones a coordinate for each level. Everything is centred, so that a gap lies at 0, the column's mean.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shoal.table.column import Column
+
+#: Levels of a nominal column that get a coordinate of their own; rarer ones share the last.
+MOST_LEVELS = 100
 
 
 class Scale(NamedTuple):
@@ -19,6 +28,36 @@ class Scale(NamedTuple):
 
     def apply(self, column: NDArray) -> NDArray[np.float64]:
         return (_offsets(column, self.pivot, self.exponent) - self.mean) / self.deviation
+
+
+class Levels(NamedTuple):
+    """How a nominal column became coordinates: two different levels are always equally far apart."""
+
+    axis: NDArray[np.int64]  # level -> its coordinate
+    shares: NDArray[np.float64]  # coordinate -> the share of records that have it
+    side: float  # the distance of two different levels is side * sqrt(2)
+
+    def apply(self, codes: NDArray) -> NDArray[np.float64]:
+        axes = self.axis[codes]
+        if len(self.shares) == 2:  # one coordinate tells two levels apart
+            return self.side * np.sqrt(2) * ((axes == 1) - self.shares[1])[:, None]
+        return self.side * ((axes[:, None] == np.arange(len(self.shares))) - self.shares)
+
+
+UNCHANGED = Scale(0, 0, 0.0, 1.0)
+
+
+class Space(NamedTuple):
+    """The records as points, and how each column got there."""
+
+    matrix: NDArray[np.float64]
+    scales: list[Scale | Levels]
+    spans: list[slice]  # column -> its coordinates
+    unit: str = "standard"  # or "own": the only column in its own unit
+
+    def place(self, j: int, values: NDArray) -> NDArray[np.float64]:
+        """Where these values of column j lie, one row each."""
+        return self.scales[j].apply(values).reshape(len(values), -1)
 
 
 def standardise(columns: Sequence[NDArray]) -> tuple[NDArray[np.float64], list[Scale]]:
@@ -36,28 +75,125 @@ def standardise(columns: Sequence[NDArray]) -> tuple[NDArray[np.float64], list[S
     return Z, scales
 
 
-UNCHANGED = Scale(0, 0, 0.0, 1.0)
+def encode(columns: Sequence[Column], scaling: Callable[[Column], str] = lambda column: "standard") -> Space:
+    """Every column as coordinates whose variance sums to 1, or as `scaling` says."""
+    if all(c.gaps is None and c.type != "nominal" and scaling(c) == "standard" for c in columns):
+        matrix, plain = standardise([column.values for column in columns])
+        return Space(matrix, list(plain), [slice(j, j + 1) for j in range(len(columns))])
+    scales = [_levels(c, scaling(c)) if c.type == "nominal" else _number(c, scaling(c)) for c in columns]
+    widths = [1 if isinstance(s, Scale) or len(s.shares) == 2 else len(s.shares) for s in scales]
+    ends = np.cumsum(widths).tolist()
+    spans = [slice(end - width, end) for width, end in zip(widths, ends)]
+    space = Space(np.empty((len(columns[0].values), ends[-1])), scales, spans)
+    for j, column in enumerate(columns):
+        values = _ranks(column) if scaling(column) == "rank" else column.values
+        space.matrix[:, spans[j]] = space.place(j, values)
+        if column.gaps is not None:
+            space.matrix[column.gaps, spans[j]] = 0.0
+    return space
 
 
-def raw_matrix(columns: Sequence[NDArray]) -> NDArray:
-    """The values as they are: int64 if all are whole numbers, else float64. One column is not copied."""
-    dtype = np.int64 if all(column.dtype.kind == "i" for column in columns) else np.float64
-    if len(columns) == 1:
-        return columns[0].astype(dtype, copy=False)[:, None]
-    return np.stack(columns, axis=1).astype(dtype, copy=False)
+def grouping_matrix(
+    columns: Sequence[Column],
+    space: Space,
+    scaling: Callable[[Column], str],
+    log: Collection[Any],
+    weights: Mapping[Any, float],
+) -> NDArray[np.float64]:
+    """What to group by: the standardised space itself, unless another scaling, logs or weights are asked for.
+
+    A weight multiplies the column's share in squared distances.
+    """
+    if not log and not weights and all(scaling(column) == "standard" for column in columns):
+        return space.matrix
+    drawn = [_logarithm(column) if column.name in log else column for column in columns]
+    other = encode(drawn, scaling)
+    for column, span in zip(columns, other.spans):
+        other.matrix[:, span] *= np.sqrt(weights.get(column.name, 1.0))
+    return other.matrix
 
 
-def measurable(columns: Sequence[NDArray]) -> tuple[NDArray[np.float64], list[Scale]]:
-    """A matrix on which to measure the loss where no method asked for a standardised one.
+def measurable(columns: Sequence[Column]) -> Space:
+    """A space in which to measure the loss where no method asked for a standardised one.
 
     The loss of one column is a ratio, whatever its unit: its values will do as they are, if doubles hold
     them exactly and their squares do not overflow.
     """
-    low, high = columns[0].min(), columns[0].max()
-    limit = 1e150 if columns[0].dtype.kind == "f" else 2**53
-    if len(columns) == 1 and -limit < low and high < limit:
-        return columns[0].astype(np.float64, copy=False)[:, None], [UNCHANGED]
-    return standardise(columns)
+    values = columns[0].values
+    if len(columns) == 1 and columns[0].gaps is None and not columns[0].categorical:
+        limit = 1e150 if values.dtype.kind == "f" else 2**53
+        if -limit < values.min() and values.max() < limit:
+            return Space(values.astype(np.float64, copy=False)[:, None], [UNCHANGED], [slice(0, 1)], "own")
+    return encode(columns)
+
+
+def raw_matrix(columns: Sequence[Column]) -> NDArray:
+    """The values as they are: int64 if all are whole numbers, else float64. A gap lies at the mean.
+
+    One column is not copied.
+    """
+    filled = [column.values if column.gaps is None else _filled(column) for column in columns]
+    dtype = np.int64 if all(values.dtype.kind == "i" for values in filled) else np.float64
+    if len(filled) == 1:
+        return filled[0].astype(dtype, copy=False)[:, None]
+    return np.stack(filled, axis=1).astype(dtype, copy=False)
+
+
+def _filled(column: Column) -> NDArray:
+    assert column.gaps is not None
+    middle = column.present.mean() if len(column.present) else 0.0
+    if column.values.dtype.kind != "f":
+        middle = np.rint(middle)
+    return np.where(column.gaps, column.values.dtype.type(middle), column.values)
+
+
+def _logarithm(column: Column) -> Column:
+    """sign(x) log(1 + |x|): long tails drawn in on both sides of zero."""
+    wide = column.values.astype(np.float64)
+    return column.holding(np.sign(wide) * np.log1p(np.abs(wide)), column.gaps)
+
+
+def _ranks(column: Column) -> NDArray[np.float64]:
+    """Each value's rank among those present; equal values share their average rank."""
+    ranks = np.zeros(len(column.values))
+    present = slice(None) if column.gaps is None else ~column.gaps
+    _, inverse, counts = np.unique(column.present, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks[present] = (last - (counts - 1) / 2)[inverse]
+    return ranks
+
+
+def _number(column: Column, scaling: str) -> Scale:
+    if not len(column.present):
+        return Scale(0, 0, 0.0, 1.0)
+    if scaling == "rank":
+        return _scale(_ranks(column) if column.gaps is None else _ranks(column)[~column.gaps])
+    scale = _scale(column.present)
+    if scaling == "standard":
+        return scale
+    offsets = _offsets(column.present, scale.pivot, scale.exponent)
+    if scaling == "none":
+        return scale._replace(deviation=float(np.ldexp(1.0, -scale.exponent)))
+    if scaling == "range":
+        return scale._replace(deviation=float(offsets.max()) or 1.0)
+    low, middle, high = np.quantile(offsets, [0.25, 0.5, 0.75]).tolist()
+    if low == high:  # more than half the values are one and the same
+        return scale
+    return scale._replace(mean=middle, deviation=(high - low) / 1.3489795003921634)  # a normal's quartiles
+
+
+def _levels(column: Column, scaling: str) -> Levels:
+    assert column.first is not None
+    counts = np.bincount(column.present, minlength=max(len(column.first), 1))
+    order = np.argsort(-counts, kind="stable")
+    axis = np.empty(len(counts), np.int64)
+    axis[order] = np.minimum(np.arange(len(counts)), MOST_LEVELS - 1)
+    n = max(len(column.present), 1)
+    shares = np.bincount(axis, counts) / n
+    variance = (1 - float(np.square(shares).sum())) * n / max(n - 1, 1)
+    if scaling in ("range", "none"):
+        return Levels(axis, shares, float(np.sqrt(0.5)))
+    return Levels(axis, shares, 1 / float(np.sqrt(variance)) if len(counts) > 1 else 1.0)
 
 
 def _scale(column: NDArray) -> Scale:

@@ -3,28 +3,114 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
+import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import InputError, MachineError, did_you_mean
+from shoal.table import sql
+from shoal.table.formats import arrow, excel, stats, text
 
 
 class Format(NamedTuple):
+    """How to read and write one kind of file.
+
+    `cells` reads the cells as they stand in the file, for formats whose tables hold less than that; a
+    file of the same `family` gets them back unchanged where they are not protected.
+    """
+
     name: str
     read: Callable[[Path], Any]
     write: Callable[[Any, Path], None]
+    family: str = ""
+    cells: Callable[[Path], Any] | None = None
+
+    @property
+    def writable(self) -> bool:
+        return self.write is not stats.refuse_sas
+
+
+FORMATS: dict[str, Format] = {
+    ".parquet": Format("Parquet", arrow.read_parquet, arrow.write_parquet),
+    ".arrow": Format("Arrow", arrow.read_arrow, arrow.write_arrow),
+    ".feather": Format("Feather", arrow.read_arrow, arrow.write_arrow),
+    ".sav": Format("SPSS", stats.reader("sav"), stats.writer("sav"), "sav", stats.cell_reader("sav")),
+    ".dta": Format("Stata", stats.reader("dta"), stats.writer("dta"), "dta", stats.cell_reader("dta")),
+    ".sas7bdat": Format("SAS", stats.reader("sas7bdat"), stats.refuse_sas),
+    ".xpt": Format("SAS", stats.reader("xport"), stats.refuse_sas),
+    ".xlsx": Format("Excel", excel.read, excel.write, "excel", excel.read_cells),
+}
+for _name, _sign in (("CSV", ","), ("TSV", "\t")):
+    for _ending, _packing in (("", None), (".gz", "gzip"), (".zst", "zstd")):
+        FORMATS[f".{_name.lower()}{_ending}"] = Format(
+            _name,
+            text.reader(_sign, _packing),
+            text.writer(_sign, _packing),
+            "text",
+            text.cell_reader(_sign, _packing),
+        )
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The file that a table came from."""
+
+    path: Path
+    stamp: tuple[int, int]  # size and time of change when it was read
+    kept: NDArray[np.bool_] | None = None  # the records that are still there, if some were left out
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Origin:
+        return replace(self, kept=chosen)
+
+    def sha256(self) -> str:
+        """A fingerprint of the file's bytes."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def restore(self, table: Any, target: Any, protected: Collection[str]) -> Any:
+        """The table with the file's own cells in every column that is not protected."""
+        kind = file_format(self.path)
+        if kind.cells is None or kind.family != getattr(target, "family", None):
+            return table
+        if not self.path.exists() or _stamp(self.path) != self.stamp:
+            raise InputError(f"{str(self.path)!r} has changed since it was read: protect it again")
+        cells = kind.cells(self.path)
+        cells = cells if self.kept is None else cells.filter(self.kept)
+        for j, name in enumerate(table.column_names):
+            if name not in protected:
+                table = table.set_column(j, cells.schema.field(name), cells[name])
+        table = table.replace_schema_metadata(cells.schema.metadata or table.schema.metadata)
+        return stats.forget_codes(table, protected) if kind.family == "sav" else table
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    facts = path.stat()
+    return facts.st_size, facts.st_mtime_ns
+
+
+def load(path: str | os.PathLike[str]) -> tuple[Any, Origin]:
+    """The table in a file, and what is needed to give back its unprotected cells as they were."""
+    path = Path(path)
+    stamp = _stamp(path) if path.is_file() else (0, 0)
+    return read(path), Origin(path, stamp)
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """The table in a file, as a pyarrow Table. The format is told by the file's ending."""
+    """The table in a file, as a pyarrow Table. The format is told by the file's ending.
+
+    A URL such as sqlite:///file.db#table or postgresql://user@host/database#table reads from a database.
+    """
     import pyarrow as pa
 
+    if sql.is_url(path):
+        return sql.load(str(path))[0]
     path = Path(path)
     reader = file_format(path).read
     if not path.exists():
@@ -49,7 +135,13 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 
 def write(table: Any, path: str | os.PathLike[str]) -> None:
-    """Write a pandas, polars or pyarrow table. An existing file is replaced in one step."""
+    """Write a pandas, polars or pyarrow table. An existing file is replaced in one step.
+
+    To a database by URL: into a new table, in one transaction.
+    """
+    if sql.is_url(path):
+        sql.write(str(path), as_arrow(table), False, lambda written: None)
+        return
     path = Path(path)
     writer = file_format(path).write
     with replacing(path) as part:
@@ -74,9 +166,14 @@ def as_arrow(table: Any) -> Any:
 
 def file_format(path: Path) -> Format:
     """The format that a file's ending stands for."""
-    for ending, kind in FORMATS.items():
+    return FORMATS[file_ending(path)]
+
+
+def file_ending(path: Path) -> str:
+    """The part of a file's name that tells its format, such as .csv.gz."""
+    for ending in FORMATS:
         if path.name.lower().endswith(ending):
-            return kind
+            return ending
     raise InputError(f"{path.name!r} has an ending shoal does not know: use one of {', '.join(FORMATS)}")
 
 
@@ -111,83 +208,3 @@ def _refuse_duplicates(names: list[str], path: Path) -> None:
         if name in seen:
             raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
         seen.add(name)
-
-
-# --- CSV ---------------------------------------------------------------------------------------------
-
-#: What a number may look like. Anything else (a leading zero, a thousands sign) makes a column text.
-_INTEGER = r"^\s*[+-]?(0|[1-9][0-9]*)\s*$"
-_NUMBER = (
-    r"^\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$|^\s*[+-]?(?i:inf|infinity)\s*$"
-)
-_GAPS = ("", "NA", "NaN", "nan")
-
-
-def _read_csv(delimiter: str) -> Callable[[Path], Any]:
-    def read_csv(path: Path) -> Any:
-        import pyarrow as pa
-        import pyarrow.csv as pacsv
-
-        with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            where = data.find(b"\0")
-            if where >= 0:
-                line = data[:where].count(b"\n") + 1
-                raise InputError(f"{str(path)!r} has a NUL byte in line {line}: it is not a text file")
-        parse = pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        with pacsv.open_csv(path, parse_options=parse) as reader:
-            names = reader.schema.names
-        _refuse_duplicates(names, path)
-        texts = pacsv.read_csv(
-            path,
-            parse_options=parse,
-            convert_options=pacsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-        )
-        return pa.table({name: _typed(texts[name]) for name in names})
-
-    return read_csv
-
-
-def _typed(texts: Any) -> Any:
-    """A column of texts as int64 or float64 where every cell is such a number, else as it is."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    gap = pc.is_in(texts, value_set=pa.array(_GAPS))
-    filled = pc.if_else(gap, pa.scalar(None, pa.string()), texts)
-    if filled.null_count == len(filled):
-        return texts
-    for pattern, kind in ((_INTEGER, pa.int64()), (_NUMBER, pa.float64())):
-        if pc.all(pc.match_substring_regex(filled, pattern), skip_nulls=True).as_py():
-            try:
-                return pc.cast(pc.utf8_ltrim(pc.utf8_trim_whitespace(filled), "+"), kind)
-            except pa.ArrowInvalid:  # more digits than an int64 holds: an identifier, kept as text
-                return texts
-    return texts
-
-
-def _write_csv(delimiter: str) -> Callable[[Any, Path], None]:
-    def write_csv(table: Any, path: Path) -> None:
-        import pyarrow.csv as pacsv
-
-        pacsv.write_csv(table, path, pacsv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
-
-    return write_csv
-
-
-def _read_parquet(path: Path) -> Any:
-    import pyarrow.parquet as pq
-
-    return pq.ParquetFile(path).read()
-
-
-def _write_parquet(table: Any, path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    pq.write_table(table, path)
-
-
-FORMATS: dict[str, Format] = {
-    ".csv": Format("CSV", _read_csv(","), _write_csv(",")),
-    ".tsv": Format("TSV", _read_csv("\t"), _write_csv("\t")),
-    ".parquet": Format("Parquet", _read_parquet, _write_parquet),
-}

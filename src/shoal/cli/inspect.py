@@ -1,0 +1,38 @@
+"""`shoal inspect`: what the columns of a table look like."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from shoal.cli.app import AsJson, app
+from shoal.cli.console import guarded, print_table
+from shoal.cli.places import source_of
+
+
+@app.command()
+@guarded
+def inspect(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A table.")],
+    as_json: AsJson = False,
+) -> None:
+    """Guess what each column is, with reasons. Nothing is changed, and no guess is applied."""
+    from shoal.table.frame import Frame
+    from shoal.table.roles import guess_roles
+
+    with source_of(file) as source:
+        frame = Frame(source)
+    guesses = guess_roles(frame)
+    if as_json:
+        print(json.dumps({"records": len(frame), "columns": [asdict(guess) for guess in guesses]}))
+        return
+    rows = [
+        (str(g.name), g.role, g.type or "", f"{g.distinct:,}", f"{g.gaps:,}" if g.gaps else "", g.reason)
+        for g in guesses
+    ]
+    print_table(("column", "role", "type", "values", "gaps", "why"), rows)
+    print(f"{len(frame):,} records. These are guesses; `shoal plan {file} > plan.toml` writes them down.")
+    print("Without a plan or -c, `shoal protect` uses every numeric column, whatever its role.")

@@ -1,0 +1,92 @@
+"""Where a table comes from and goes to: files, databases by URL, stdin and stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from shoal.errors import InputError
+
+#: What the first bytes of stdin say; anything else is CSV.
+_SIGNS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"\x28\xb5\x2f\xfd": ".csv.zst"}
+
+
+@contextlib.contextmanager
+def source_and_target(file: str, output: str | None, replacing: bool = False) -> Iterator[tuple[str, str]]:
+    """What to read and what to write to; on a good end, what goes to stdout is sent there."""
+    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+        source = str(from_stdin(Path(folder))) if file == "-" else file
+        wanted = output or ("-" if file == "-" else beside(file))
+        target = str(Path(folder) / f"stdout{_ending(source)}") if wanted == "-" else wanted
+        refuse_target(target, source, replacing)
+        yield source, target
+        if wanted == "-":
+            with open(target, "rb") as content:
+                shutil.copyfileobj(content, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def source_of(file: str) -> Iterator[str]:
+    """What to read: the file itself, or what comes through stdin."""
+    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+        yield str(from_stdin(Path(folder))) if file == "-" else file
+
+
+def from_stdin(folder: Path) -> Path:
+    """All of stdin as a file whose ending says what it is."""
+    head = sys.stdin.buffer.read(6)
+    ending = next((ending for sign, ending in _SIGNS.items() if head.startswith(sign)), ".csv")
+    path = folder / f"stdin{ending}"
+    with path.open("wb") as file:
+        file.write(head)
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path
+
+
+def _ending(source: str) -> str:
+    from shoal.table.files import file_ending
+    from shoal.table.sql import is_url
+
+    return ".csv" if is_url(source) else file_ending(Path(source))
+
+
+def beside(file: str) -> str:
+    """NAME.protected.EXT beside the input, or the table NAME_protected; refused if it exists."""
+    from shoal.table.files import file_ending
+    from shoal.table.sql import address, is_url
+
+    if is_url(file):
+        if address(file).is_query:
+            raise InputError("where to? a query has no table of its own: name the output with -o")
+        return f"{file}_protected"
+    path = Path(file)
+    ending = len(file_ending(path))
+    target = path.with_name(f"{path.name[:-ending]}.protected{path.name[-ending:]}")
+    if target.exists():
+        raise InputError(
+            f"{str(target)!r} exists already: name the output with -o (a named file is replaced)"
+        )
+    return str(target)
+
+
+def refuse_target(target: str, source: str, replacing: bool) -> None:
+    """Say before the work what would fail after it."""
+    from shoal.table import sql
+    from shoal.table.files import file_format
+
+    if sql.is_url(target):
+        return sql.refuse_target(target, replacing)
+    path = Path(target)
+    kind = file_format(path)
+    if not kind.writable:
+        raise InputError(f"{kind.name} files can be read but not written: name an output such as out.parquet")
+    if path.exists() and not sql.is_url(source) and Path(source).exists() and path.samefile(source):
+        raise InputError(f"{target!r} is the input, which is never overwritten: name another output")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {str(path.parent)!r} does not exist: make it first, or write elsewhere")
+    return None

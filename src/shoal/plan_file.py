@@ -1,0 +1,184 @@
+"""Plans as TOML files: every decision in plain sight, one table for each column."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import shoal
+from shoal.errors import InputError, did_you_mean
+from shoal.plan import Plan
+
+_RELEASE = ("k", "method", "seed", "time_limit", "per_column", "missing", "merge_small_strata", "preserve")
+_WORDS = ("scaling", "centroids")  # one word for all columns
+_MADE = ("version", "sha256")
+_FIELDS = {  # key of a column -> field of the plan
+    "type": "types",
+    "levels": "levels",
+    "scaling": "scaling",
+    "column_weight": "column_weights",
+    "centroid": "centroids",
+}
+_COLUMN = ("role", "stratum", "log", "block", *_FIELDS)
+_SECTIONS = ("made", "release", "parameters", "columns")
+
+_COMMENTS = {
+    "k": "every published combination of the quasi columns is shared by at least k records",
+    "method": "see `shoal methods`",
+    "seed": "the same seed gives the same release",
+    "time_limit": "seconds; a release bounded by time may differ on another machine",
+    "per_column": "true groups each column on its own: k then holds per column, not per record",
+    "missing": "group (a gap is a value of its own), impute, error or drop",
+    "merge_small_strata": "true merges strata short of k with the most similar; false refuses them",
+    "scaling": "standard, robust, range, rank or none; for grouping only",
+    "centroids": "mean, median, trimmed or mode",
+    "preserve": '"totals" keeps the totals of whole numbers',
+    "version": "of shoal that wrote this plan",
+    "sha256": "of the data it was written for",
+}
+
+
+def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
+    """The plan as TOML, with comments; what is at its default in a column is left out."""
+    lines = ["# A plan for shoal. Change what you like; unknown words are refused."]
+    lines += _section("made", {"version": shoal.__version__, "sha256": plan.sha256})
+    words = {name: word for name in _WORDS if isinstance(word := getattr(plan, name), str)}
+    lines += _section("release", {**{name: getattr(plan, name) for name in _RELEASE}, **words})
+    if plan.parameters:
+        lines += _section("parameters", plan.parameters)
+    lines += [
+        "",
+        "# Roles: quasi (grouped on and replaced), identifier (dropped), stratum (groups never cross it),",
+        "# weight (survey weight), confidential and other (published as they are).",
+        "# Types: continuous, integer, date, ordinal, nominal, boolean. Also: levels (of an ordinal column,",
+        "# lowest first), scaling (standard, robust, range, rank, none), log, column_weight (in distances),",
+        "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together).",
+    ]
+    for name in _column_order(plan, reasons):
+        lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
+        lines += [f"{key} = {_value(value)}" for key, value in _facts(plan, name).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _section(title: str, values: Mapping[str, Any]) -> list[str]:
+    lines = ["", f"[{title}]"]
+    for name, value in values.items():
+        if value is not None:
+            lines.append(f"{_key(name)} = {_value(value)}{_remark(_COMMENTS.get(name))}")
+    return lines
+
+
+def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
+    """Quasi columns keep their order, which decides ties; the rest follow."""
+    same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
+    found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
+    for more in (plan.types, plan.levels, plan.column_weights, plan.log):
+        found |= dict.fromkeys(more)
+    for given in (plan.scaling, plan.centroids):
+        found |= {} if isinstance(given, str) else dict.fromkeys(given)
+    return list(found)
+
+
+def _facts(plan: Plan, name: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    if name in plan.roles:
+        facts["role"] = plan.roles[name]
+    if name in plan.strata and plan.roles[name] == "quasi":
+        facts["stratum"] = True
+    for key, field in _FIELDS.items():
+        mapping = getattr(plan, field)
+        if not isinstance(mapping, str) and name in mapping:
+            facts[key] = mapping[name]
+    if name in plan.log:
+        facts["log"] = True
+    for number, block in enumerate(plan.blocks or (), 1):
+        if name in block:
+            facts["block"] = number
+    return facts
+
+
+def read_plan(path: str | os.PathLike[str], k: int | None = None) -> Plan:
+    """The plan in a TOML file; `k` fills in, or must agree with, the one it has."""
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except FileNotFoundError:
+        raise InputError(
+            f"there is no plan {str(path)!r}: `shoal plan FILE > plan.toml` writes one"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{str(path)!r} is not a plan in TOML: {error}") from None
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+    _known("section", found, _SECTIONS)
+    _known("key of [made]", _table(found, "made"), _MADE)
+    release = _table(found, "release")
+    _known("key of [release]", release, (*_RELEASE, *_WORDS))
+    if k is not None and release.get("k", k) != k:
+        raise InputError(f"the plan says k={release['k']}, and you say k={k}: change one of them")
+    if k is None and "k" not in release:
+        raise InputError("the plan has no k: give one (-k)")
+    settings = {"k": k, **release, **_table(found, "made"), "parameters": _table(found, "parameters")}
+    return Plan(**{**settings, **_columns(_table(found, "columns"))})
+
+
+def _columns(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a plan that the tables of its columns fill."""
+    fields: dict[str, Any] = {"roles": {}, "strata": [], "log": []}
+    blocks: dict[int, list[str]] = {}
+    for name, facts in tables.items():
+        if not isinstance(facts, dict):
+            raise InputError(f"[columns] holds a table for each column, but {name!r} is {facts!r}")
+        _known(f"key of column {name!r}", facts, _COLUMN)
+        if "role" in facts:
+            fields["roles"][name] = facts["role"]
+        if facts.get("stratum") or facts.get("role") == "stratum":
+            fields["strata"].append(name)
+        if facts.get("log"):
+            fields["log"].append(name)
+        for key, field in _FIELDS.items():
+            if key in facts:
+                fields.setdefault(field, {})[name] = facts[key]
+        if "block" in facts:
+            blocks.setdefault(facts["block"], []).append(name)
+    if blocks:
+        fields["blocks"] = [blocks[number] for number in sorted(blocks)]
+    return fields
+
+
+def _table(found: Mapping[str, Any], name: str) -> dict[str, Any]:
+    table = found.get(name, {})
+    if not isinstance(table, dict):
+        raise InputError(f"[{name}] of the plan must be a table, not {table!r}")
+    return table
+
+
+def _known(what: str, given: Collection[str], known: Collection[str]) -> None:
+    for word in given:
+        if word not in known:
+            raise InputError(f"unknown {what} {word!r} in the plan: {did_you_mean(word, known)}")
+
+
+def _remark(text: str | None) -> str:
+    return "" if not text else "  # " + " ".join(text.split())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return _text(str(value))
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() and name.isascii() else _text(name)
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,20 @@
+"""What a file says beside its cells (its dialect, its labels), carried in the Arrow schema's metadata."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_KEY = b"shoal"
+
+
+def details_of(table: Any) -> dict[str, Any]:
+    """What is carried with the table, by kind of file."""
+    return json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+
+
+def with_details(table: Any, **details: Any) -> Any:
+    """The same table, carrying these as well."""
+    metadata = dict(table.schema.metadata or {})
+    metadata[_KEY] = json.dumps({**details_of(table), **details}).encode()
+    return table.replace_schema_metadata(metadata)

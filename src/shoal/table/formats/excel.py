@@ -1,0 +1,148 @@
+"""Excel workbooks, through openpyxl: the first sheet, its first row the names of the columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError
+from shoal.table.details import details_of, with_details
+from shoal.table.mixed import mixed_column, own_cells
+
+_LONGEST = 32767  # characters that a cell may have
+_EXACT = 2**53  # whole numbers beyond this are kept as texts: a cell holds a double
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError("Excel files need the extra 'stats': pip install 'shoal[stats]'") from None
+    return openpyxl
+
+
+def read(path: Path) -> Any:
+    """The values; of formulas what they gave when the workbook was last saved."""
+    return _read(path, keep_mixed=False)
+
+
+def read_cells(path: Path) -> Any:
+    """The same, but a column of mixed kinds keeps the kind of each cell."""
+    return _read(path, keep_mixed=True)
+
+
+def _read(path: Path, keep_mixed: bool) -> Any:
+    import pyarrow as pa
+
+    package = _openpyxl()
+    try:
+        with path.open("rb") as file:
+            book = package.load_workbook(file, read_only=True, data_only=True)
+            sheet = book.worksheets[0]
+            rows = list(sheet.iter_rows(values_only=True))
+            title = sheet.title
+            book.close()
+    except OSError:
+        raise
+    except Exception as error:  # a damaged workbook fails in many ways
+        raise InputError(f"{str(path)!r} cannot be read as Excel: {error or type(error).__name__}") from None
+    while rows and all(cell is None for cell in rows[-1]):
+        rows.pop()
+    if not rows:
+        raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
+    names = ["" if cell is None else str(cell) for cell in rows[0]]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
+    fields, arrays = [], []
+    wide = max(map(len, rows))
+    if wide > len(names):
+        raise InputError(
+            f"{str(path)!r} has cells beyond its last named column: name all columns in the first row"
+        )
+    rows = [(*row, *[None] * (wide - len(row))) for row in rows]
+    for name, *cells in zip(names, *rows[1:]):
+        array = _column(cells)
+        field = None if array is None else pa.field(name, array.type)
+        if field is None and keep_mixed:
+            field, array = mixed_column(name, cells)
+        elif field is None:
+            array = pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+            field = pa.field(name, pa.string())
+        fields.append(field)
+        arrays.append(array)
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    return with_details(table, excel={"sheet": title})
+
+
+def _column(cells: list[Any]) -> Any:
+    """Cells as an Arrow array if they are of one kind, else None."""
+    import pyarrow as pa
+
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {str}:
+        return pa.array(cells, pa.string())
+    if kinds <= {int, float}:
+        return pa.array(cells, pa.int64() if kinds == {int} else pa.float64())
+    if kinds == {bool}:
+        return pa.array(cells, pa.bool_())
+    if kinds <= {dt.datetime, dt.date}:
+        moments = [dt.datetime(c.year, c.month, c.day) if type(c) is dt.date else c for c in cells]
+        days = all(c is None or c.time() == dt.time() for c in moments)
+        return pa.array([c and c.date() for c in moments] if days else moments)
+    return None
+
+
+def write(table: Any, path: Path) -> None:
+    """Every text as a text: what looks like a formula is none."""
+    package = _openpyxl()
+    if len(table) >= 1_048_576 or len(table.column_names) > 16_384:
+        raise InputError("an Excel sheet holds 1,048,576 rows and 16,384 columns: write another format")
+    columns = [[name, *_cells(table, name)] for name in table.column_names]
+    for column in columns:
+        _refuse_texts(column, package.cell.cell.ILLEGAL_CHARACTERS_RE)
+    book = package.Workbook(write_only=True)
+    sheet = book.create_sheet(details_of(table).get("excel", {}).get("sheet", "Sheet1"))
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        made = package.cell.WriteOnlyCell(sheet)
+        made.value = value
+        made.data_type = "s"
+        return made
+
+    for row in zip(*columns):
+        sheet.append([cell(value) for value in row])
+    book.save(str(path))
+
+
+def _refuse_texts(cells: list[Any], illegal: Any) -> None:
+    for text in cells:
+        if not isinstance(text, str):
+            continue
+        if len(text) > _LONGEST:
+            raise InputError(f"an Excel cell holds {_LONGEST} characters, but one text has {len(text)}")
+        if illegal.search(text):
+            raise InputError("Excel cannot hold a control character that a text has: write another format")
+
+
+def _cells(table: Any, name: str) -> list[Any]:
+    """The cells of a column as what openpyxl writes."""
+    import pyarrow as pa
+
+    mixed = own_cells(table, name)
+    if mixed is not None:
+        return mixed
+    column = table[name]
+    cells = column.to_pylist()
+    kind = column.type
+    if pa.types.is_integer(kind) and any(cell is not None and abs(cell) > _EXACT for cell in cells):
+        return [None if cell is None else str(cell) for cell in cells]
+    if pa.types.is_floating(kind):
+        return [None if cell is None or cell != cell else cell for cell in cells]
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        return [None if cell is None else dt.datetime.fromisoformat(cell.isoformat()) for cell in cells]
+    plain = (type(None), str, int, float, bool, dt.date, dt.time)
+    return [c if isinstance(c, plain) and not getattr(c, "tzinfo", None) else str(c) for c in cells]

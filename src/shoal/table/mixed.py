@@ -1,0 +1,49 @@
+"""Columns whose cells are of several kinds (Excel and SQLite allow it): texts that tell each cell's kind."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from typing import Any
+
+_MARK = {b"shoal.mixed": b"1"}
+_MAKERS: dict[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool": lambda word: word == "True",
+    "bytes": bytes.fromhex,
+    "datetime": dt.datetime.fromisoformat,
+    "date": dt.date.fromisoformat,
+    "time": dt.time.fromisoformat,
+    "timedelta": lambda seconds: dt.timedelta(seconds=float(seconds)),
+}
+
+
+def mixed_column(name: str, cells: Iterable[Any]) -> tuple[Any, Any]:
+    """A field and an array that keep every cell as it is."""
+    import pyarrow as pa
+
+    array = pa.array([None if cell is None else _tagged(cell) for cell in cells], pa.string())
+    return pa.field(name, pa.string(), metadata=_MARK), array
+
+
+def own_cells(table: Any, name: str) -> list[Any] | None:
+    """The cells of such a column as they were; None for a column of one kind."""
+    if (table.schema.field(name).metadata or {}).get(b"shoal.mixed") is None:
+        return None
+    return [None if text is None else _untagged(text) for text in table[name].to_pylist()]
+
+
+def _tagged(cell: Any) -> str:
+    kind = type(cell).__name__
+    if isinstance(cell, (dt.date, dt.time)):
+        return f"{kind}:{cell.isoformat()}"
+    if isinstance(cell, dt.timedelta):
+        return f"{kind}:{cell.total_seconds()!r}"
+    return f"{kind}:{cell.hex() if isinstance(cell, bytes) else cell}"
+
+
+def _untagged(text: str) -> Any:
+    kind, _, value = text.partition(":")
+    return _MAKERS.get(kind, str)(value)
