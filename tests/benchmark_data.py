@@ -21,7 +21,7 @@ def raw(name: str) -> np.ndarray:
     if name.startswith("eia"):
         header = path.open().readline().strip().split(",")
         columns = [header.index(c) for c in ([] if name == "eia10" else ["UTILITYID"]) + EIA10]
-    return np.loadtxt(path, delimiter=",", skiprows=1, usecols=columns)
+    return np.loadtxt(path, delimiter=",", skiprows=1, usecols=columns, quotechar='"')
 
 
 @functools.cache

@@ -5,15 +5,29 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_home = {
+_names = {
+    "Microaggregator": "shoal.estimator",
+    "Plan": "shoal.plan",
+    "Release": "shoal.release",
+    "ShoalError": "shoal.errors",
     "methods": "shoal.method",
+    "microaggregate": "shoal.pipeline",
+    "read": "shoal.table.files",
+    "write": "shoal.table.files",
 }
-__all__ = [*_home]
+_modules = ("check", "checks", "datasets")
+__all__ = ["__version__", *_names, *_modules]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _home:
-        value = getattr(import_module(_home[name]), name)
+    if name in _names:
+        value = getattr(import_module(_names[name]), name)
         globals()[name] = value
         return value
+    if name in _modules:
+        return import_module(f"shoal.{name}")
     raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,1 +1,13 @@
-"""."""
+"""The command line: thin. Heavy parts are imported inside the commands, so that help answers at once."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run `shoal`.
+
+    Exit 0 done, 1 the answer is no, 2 the request is wrong, 3 the machine failed, 130 interrupted.
+    """
+    from shoal.cli.commands import app
+
+    app()

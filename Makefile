@@ -1,0 +1,37 @@
+# Two commands are enough: `make demo` and `make test`. Each sets up what it needs in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.core
+	$(BIN)/shoal demo --folder demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.univariate
+	$(BIN)/python -m benchmarks.methods
+
+clean:
+	rm -rf $(VENV) demo benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV) || { apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv --clear $(VENV); }
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[dev,stats]'
+	touch $@ $(VENV)/.core

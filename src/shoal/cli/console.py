@@ -1,0 +1,165 @@
+"""What a person sees: messages and tables on stderr, a progress bar for what takes long."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import typer
+
+from shoal.errors import ShoalError
+
+PATIENCE = 2.0  # seconds before a progress bar appears
+
+
+def guarded(command: Callable) -> Callable:
+    """Turn what can go wrong into one sentence on stderr and the right exit status."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, _terminate)
+        try:
+            command(*args, **options)
+        except ShoalError as error:
+            _fail(str(error), error.exit_code)
+        except KeyboardInterrupt:
+            _stop("stopped; nothing was written", 130)
+        except Terminated:
+            _stop("ended; nothing was written", 143)
+        except MemoryError:
+            _fail("the memory does not suffice: close other programs, or protect fewer columns at a time", 3)
+        except OSError as error:
+            _fail(str(error), 3)
+
+    return run
+
+
+def _terminate(number: int, frame: Any) -> None:
+    raise Terminated
+
+
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM)."""
+
+
+def interruptible(function: Callable[[], Any]) -> Any:
+    """Call the function in a thread of its own, so that Ctrl-C is heard while a kernel computes."""
+    outcome: dict[str, Any] = {}
+
+    def work() -> None:
+        try:
+            outcome["value"] = function()
+        except BaseException as error:
+            outcome["error"] = error
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]
+
+
+def _stop(message: str, status: int) -> None:
+    """End at once: a kernel may still be computing in its thread, and nobody waits for it."""
+    print(f"shoal: {message}", file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    os._exit(status)
+
+
+def _fail(message: str, status: int) -> None:
+    print(f"shoal: {message}", file=sys.stderr)
+    raise typer.Exit(status)
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[Callable[[float], None]]:
+    """A progress callback that draws a bar with an estimate once the work has taken two seconds."""
+    began = time.monotonic()
+    bar: Any = None
+    task: Any = None
+
+    def progress(fraction: float) -> None:
+        nonlocal bar, task
+        if bar is None:
+            if time.monotonic() - began < PATIENCE:
+                return
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TaskProgressColumn,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
+            parts = (
+                TextColumn("grouping"),
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+            )
+            bar = Progress(*parts, console=Console(stderr=True), transient=True)
+            task = bar.add_task("grouping", total=1.0)
+            bar.start()
+        bar.update(task, completed=min(max(fraction, 0.0), 1.0))
+
+    try:
+        yield progress
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def show_outcome(outcome: dict[str, Any]) -> None:
+    """The outcome in plain words."""
+    sizes = f"{outcome['smallest_group']} to {outcome['largest_group']} records"
+    rows = [
+        ("records", f"{outcome['records']:,}"),
+        ("columns protected", ", ".join(outcome["columns"])),
+        ("groups", f"{outcome['groups']:,} of {sizes}"),
+        ("information lost", percent(outcome["information_loss"])),
+    ]
+    if outcome["rounding_loss"]:
+        rows.append(("lost by rounding", "another " + percent(outcome["rounding_loss"])))
+    rows += [
+        ("method", f"{outcome['method']} (k={outcome['k']}, seed {outcome['seed']})"),
+        ("time", f"{outcome['seconds']:.2f} s"),
+        ("promise", outcome["promise"]),
+        ("written to", outcome["output"]),
+    ]
+    print_table(None, rows, stderr=True)
+    for note in outcome["notes"]:
+        print(f"note: {note}", file=sys.stderr)
+
+
+def percent(value: float) -> str:
+    """Four digits that mean something, however small."""
+    return f"{value:.4g} %"
+
+
+def print_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], stderr: bool = False) -> None:
+    """Rows under their heads, wrapped to the terminal; text from data is never taken as markup."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, show_header=head is not None, pad_edge=False)
+    for name in head or rows[0]:
+        table.add_column(name if head else "")
+    for row in rows:
+        table.add_row(*[Text(cell) for cell in row])
+    Console(stderr=stderr).print(table)

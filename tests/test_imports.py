@@ -1,0 +1,74 @@
+"""The arrows of import point one way, and the light parts stay light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "shoal"
+
+#: room -> the rooms it may import from; a room is a top-level module or folder of the package
+ALLOWED = {
+    "__init__": set(),
+    "__main__": {"cli"},
+    "errors": set(),
+    "plan": {"errors"},
+    "partition": {"errors", "kernels"},
+    "method": {"errors", "partition", "algorithms", "optimise"},
+    "kernels": set(),
+    "algorithms": {"kernels", "partition", "method", "errors"},
+    "optimise": {"kernels", "partition", "method", "errors", "algorithms"},
+    "bounds": {"kernels", "partition", "errors", "algorithms", "table"},
+    "table": {"errors", "partition", "kernels"},
+    "check": {"errors", "table"},
+    "release": {"errors", "plan", "check", "table"},
+    "pipeline": {"errors", "plan", "check", "table", "release", "method", "partition"},
+    "estimator": {"errors", "pipeline"},
+    "checks": {"method", "partition", "pipeline", "table"},
+    "datasets": {"errors"},
+    "cli": {"", "errors", "pipeline", "table", "check", "datasets", "release", "plan", "method"},
+}
+
+
+def rooms_imported(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "shoal":
+                names = [f"shoal.{alias.name}" for alias in node.names]
+        found |= {[*name.split("."), ""][1] for name in names if name.split(".")[0] == "shoal"}
+    return found
+
+
+def test_every_import_follows_an_arrow():
+    for path in SRC.rglob("*.py"):
+        room = path.relative_to(SRC).parts[0].removesuffix(".py")
+        extra = rooms_imported(path) - ALLOWED[room] - {room}
+        assert not extra, f"{path.relative_to(SRC)} imports {sorted(extra)}, which {room} may not"
+
+
+def test_kernels_import_only_numpy_and_numba():
+    for path in (SRC / "kernels").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                top = name.split(".")[0]
+                assert top in {"numpy", "numba", "shoal"} or top in sys.stdlib_module_names, f"{path}: {name}"
+
+
+@pytest.mark.parametrize("command", ["import shoal; dir(shoal)", "import shoal.cli; shoal.cli.main()"])
+def test_light_parts_import_nothing_heavy(command):
+    code = (
+        "import sys; sys.argv = ['shoal', '--help']\n"
+        f"try:\n    {command}\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "heavy = {'numba', 'sklearn', 'matplotlib', 'pandas', 'pyarrow', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
