@@ -1,4 +1,4 @@
-"""The one place that starts threads: kernels run without the interpreter lock, so plain threads fill the cores."""
+"""The one place that starts threads: kernels run without the interpreter lock, so threads fill the cores."""
 
 from __future__ import annotations
 
