@@ -198,13 +198,15 @@ def _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, ca
 
 
 @kernel
-def anneal(P, C, sizes, members, labels, places, neighbours, draw, heat, patience, k, temperature, proposals, seed):
+def anneal(
+    P, C, sizes, members, labels, places, neighbours, draw, heat, patience, k, temperature, proposals, seed
+):
     """Try so many proposals at one temperature, in place. Returns how many moves of each kind were made.
 
-    `heat` scales the temperature for each record. `seed` is the state of the generator (xorshift64*),
+    `draw` lists the records as often as they shall be tried; `heat` scales the temperature for each. `seed` is the state of the generator (xorshift64*),
     carried on in place. Moves: create, dissolve, relocate, swap, 3-path, 3-cycle.
     """
-    n = np.uint64(len(P))
+    n = np.uint64(len(draw))
     m = np.uint64(neighbours.shape[1])
     half = np.uint64(32)
     low = np.uint64(0xFFFF)
@@ -224,7 +226,7 @@ def anneal(P, C, sizes, members, labels, places, neighbours, draw, heat, patienc
         r ^= r << np.uint64(25)
         r ^= r >> np.uint64(27)
         u = r * multiplier
-        x = np.int64(((u >> half) * n) >> half)
+        x = draw[np.int64(((u >> half) * n) >> half)]
         near = ((u & low) * ((u >> short) & low)) >> short
         A = labels[x]
         y = neighbours[x, np.int64((near * m) >> short)]

@@ -40,6 +40,7 @@ class Problem:
     P: NDArray[np.float64]  # the records, centred and padded with zeros to a multiple of four columns
     k: int
     neighbours: NDArray[np.int32]
+    draw: NDArray[np.int32]  # the records, each as often as it shall be tried
     heat: NDArray[np.float64]  # temperature of each record at temperature 1
 
     def sse(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -65,7 +66,9 @@ def pose(X: NDArray[np.float64], k: int, threads: int | None = None) -> Problem:
     A record pays about the sum of its k-1 smallest squared distances over 2k in any good partition. The
     mean of that is temperature 1; a record's own temperature grows with the root of its share, so that
     outliers and the crowd around the middle come to rest at about the same time (measured: as good as one
-    temperature for all, in three quarters of the time; growing in proportion is worse).
+    temperature for all, in three quarters of the time; growing in proportion is worse). Two thirds of the
+    proposals go to records in the same proportion, a third to all alike: on EIA, where a twentieth of the
+    records makes nearly all of the loss, this halves the distance to the best known partition.
     """
     n, d = X.shape
     P = np.zeros((n, -(-d // 4) * 4))
@@ -74,9 +77,11 @@ def pose(X: NDArray[np.float64], k: int, threads: int | None = None) -> Problem:
     cost = squares[:, : k - 1].sum(1) / (2 * k)
     total = cost.sum()
     if total == 0:
-        return Problem(P, k, neighbours, cost)
+        return Problem(P, k, neighbours, np.arange(n, dtype=np.int32), cost)
     root = np.sqrt(np.maximum(cost, 1e-9 * total / n))
-    return Problem(P, k, neighbours, root * (1.35 * total / n * total / (root * cost).sum()))
+    times = 1 + np.floor(2 * n * root / root.sum() + 0.5).astype(np.int64)
+    draw = np.repeat(np.arange(n, dtype=np.int32), times)
+    return Problem(P, k, neighbours, draw, root * (1.35 * total / n * total / (root * cost).sum()))
 
 
 def tidy(X: NDArray[np.float64], labels: NDArray, k: int) -> NDArray[np.int64]:
@@ -110,6 +115,7 @@ def cool(
         anneal(
             *state,
             problem.neighbours,
+            problem.draw,
             problem.heat,
             PATIENCE,
             problem.k,
