@@ -115,13 +115,12 @@ def refresh(P, C, sizes, members):
     for g in range(len(sizes)):
         if sizes[g] == 0:
             continue
-        C[g] = 0.0
         first = members[g, 0]
-        for s in range(1, sizes[g]):
-            for j in range(P.shape[1]):
-                C[g, j] += P[members[g, s], j] - P[first, j]
         for j in range(P.shape[1]):
-            C[g, j] = P[first, j] + C[g, j] / sizes[g]
+            total = 0.0
+            for s in range(1, sizes[g]):
+                total += P[members[g, s], j] - P[first, j]
+            C[g, j] = P[first, j] + total / sizes[g]
         for s in range(sizes[g]):
             sse[g] += _square(P[members[g, s]], C[g])
     return sse
@@ -182,9 +181,7 @@ def _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, ca
         g = sizes[G]
         came[g] = A
         _take(P, C, sizes, members, places, A, y)
-        if g == 0:
-            C[G] = P[y]
-        else:
+        if g > 0:
             change += _square(P[y], C[G]) * (g / (g + 1.0))
         _put(P, C, sizes, members, labels, places, G, y)
         if g + 1 == k:
@@ -203,8 +200,9 @@ def anneal(
 ):
     """Try so many proposals at one temperature, in place. Returns how many moves of each kind were made.
 
-    `draw` lists the records as often as they shall be tried; `heat` scales the temperature for each. `seed` is the state of the generator (xorshift64*),
-    carried on in place. Moves: create, dissolve, relocate, swap, 3-path, 3-cycle.
+    `draw` lists the records as often as they shall be tried; `heat` scales the temperature for each;
+    `seed` is the state of the generator (xorshift64*), carried on in place.
+    Kinds: create, dissolve, relocate, swap, 3-path, 3-cycle.
     """
     n = np.uint64(len(draw))
     m = np.uint64(neighbours.shape[1])
@@ -213,12 +211,16 @@ def anneal(
     short = np.uint64(16)
     r = seed[0]
     multiplier = np.uint64(0x2545F4914F6CDD1D)
-    inverse = 1.0 / np.maximum(1, np.arange(2 * k))
+    inverse = np.empty(2 * k)
+    for s in range(1, 2 * k):
+        inverse[s] = 1.0 / s
     came = np.empty(2 * k, np.int64)
-    free = np.flatnonzero(sizes == 0)
-    frees = len(free)
     spare = np.empty(len(sizes), np.int64)
-    spare[:frees] = free
+    frees = 0
+    for g in range(len(sizes)):
+        if sizes[g] == 0:
+            spare[frees] = g
+            frees += 1
     made = np.zeros(6, np.int64)
     for _ in range(proposals):
         # x, and the group of one of its neighbours: the product of two random numbers prefers near ones.
@@ -325,7 +327,11 @@ def cross(first, first_sse, second, second_sse):
     both partitions, so each part is taken from the partition in which it costs less (the first on a tie).
     """
     offset = len(first_sse)
-    parent = np.arange(offset + len(second_sse))
+    parent = np.empty(offset + len(second_sse), np.int64)
+    total = 0.0
+    for g in range(len(parent)):
+        parent[g] = g
+        total += first_sse[g] if g < offset else 0.0
     for x in range(len(first)):
         p, q = first[x], second[x] + offset
         while parent[p] != p:
@@ -342,7 +348,7 @@ def cross(first, first_sse, second, second_sse):
             root = parent[root]
         parent[g] = root
         gain[root] += first_sse[g] if g < offset else -second_sse[g - offset]
-    least = 1e-12 * first_sse.sum()
+    least = 1e-12 * total
     out = np.empty(len(first), np.int64)
     for x in range(len(first)):
         out[x] = second[x] + offset if gain[parent[first[x]]] > least else first[x]

@@ -43,32 +43,20 @@ def _scarcest(members, reduced, start, holders, covered, room):
 
 
 @kernel
-def cover(members, reduced, records, gap, limit):
-    """Columns that hold each record 0..records-1 exactly once, their reduced costs summing to least below `gap`.
+def cover(members, reduced, start, holders, gap, limit, best):
+    """Columns that hold each record exactly once and whose reduced costs have the least sum below `gap`.
 
-    Rows of `members` are the columns' records, filled up with -1; reduced costs are not negative. Always
-    branches on the record with the fewest columns left. Returns the columns chosen (none: nothing below
-    the gap was found) and whether the search was finished within `limit` nodes.
+    Rows of `members` are the columns' records, filled up with -1; reduced costs are not negative. The
+    columns that hold record r are holders[start[r]:start[r + 1]], cheapest first. Always branches on the
+    record with the fewest columns left. Fills `best` and returns how many columns that is (0: nothing
+    below the gap was found) and whether the search was finished within `limit` steps.
     """
-    columns, width = members.shape
-    start = np.zeros(records + 1, np.int64)
-    for c in range(columns):
-        for s in range(width):
-            if members[c, s] >= 0:
-                start[members[c, s] + 1] += 1
-    start = np.cumsum(start)
-    holders = np.empty(start[records], np.int64)
-    filled = start[:-1].copy()
-    for c in np.argsort(reduced, kind="mergesort"):
-        for s in range(width):
-            if members[c, s] >= 0:
-                holders[filled[members[c, s]]] = c
-                filled[members[c, s]] += 1
+    records = len(start) - 1
+    found = 0
     covered = np.zeros(records, np.bool_)
     branch = np.empty(records + 1, np.int64)
     position = np.empty(records + 1, np.int64)
     chosen = np.empty(records + 1, np.int64)
-    best = np.empty(0, np.int64)
     spent = 0.0
     depth = 0
     branch[0] = _scarcest(members, reduced, start, holders, covered, gap)
@@ -90,13 +78,15 @@ def cover(members, reduced, records, gap, limit):
                 position[depth] = start[r]
             else:
                 gap = spent
-                best = chosen[:depth].copy()
+                found = depth
+                for c in range(depth):
+                    best[c] = chosen[c]
                 back = True
         if back:
             depth -= 1
             if depth < 0:
-                return best, True
+                return found, True
             spent -= reduced[chosen[depth]]
             _mark(members, covered, chosen[depth], False)
             position[depth] += 1
-    return best, False
+    return found, False

@@ -10,7 +10,7 @@ LEAF = 24
 
 @kernel
 def _select(values, order, start, end, middle):
-    """Reorder order[start:end] so that the values left of `middle` are none greater than those right of it."""
+    """Reorder order[start:end] so that no value left of `middle` is greater than one right of it."""
     while end - start > 1:
         pivot = values[order[(start + end) // 2]]
         i, j = start, end - 1
@@ -32,34 +32,30 @@ def _select(values, order, start, end, middle):
 
 
 @kernel
-def _build(X, leaf):
+def _build(X, leaf, order, start, end, child, low, high):
     """Halve the records along the widest side of their box until `leaf` or fewer are together.
 
-    Returns the order of the records, and for each node its range in that order, its box and its first
-    child (the second follows it); a leaf has child -1.
+    Fills in the order of the records, and for each node its range in that order, its first child (the
+    second follows it; a leaf has none: -1) and its box.
     """
     n, d = X.shape
-    most = 4 * (n // leaf + 1)
-    order = np.arange(n)
-    start = np.zeros(most, np.int64)
-    end = np.zeros(most, np.int64)
-    child = np.full(most, -1, np.int64)
-    low = np.empty((most, d))
-    high = np.empty((most, d))
     values = np.empty(n)
+    start[0] = 0
     end[0] = n
     nodes = 1
     node = 0
     while node < nodes:
         s, e = start[node], end[node]
-        low[node] = X[order[s]]
-        high[node] = X[order[s]]
-        for t in range(s + 1, e):
-            for j in range(d):
+        child[node] = -1
+        widest = 0
+        for j in range(d):
+            low[node, j] = high[node, j] = X[order[s], j]
+            for t in range(s + 1, e):
                 low[node, j] = min(low[node, j], X[order[t], j])
                 high[node, j] = max(high[node, j], X[order[t], j])
+            if high[node, j] - low[node, j] > high[node, widest] - low[node, widest]:
+                widest = j
         if e - s > leaf:
-            widest = np.argmax(high[node] - low[node])
             for t in range(s, e):
                 values[order[t]] = X[order[t], widest]
             middle = (s + e) // 2
@@ -69,7 +65,6 @@ def _build(X, leaf):
             start[nodes + 1], end[nodes + 1] = middle, e
             nodes += 2
         node += 1
-    return order, start[:nodes], end[:nodes], child[:nodes], low[:nodes], high[:nodes]
 
 
 @kernel
@@ -142,9 +137,12 @@ def _query(X, order, start, end, child, low, high, first, last, ids, squares):
 
 def nearest(X: np.ndarray, m: int, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The m nearest other records of each record (n x m, nearest first) and their squared distances."""
-    n = len(X)
+    n, d = X.shape
     m = min(m, n - 1)
-    tree = _build(X, LEAF)
+    most = 4 * (n // LEAF + 1)
+    ranges = [np.empty(most, np.int64) for _ in range(3)]
+    tree = (np.arange(n), *ranges, np.empty((most, d)), np.empty((most, d)))
+    _build(X, LEAF, *tree)
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
     step = 5000

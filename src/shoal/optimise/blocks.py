@@ -1,4 +1,4 @@
-"""Large tables: cut into blocks, anneal each block for itself, then cut otherwise and anneal across the borders."""
+"""Large tables: anneal in blocks, then cut other blocks across the borders of the first, and again."""
 
 from __future__ import annotations
 
@@ -54,9 +54,37 @@ def _improve_block(
     return combine(problem, labels, cool(problem, labels, seed, proposals, hot, clock))
 
 
-def _centroids(X: NDArray, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def _blocks_of_groups(
+    X: NDArray, labels: NDArray[np.int64], rng: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Blocks of whole groups, cut along random directions."""
     sizes = np.bincount(labels)
-    return np.stack([np.bincount(labels, column) for column in X.T], axis=1) / sizes[:, None]
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    order = np.argsort(labels, kind="stable")
+    centroids = np.stack([np.bincount(labels, column) for column in X.T], axis=1) / sizes[:, None]
+    turn = np.linalg.qr(rng.normal(size=(X.shape[1], X.shape[1])))[0]
+    pieces = split(centroids @ turn, max(20, SIZE * len(ends) // len(X)))
+    return [np.concatenate([order[starts[g] : ends[g]] for g in piece]) for piece in pieces]
+
+
+def _pass(X, k, labels, parts, rng, proposals, hot, clock, share) -> NDArray[np.int64]:
+    """Every block once, several at a time; `proposals` for each record."""
+    seeds = [int(seed) for seed in rng.integers(2**63, size=len(parts))]
+
+    def one(p: int) -> NDArray[np.int64]:
+        own = None if labels is None else labels[parts[p]]
+        return _improve_block(X[parts[p]], k, own, seeds[p], proposals * len(parts[p]), hot, clock)
+
+    new = np.empty(len(X), np.int64)
+    groups = 0
+    for first in range(0, len(parts), BATCH):
+        batch = range(first, min(first + BATCH, len(parts)))
+        for p, answer in zip(batch, map_threads(one, batch)):
+            new[parts[p]] = answer + groups
+            groups += int(answer.max()) + 1
+        share(batch.stop / len(parts))
+    return new
 
 
 def improve(
@@ -74,7 +102,6 @@ def improve(
     whole, by their centroids turned in a random direction: the borders of one pass lie inside the blocks
     of the next. With a time limit the passes go on until it ends.
     """
-    n, d = X.shape
     X = X - X.mean(0)
     number = 0
     while number < len(HOTTEST) or (clock.limit is not None and clock.left() > 0):
@@ -82,32 +109,11 @@ def improve(
         if labels is None:
             parts = split(X, max(SIZE, 20 * k), k)
         else:
-            turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
-            order = np.argsort(labels, kind="stable")
-            ends = np.cumsum(np.bincount(labels))
-            starts = ends - np.bincount(labels)
-            pieces = split(_centroids(X, labels) @ turn, max(20, SIZE * len(ends) // n))
-            parts = [np.concatenate([order[starts[g] : ends[g]] for g in piece]) for piece in pieces]
-        seeds = rng.integers(2**63, size=len(parts))
-        new = np.empty(n, np.int64)
-        groups = 0
-        for first in range(0, len(parts), BATCH):
-            answers = map_threads(
-                lambda p: _improve_block(
-                    X[parts[p]],
-                    k,
-                    None if labels is None else labels[parts[p]],
-                    int(seeds[p]),
-                    int(PROPOSALS * effort * len(parts[p])),
-                    hot,
-                    clock,
-                ),
-                range(first, min(first + BATCH, len(parts))),
-            )
-            for part, answer in zip(parts[first:], answers):
-                new[part] = answer + groups
-                groups += int(answer.max()) + 1
-            report((number + min(1.0, (first + BATCH) / len(parts))) / len(HOTTEST))
-        labels = new
+            parts = _blocks_of_groups(X, labels, rng)
+
+        def share(done: float, number: int = number) -> None:
+            report((number + done) / len(HOTTEST))
+
+        labels = _pass(X, k, labels, parts, rng, int(PROPOSALS * effort), hot, clock, share)
         number += 1
     return labels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,11 @@ LATER = (30.0, 10.0, 3.0, 2.0, 1.0, 1.0, 0.5, 0.3)
 GENERATIONS = (FIRST, LATER, LATER, LATER, LATER)
 #: Above so many records the search works in blocks.
 LARGE = 10_000
+
+
+def _run(problem, labels, proposals, clock, run):
+    seed, hot = run
+    return cool(problem, labels, seed, proposals, hot, clock)
 
 
 def search(
@@ -49,12 +55,9 @@ def search(
     for number, hottest in enumerate(generations):
         if clock.left() <= 0:
             break
-        source = best
         seeds = [int(seed) for seed in rng.integers(2**63, size=len(hottest))]
-        length = proposals
-        runs = map_threads(
-            lambda run: cool(problem, source, run[0], length, run[1], clock), list(zip(seeds, hottest))
-        )
+        anneal = partial(_run, problem, best, proposals, clock)
+        runs = map_threads(anneal, list(zip(seeds, hottest)))
         for run in runs:
             best = combine(problem, best, run)
             pool.add(run)

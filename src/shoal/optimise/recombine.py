@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,11 +60,17 @@ def cheapest_cover(
     open_ = np.flatnonzero(reduced < gap)
     if gap <= 0 or len(np.unique(members[open_])) - missing < count:
         return known, True
-    best, proven = cover(members[open_], reduced[open_], count, gap, NODES)
-    if len(best) == 0:
+    open_ = open_[np.argsort(reduced[open_], kind="stable")]
+    column, place = np.nonzero(members[open_] >= 0)
+    record = members[open_[column], place]
+    holders = column[np.argsort(record, kind="stable")]
+    start = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=count))])
+    best = np.empty(count, np.int64)
+    found, proven = cover(members[open_], reduced[open_], start, holders, gap, NODES, best)
+    if found == 0:
         return known, proven
     chosen = np.zeros(len(cost), bool)
-    chosen[open_[best]] = True
+    chosen[open_[best[:found]]] = True
     return chosen, proven
 
 
@@ -98,8 +106,7 @@ class Pool:
             if clock.left() <= 0:
                 break
             regions = self._regions(labels, rng)
-            source = labels
-            answers = map_threads(lambda region: self._solve(source, region, clock), regions)
+            answers = map_threads(partial(self._solve, labels, clock), regions)
             better = [new for new, _ in answers if new is not None]
             labels = labels.copy()
             for inside, new in better:
@@ -146,7 +153,7 @@ class Pool:
                 regions.append(np.array(region))
         return regions
 
-    def _solve(self, labels: NDArray[np.int64], region: NDArray[np.int64], clock: Clock):
+    def _solve(self, labels: NDArray[np.int64], clock: Clock, region: NDArray[np.int64]):
         """The records of a region with better groups for them (or None), and whether that is proven."""
         chosen = np.zeros(int(labels.max()) + 2, bool)
         chosen[region] = True
