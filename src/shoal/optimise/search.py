@@ -106,7 +106,7 @@ def cool(
     state = problem.state(labels)
     refresh(*state[:4])
     random = np.array([seed | 1], np.uint64)
-    steps = max(STEPS, -(-proposals // CHUNK))
+    steps = max(min(STEPS, 20 + proposals // 1000), -(-proposals // CHUNK))
     temperatures = hot * (COLD / hot) ** np.linspace(0, 1, steps)
     temperatures[-max(1, steps // 10) :] = 0.0
     for temperature in temperatures:
