@@ -7,8 +7,8 @@ from shoal.optimise import blocks
 from shoal.optimise.improve import LARGE, optimise, search
 from shoal.optimise.search import Clock, pose
 
-#: The hottest temperatures of each generation's runs; the most proposals of a run, in all and per record.
-GENERATIONS = ((10.0, 10.0), (3.0, 1.0), (1.0, 0.5))
+#: The runs of each generation as in `improve`; the most proposals of a run, in all and per record.
+GENERATIONS = (((10.0, 1.0),) * 2, ((2.0, 0.25), (1.0, 0.25)), ((1.0, 0.25), (0.5, 1.0)))
 PROPOSALS, PER_RECORD = 6_000_000, 1000
 
 

@@ -18,9 +18,19 @@ from shoal.optimise.search import Clock, Problem, combine, cool, pose, tidy
 
 #: Proposals for each record in one run of effort 1.
 PROPOSALS = 1000
-#: The hottest temperatures of a generation's runs: from the start, and from the best so far.
-FIRST = (10.0, 30.0, 10.0, 30.0, 10.0, 30.0, 10.0, 30.0)
-LATER = (30.0, 10.0, 3.0, 2.0, 1.0, 1.0, 0.5, 0.3)
+#: The runs of a generation, from the start and from the best so far: the hottest temperature, and the share
+#: of the records that is tried.
+FIRST = ((10.0, 1.0), (30.0, 1.0)) * 4
+LATER = (
+    (30.0, 1.0),
+    (10.0, 1.0),
+    (3.0, 0.25),
+    (2.0, 0.25),
+    (2.0, 0.12),
+    (1.0, 0.25),
+    (1.0, 0.12),
+    (0.5, 1.0),
+)
 #: Generations without a time limit.
 GENERATIONS = (FIRST, LATER, LATER, LATER, LATER)
 #: Above so many records the search works in blocks.
@@ -28,8 +38,8 @@ LARGE = 10_000
 
 
 def _run(problem, labels, proposals, clock, run):
-    seed, hot = run
-    return cool(problem, labels, seed, proposals, hot, clock)
+    seed, (hot, share) = run
+    return cool(problem, labels, seed, proposals, hot, clock, share)
 
 
 def search(
@@ -37,13 +47,14 @@ def search(
     labels: NDArray[np.int64],
     rng: np.random.Generator,
     proposals: int,
-    generations: Iterable[tuple[float, ...]],
+    generations: Iterable[tuple[tuple[float, float], ...]],
     clock: Clock,
     progress: Callable[[int], None] | None = None,
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
 
-    Every run of a generation anneals the best partition so far, each from its own temperature. Then the
+    Every run of a generation anneals the best partition so far, each from its own temperature, some of them only
+    in a part of the table. Then the
     best takes over every part in which a run is better (`combine`), and set partitioning over all groups
     seen looks for more. A generation that gains next to nothing makes the next one's runs half as long
     again. Runs, seeds and regions do not depend on the number of threads.
@@ -122,7 +133,7 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
     problem = pose(X, k)
     if time_limit is None:
         proposals = int(PROPOSALS * effort * len(X))
-        generations: Iterable[tuple[float, ...]] = GENERATIONS
+        generations: Iterable[tuple[tuple[float, float], ...]] = GENERATIONS
     else:
         proposals = _affordable(problem, labels, clock)
         generations = itertools.chain([FIRST], itertools.repeat(LATER))

@@ -97,12 +97,25 @@ def tidy(X: NDArray[np.float64], labels: NDArray, k: int) -> NDArray[np.int64]:
 
 
 def cool(
-    problem: Problem, labels: NDArray[np.int64], seed: int, proposals: int, hot: float, clock: Clock
+    problem: Problem,
+    labels: NDArray[np.int64],
+    seed: int,
+    proposals: int,
+    hot: float,
+    clock: Clock,
+    share: float = 1.0,
 ) -> NDArray[np.int64]:
     """One run: from temperature `hot` down to COLD in even steps of its logarithm, then a descent.
 
-    A tenth of the proposals go to the descent. If time runs short, the rest of the run is skipped.
+    A tenth of the proposals go to the descent. With a `share` below 1 only the records nearest to a random
+    one are tried, that many times as often. If time runs short, the rest of the run is skipped.
     """
+    draw = problem.draw
+    if share < 1:
+        distance = np.square(problem.P - problem.P[draw[seed % len(draw)]]).sum(1)
+        draw = draw[
+            distance[draw] <= np.partition(distance, int(share * len(distance)))[int(share * len(distance))]
+        ]
     state = problem.state(labels)
     refresh(*state[:4])
     random = np.array([seed | 1], np.uint64)
@@ -115,7 +128,7 @@ def cool(
         anneal(
             *state,
             problem.neighbours,
-            problem.draw,
+            draw,
             problem.heat,
             PATIENCE,
             problem.k,
