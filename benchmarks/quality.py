@@ -25,7 +25,7 @@ EIA = [
 EIA[8] = "OTHRSALES"
 COLUMNS = {"tarragona": None, "census": None, "eia": EIA, "household": ["expend", "income", "savings"]}
 
-#: Best of the five papers (the irreproducible Multi-DSort rows left out), and the project's targets in percent.
+#: Best of the five papers (the irreproducible Multi-DSort rows left out), and the project's targets, in %.
 PUBLISHED = {
     ("tarragona", 3): 14.80, ("tarragona", 4): 19.01, ("tarragona", 5): 21.13, ("tarragona", 10): 30.78,
     ("census", 3): 5.01, ("census", 4): 7.17, ("census", 5): 7.94, ("census", 10): 12.23,

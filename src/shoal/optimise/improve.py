@@ -14,23 +14,14 @@ from shoal.kernels._threads import map_threads, thread_count
 from shoal.method import get_method, method, run_method
 from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
-from shoal.optimise.search import Clock, Problem, combine, cool, pose, tidy
+from shoal.optimise.search import Clock, Problem, combine, cool, cool_region, pose, tidy
 
 #: Proposals for each record in one run of effort 1.
 PROPOSALS = 1000
 #: The runs of a generation, from the start and from the best so far: the hottest temperature, and the share
 #: of the records that is tried.
 FIRST = ((10.0, 1.0), (30.0, 1.0)) * 4
-LATER = (
-    (30.0, 1.0),
-    (10.0, 1.0),
-    (3.0, 0.25),
-    (2.0, 0.25),
-    (2.0, 0.12),
-    (1.0, 0.25),
-    (1.0, 0.12),
-    (0.5, 1.0),
-)
+LATER = ((30.0, 1.0), (10.0, 1.0), (2.0, 0.3), (1.0, 0.3), (2.0, 0.1), (1.0, 1.0), (0.5, 1.0), (0.3, 1.0))
 #: Generations without a time limit.
 GENERATIONS = (FIRST, LATER, LATER, LATER, LATER)
 #: Above so many records the search works in blocks.
@@ -39,7 +30,9 @@ LARGE = 10_000
 
 def _run(problem, labels, proposals, clock, run):
     seed, (hot, share) = run
-    return cool(problem, labels, seed, proposals, hot, clock, share)
+    if share == 1:
+        return cool(problem, labels, seed, proposals, hot, clock)
+    return cool_region(problem, labels, seed, proposals, hot, clock, share)
 
 
 def search(
@@ -53,11 +46,10 @@ def search(
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
 
-    Every run of a generation anneals the best partition so far, each from its own temperature, some of them only
-    in a part of the table. Then the
-    best takes over every part in which a run is better (`combine`), and set partitioning over all groups
-    seen looks for more. A generation that gains next to nothing makes the next one's runs half as long
-    again. Runs, seeds and regions do not depend on the number of threads.
+    Every run of a generation anneals the best partition so far, each from its own temperature and some in
+    a region only. Then the best takes over every part in which a run is better (`combine`), and set
+    partitioning over all groups seen looks for more. A generation that gains next to nothing makes the
+    next one's runs half as long again. Runs, seeds and regions do not depend on the number of threads.
     """
     best = labels
     pool = Pool(problem)

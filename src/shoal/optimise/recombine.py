@@ -12,7 +12,7 @@ from shoal.kernels.cover import cover
 from shoal.optimise.search import Clock, Problem
 
 #: Nodes of one search for a cover: what bounds its work, the same on every machine.
-NODES = 20_000
+NODES = 5_000
 
 
 def _prices(members: NDArray[np.int64], cost: NDArray[np.float64], records: int) -> NDArray[np.float64]:
@@ -102,8 +102,9 @@ class Pool:
     ) -> NDArray[np.int64]:
         """Cut the groups of `labels` into regions that the pool's groups link, and solve each for itself."""
         self.add(labels)
+        idle = 0
         for _ in range(sweeps):
-            if clock.left() <= 0:
+            if clock.left() <= 0 or idle == 2:
                 break
             regions = self._regions(labels, rng)
             answers = map_threads(partial(self._solve, labels, clock), regions)
@@ -114,8 +115,7 @@ class Pool:
             labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
             hard = not all(proven for _, proven in answers)
             self.target = max(100, self.target // 2) if hard else min(4000, self.target * 3 // 2)
-            if not better and not hard and len(regions) == 1:
-                break
+            idle = 0 if better else idle + 1
         return labels
 
     def _regions(self, labels: NDArray[np.int64], rng: np.random.Generator) -> list[NDArray[np.int64]]:

@@ -97,47 +97,54 @@ def tidy(X: NDArray[np.float64], labels: NDArray, k: int) -> NDArray[np.int64]:
 
 
 def cool(
-    problem: Problem,
-    labels: NDArray[np.int64],
-    seed: int,
-    proposals: int,
-    hot: float,
-    clock: Clock,
-    share: float = 1.0,
+    problem: Problem, labels: NDArray[np.int64], seed: int, proposals: int, hot: float, clock: Clock
 ) -> NDArray[np.int64]:
     """One run: from temperature `hot` down to COLD in even steps of its logarithm, then a descent.
 
-    A tenth of the proposals go to the descent. With a `share` below 1 only the records nearest to a random
-    one are tried, that many times as often. If time runs short, the rest of the run is skipped.
+    A tenth of the proposals go to the descent. If time runs short, the rest of the run is skipped.
     """
-    draw = problem.draw
-    if share < 1:
-        distance = np.square(problem.P - problem.P[draw[seed % len(draw)]]).sum(1)
-        draw = draw[
-            distance[draw] <= np.partition(distance, int(share * len(distance)))[int(share * len(distance))]
-        ]
     state = problem.state(labels)
     refresh(*state[:4])
     random = np.array([seed | 1], np.uint64)
     steps = max(min(STEPS, 20 + proposals // 1000), -(-proposals // CHUNK))
     temperatures = hot * (COLD / hot) ** np.linspace(0, 1, steps)
     temperatures[-max(1, steps // 10) :] = 0.0
+    fixed = (problem.neighbours, problem.draw, problem.heat, PATIENCE, problem.k)
     for temperature in temperatures:
         if clock.left() <= 0:
             break
-        anneal(
-            *state,
-            problem.neighbours,
-            draw,
-            problem.heat,
-            PATIENCE,
-            problem.k,
-            temperature,
-            proposals // steps,
-            random,
-        )
+        anneal(*state, *fixed, temperature, proposals // steps, random)
         refresh(*state[:4])
     return np.unique(state[4], return_inverse=True)[1].astype(np.int64)
+
+
+def cool_region(
+    problem: Problem,
+    labels: NDArray[np.int64],
+    seed: int,
+    proposals: int,
+    hot: float,
+    clock: Clock,
+    share: float,
+) -> NDArray[np.int64]:
+    """One run on the groups around a random record only, that hold about such a share of the records.
+
+    The groups make a table of their own: nothing outside is disturbed, so the outcome can be judged for
+    itself, and each record is tried that many times as often.
+    """
+    state = problem.state(labels)
+    refresh(*state[:4])
+    centre = problem.P[problem.draw[seed % len(problem.draw)]]
+    nearest_groups = np.argsort(np.square(state[1][: labels.max() + 1] - centre).sum(1), kind="stable")
+    enough = np.searchsorted(np.cumsum(state[2][nearest_groups]), share * len(labels)) + 1
+    inside = np.flatnonzero(np.isin(labels, nearest_groups[:enough]))
+    if len(inside) < 2 * problem.k:
+        return labels
+    part = pose(problem.P[inside], problem.k, threads=1)
+    own = np.unique(labels[inside], return_inverse=True)[1].astype(np.int64)
+    new = labels.copy()
+    new[inside] = cool(part, own, seed, proposals, hot, clock) + labels.max() + 1
+    return np.unique(new, return_inverse=True)[1].astype(np.int64)
 
 
 def combine(problem: Problem, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
