@@ -21,7 +21,7 @@ PROPOSALS = 1000
 #: The runs of a generation, from the start and from the best so far: the hottest temperature, and the share
 #: of the records that is tried.
 FIRST = ((10.0, 1.0), (30.0, 1.0)) * 4
-LATER = ((30.0, 1.0), (10.0, 1.0), (2.0, 0.3), (1.0, 0.3), (2.0, 0.1), (1.0, 1.0), (0.5, 1.0), (0.3, 1.0))
+LATER = ((30.0, 1.0), (2.0, 0.3), (2.0, 0.1), (1.0, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0), (0.3, 1.0))
 #: Generations without a time limit.
 GENERATIONS = (FIRST, LATER, LATER, LATER, LATER)
 #: Above so many records the search works in blocks.
