@@ -9,7 +9,7 @@ from shoal.errors import InputError
 from shoal.method import get_method, run_method
 from shoal.optimise import blocks
 from shoal.optimise.improve import optimise
-from shoal.optimise.search import Clock, combine, cool, pose, tidy
+from shoal.optimise.search import Clock, combine, cool, cool_region, pose, tidy
 from tests.benchmark_data import information_loss, load
 
 
@@ -147,7 +147,7 @@ def test_combine_takes_the_better_of_each_part():
     assert (combine(problem, both, left) == both).all()
 
 
-def test_blocks_keep_their_promises():
+def test_blocks_keep_their_promises(monkeypatch):
     rng = np.random.default_rng(6)
     X = standardised(rng, 2603, 3)
     for size, multiple in ((1000, 7), (100, 3), (10, 9)):
@@ -155,6 +155,7 @@ def test_blocks_keep_their_promises():
         assert (np.sort(np.concatenate(parts)) == np.arange(2603)).all()
         assert sum(len(part) % multiple > 0 for part in parts) <= 1
         assert all(len(part) <= max(size, 2 * multiple - 1) for part in parts)
+    monkeypatch.setattr(blocks, "SIZE", 500)
     seen = []
     first = blocks.improve(X, 4, None, np.random.default_rng(0), 0.3, Clock(None), seen.append)
     sizes = np.bincount(first)
@@ -191,3 +192,16 @@ def test_one_run_is_reproducible_and_valid():
     assert np.bincount(once).min() >= 5
     assert np.bincount(once).max() <= 9
     assert sse(X, once) < sse(X, start)
+
+
+def test_a_region_leaves_the_rest_alone():
+    X = standardised(np.random.default_rng(11), 300, 3)
+    problem = pose(X, 4)
+    start = run_method(get_method("mdav"), X, 4).labels
+    for seed in range(5):
+        new = cool_region(problem, start, seed, 50_000, 2.0, Clock(None), 0.2)
+        before = {frozenset(np.flatnonzero(start == g)) for g in range(start.max() + 1)}
+        after = {frozenset(np.flatnonzero(new == g)) for g in range(new.max() + 1)}
+        assert min(len(group) for group in after) >= 4
+        assert max(len(group) for group in after) <= 7
+        assert 200 <= sum(len(group) for group in before & after) < 300
