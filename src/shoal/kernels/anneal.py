@@ -19,6 +19,14 @@ CREATE, DISSOLVE, RELOCATE, SWAP, PATH = 10, 20, 512, 820, 920
 
 
 @kernel
+def _next(u):
+    """The next state of a xorshift generator of 64 bits (shifts 13, 7, 17)."""
+    u ^= u << np.uint64(13)
+    u ^= u >> np.uint64(7)
+    return u ^ (u << np.uint64(17))
+
+
+@kernel
 def _square(p, q):
     """Squared distance of two padded vectors (four running sums: the processor works on them at once)."""
     s0 = s1 = s2 = s3 = 0.0
@@ -150,7 +158,7 @@ def _dissolve(P, C, sizes, members, labels, places, neighbours, k, A, limit):
             change = np.inf
             break
         change += cost
-        if change >= limit + 1e3 * abs(limit):
+        if change >= limit:  # it only grows from here
             break
         _put(P, C, sizes, members, labels, places, best, x)
         done += 1
@@ -201,7 +209,7 @@ def anneal(
     """Try so many proposals at one temperature, in place. Returns how many moves of each kind were made.
 
     `draw` lists the records as often as they shall be tried; `heat` scales the temperature for each;
-    `seed` is the state of the generator (xorshift64*), carried on in place.
+    `seed` is the state of the generator (xorshift64), carried on in place.
     Kinds: create, dissolve, relocate, swap, 3-path, 3-cycle.
     """
     n = np.uint64(len(draw))
@@ -209,8 +217,7 @@ def anneal(
     half = np.uint64(32)
     low = np.uint64(0xFFFF)
     short = np.uint64(16)
-    r = seed[0]
-    multiplier = np.uint64(0x2545F4914F6CDD1D)
+    u = seed[0]
     inverse = np.empty(2 * k)
     for s in range(1, 2 * k):
         inverse[s] = 1.0 / s
@@ -224,10 +231,7 @@ def anneal(
     made = np.zeros(6, np.int64)
     for _ in range(proposals):
         # x, and the group of one of its neighbours: the product of two random numbers prefers near ones.
-        r ^= r >> np.uint64(12)
-        r ^= r << np.uint64(25)
-        r ^= r >> np.uint64(27)
-        u = r * multiplier
+        u = _next(u)
         x = draw[np.int64(((u >> half) * n) >> half)]
         near = ((u & low) * ((u >> short) & low)) >> short
         A = labels[x]
@@ -235,10 +239,7 @@ def anneal(
         B = labels[y]
         if A == B:
             continue
-        r ^= r >> np.uint64(12)
-        r ^= r << np.uint64(25)
-        r ^= r >> np.uint64(27)
-        u = r * multiplier
+        u = _next(u)
         limit = temperature * heat[x] * patience[np.int64(u & np.uint64(1023))]
         kind = np.int64((u >> np.uint64(10)) & np.uint64(1023))
         a = sizes[A]
@@ -263,7 +264,7 @@ def anneal(
                 _put(P, C, sizes, members, labels, places, B, x)
                 made[2] += 1
             continue
-        # z leaves B in exchange
+        # x goes to B and z leaves it: to A, or to a group D near z, which may send w to A.
         z = members[B, np.int64(((u >> half) * np.uint64(b)) >> half)]
         if kind < SWAP:
             change = _exchange(P, C, x, z, A, B, inverse[a] + inverse[b])
@@ -275,10 +276,7 @@ def anneal(
                 places[x], places[z] = pz, px
                 made[3] += 1
             continue
-        r ^= r >> np.uint64(12)
-        r ^= r << np.uint64(25)
-        r ^= r >> np.uint64(27)
-        u = r * multiplier
+        u = _next(u)
         near = ((u & low) * ((u >> short) & low)) >> short
         D = labels[neighbours[z, np.int64((near * m) >> short)]]
         if D in (A, B):
@@ -305,7 +303,7 @@ def anneal(
             labels[x], labels[z], labels[w] = B, D, A
             places[x], places[z], places[w] = pz, pw, px
             made[5] += 1
-    seed[0] = r
+    seed[0] = u
     return made
 
 
