@@ -1,0 +1,304 @@
+"""Exact pricing: for each record the group that contains it and undercuts its dual prices the most.
+
+A group G of s records costs SSE(G) = (1/s) * (sum of squared distances of its pairs). Given a price for each
+record and a penalty for each cut (three records, due when a group holds two or all of them), its reduced cost
+is rc(G) = SSE(G) - prices of G + penalties due. For each record i the kernel finds the least rc(G)/|G| over
+every group of k..2k-1 records with i in it, by branch and bound over near records.
+"""
+
+import numpy as np
+
+from shoal.kernels._jit import kernel
+
+FEW = 40  # with more candidates than this, a quick search among the best FEW comes first
+MANY = 150  # up to this many, the candidates' distances are tabled
+
+
+@kernel
+def _insert(smallest, length, v):
+    """Put v into the sorted `smallest` values, if it is one of them."""
+    q = length - 1
+    if v < smallest[q]:
+        while q > 0 and smallest[q - 1] > v:
+            smallest[q] = smallest[q - 1]
+            q -= 1
+        smallest[q] = v
+
+
+@kernel
+def _scan(i_price, distance, prices, near, k, ratio, among, smallest, kept):
+    """Keep the records that can share with i a group of any size whose rc/size is below `ratio`.
+
+    In a group of s records, c costs at least d2(i, c)/s - price, and half of its distances to the s-2
+    others. The s-2 cheapest of these complete the group; c is out if even with them it costs too much.
+    `among` lists the records' places in distance, prices and near. The number kept is returned.
+    """
+    for q in range(len(among)):
+        kept[q] = False
+    for s in range(k, 2 * k):
+        smallest[: s - 1] = np.inf
+        for q in range(len(among)):
+            c = among[q]
+            _insert(smallest, s - 1, distance[c] / s - prices[c] + near[c, s - 2] / (2 * s))
+        others = smallest[: s - 2].sum() - i_price
+        if others + smallest[s - 2] >= ratio * s:
+            continue
+        room = ratio * s - others
+        for q in range(len(among)):
+            c = among[q]
+            if distance[c] / s - prices[c] + near[c, s - 2] / (2 * s) < room:
+                kept[q] = True
+    count = 0
+    for q in range(len(among)):
+        if kept[q]:
+            among[count] = among[q]
+            count += 1
+    return count
+
+
+@kernel
+def _squared(X, a, b):
+    total = 0.0
+    for j in range(X.shape[1]):
+        difference = X[a, j] - X[b, j]
+        total += difference * difference
+    return total
+
+
+@kernel
+def _distances(X, record):
+    """Squared distances of these records."""
+    size = len(record)
+    D = np.zeros((size, size))
+    for a in range(size):
+        for b in range(a):
+            D[a, b] = _squared(X, record[a], record[b])
+            D[b, a] = D[a, b]
+    return D
+
+
+@kernel
+def _inner_sums(D, k, smallest):
+    """Sums of each one's 0, 1, 2, .. smallest distances to the others."""
+    size = len(D)
+    inner = np.zeros((size, 2 * k - 1))
+    for a in range(size):
+        smallest[: 2 * k - 2] = np.inf
+        for b in range(size):
+            if b != a:
+                _insert(smallest, 2 * k - 2, D[a, b])
+        for q in range(2 * k - 2):
+            inner[a, q + 1] = inner[a, q] + smallest[q]
+    return inner
+
+
+@kernel
+def _join(i, cut_start, cut_other, penalty, chosen, local, m):
+    """Record i joins the chosen ones: adapt the candidates' costs `m` to the cuts that i takes part in."""
+    for q in range(cut_start[i], cut_start[i + 1]):
+        a, b, sigma = cut_other[q, 0], cut_other[q, 1], penalty[q]
+        if chosen[a]:
+            if not chosen[b] and local[b] >= 0:
+                m[local[b]] -= sigma
+        elif chosen[b]:
+            if local[a] >= 0:
+                m[local[a]] -= sigma
+        else:
+            if local[a] >= 0:
+                m[local[a]] += sigma
+            if local[b] >= 0:
+                m[local[b]] += sigma
+
+
+@kernel
+def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, ratio, group, budget):
+    """Branch and bound over groups of s records: i and s-1 of the candidates `record`.
+
+    Returns (best rc/s, or `ratio` if none is below it; the least that unsearched groups may have; nodes).
+    With `chosen` and r still to choose, candidate a costs m[a] against the chosen and at least half its r-1
+    smallest distances; the r cheapest bound the node, and who is dearer than the room they leave is dropped.
+    """
+    cut_start, cut_other, penalty = cuts
+    size = len(record)
+    half = 1.0 / (2 * s)
+    unsearched = np.inf
+    nodes = 0
+    m = np.empty((s, size))
+    val = np.empty(size)
+    pool = np.empty((s, size), np.int64)
+    smallest = np.empty(s)
+    count = np.empty(s, np.int64)
+    at = np.empty(s, np.int64)
+    cost = np.empty(s)
+    picked = np.empty(s, np.int64)
+    cost[0] = -prices[i]
+    for a in range(size):
+        m[0, a] = distance[record[a]] / s - prices[record[a]]
+    pool[0] = np.arange(size)
+    _join(i, cut_start, cut_other, penalty, chosen, local, m[0])
+    chosen[i] = True
+    count[0] = size
+    at[0] = -1  # a new node
+    depth = 0
+    while depth >= 0:
+        r = s - 1 - depth
+        goal = ratio * s
+        row = pool[depth]
+        md = m[depth]
+        if at[depth] < 0:
+            nodes += 1
+            at[depth] = 0
+            if r == 1:
+                who = row[0]
+                for q in range(1, count[depth]):
+                    if md[row[q]] < md[who]:
+                        who = row[q]
+                if cost[depth] + md[who] < goal:
+                    ratio = (cost[depth] + md[who]) / s
+                    group[0] = i
+                    for q in range(depth):
+                        group[q + 1] = record[picked[q]]
+                    group[s - 1] = record[who]
+                count[depth] = 0
+            else:
+                smallest[:r] = np.inf
+                for q in range(count[depth]):
+                    val[row[q]] = md[row[q]] + inner[row[q], r - 1] * half
+                    _insert(smallest, r, val[row[q]])
+                room = goal - cost[depth] - smallest[: r - 1].sum()
+                survive = 0
+                if smallest[r - 1] < room:
+                    for q in range(count[depth]):
+                        a = row[q]
+                        if val[a] < room:
+                            p = survive
+                            survive += 1
+                            while p > 0 and val[row[p - 1]] > val[a]:
+                                row[p] = row[p - 1]
+                                p -= 1
+                            row[p] = a
+                count[depth] = survive
+        p = at[depth]
+        bound = np.inf
+        if p + r <= count[depth]:
+            bound = cost[depth]
+            for q in range(p, p + r):
+                bound += md[row[q]] + inner[row[q], r - 1] * half
+        if bound >= goal or nodes > budget:
+            if bound < goal:
+                unsearched = min(unsearched, bound / s)
+            depth -= 1
+            if depth >= 0:
+                chosen[record[picked[depth]]] = False
+            continue
+        at[depth] = p + 1
+        a = row[p]
+        picked[depth] = a
+        depth += 1
+        cost[depth] = cost[depth - 1] + md[a]
+        count[depth] = count[depth - 1] - p - 1
+        for q in range(count[depth]):
+            b = row[p + 1 + q]
+            pool[depth, q] = b
+            d2 = D[a, b] if len(D) else _squared(X, record[a], record[b])
+            m[depth, b] = md[b] + d2 / s
+        _join(record[a], cut_start, cut_other, penalty, chosen, local, m[depth])
+        chosen[record[a]] = True
+        at[depth] = -1
+    chosen[i] = False
+    return ratio, unsearched, nodes
+
+
+@kernel
+def price(X, todo, prices, near, k, cuts, ratio, budget, groups, sizes, nodes):
+    """Price the records `todo`: lower their `ratio` and note the groups that did it.
+
+    near[c, q]: sum of c's q smallest squared distances. cuts: (start, other, penalty), for each record the
+    two other records of each of its cuts. ratio: in, an upper limit for each record (0 if only groups below
+    their prices matter); out, the least rc(G)/|G|, if smaller. groups (len(todo) x k x 2k-1) and sizes hold
+    the best improving group of each size, sizes 0 where none. nodes: work done for each of `todo`; a
+    search beyond `budget` nodes stops, and nodes is then negative and ratio a valid lower bound only.
+    """
+    n = len(X)
+    distance = np.empty(n)
+    smallest = np.empty(2 * k)
+    kept = np.empty(n, np.bool_)
+    among = np.empty(n, np.int64)
+    chosen = np.zeros(n, np.bool_)
+    local = np.full(n, -1)
+    mine = np.zeros(n, np.bool_)
+    mine[todo] = True
+    group = np.empty(2 * k - 1, np.int64)
+    for t in range(len(todo)):
+        i = todo[t]
+        size = 0
+        for c in range(n):
+            distance[c] = _squared(X, i, c)
+            if c != i:
+                among[size] = c
+                size += 1
+        best = ratio[i]
+        unsearched = np.inf
+        work = 0
+        for stage in range(2):
+            size = _scan(prices[i], distance, prices, near, k, best, among[:size], smallest, kept)
+            if size < k - 1:
+                break
+            if stage == 0 and size > FEW:
+                # Quick search among the candidates that are cheapest in the middle size.
+                s = (3 * k) // 2
+                guess = np.empty(size)
+                for q in range(size):
+                    c = among[q]
+                    guess[q] = distance[c] / s - prices[c] + near[c, s - 2] / (2 * s)
+                record = among[np.argsort(guess)[:FEW]]
+                allowed = 20 * k
+            else:
+                stage = 1
+                record = among[:size].copy()
+                allowed = budget
+            if len(record) > MANY:
+                D = np.empty((0, 0))
+                inner = near[record]
+            else:
+                D = _distances(X, record)
+                inner = _inner_sums(D, k, smallest)
+            while stage == 1 and len(D):
+                # The candidates' distances among themselves are larger than those among all: look again.
+                places = np.arange(len(record))
+                fewer = _scan(prices[i], distance[record], prices[record], inner, k, best, places, smallest, kept)
+                if fewer == len(record):
+                    break
+                places = places[:fewer]
+                shrunk = 4 * fewer < 3 * len(record)
+                record = record[places]
+                D = D[places][:, places]
+                inner = _inner_sums(D, k, smallest) if shrunk else inner[places]
+                if not shrunk:
+                    break
+            for a in range(len(record)):
+                local[record[a]] = a
+            for s in range(k, 2 * k):
+                if len(record) < s - 1:
+                    break
+                before = best
+                best, hidden, used = _search(
+                    X, i, s, distance, record, D, inner, prices, cuts, chosen, local, best, group, allowed
+                )
+                work += used
+                if stage == 1:
+                    unsearched = min(unsearched, hidden)
+                if best < before:
+                    sizes[t, s - k] = s
+                    for q in range(s):
+                        groups[t, s - k, q] = group[q]
+                        if mine[group[q]] and best < ratio[group[q]]:
+                            ratio[group[q]] = best
+            for a in range(len(record)):
+                local[record[a]] = -1
+            if stage == 1:
+                break
+        nodes[t] = work
+        if unsearched < best:
+            ratio[i] = unsearched
+            nodes[t] = -work
