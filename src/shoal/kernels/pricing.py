@@ -1,9 +1,9 @@
-"""Exact pricing: for each record the group that contains it and undercuts its dual prices the most.
+"""Exact pricing: for each record the group that it leads and that undercuts its prices the most.
 
 A group G of s records costs SSE(G) = (1/s) * (sum of squared distances of its pairs). Given a price for each
 record and a penalty for each cut (three records, due when a group holds two or all of them), its reduced cost
-is rc(G) = SSE(G) - prices of G + penalties due. For each record i the kernel finds the least rc(G)/|G| over
-every group of k..2k-1 records with i in it, by branch and bound over near records.
+is rc(G) = SSE(G) - prices of G + penalties due. The kernel finds, by branch and bound over near records, the
+least rc of the groups of k..2k-1 records that a record leads, and makes the prices feasible.
 """
 
 import numpy as np
@@ -26,8 +26,8 @@ def _insert(smallest, length, v):
 
 
 @kernel
-def _scan(i_price, distance, prices, near, k, ratio, among, smallest, kept):
-    """Keep the records that can share with i a group of any size whose rc/size is below `ratio`.
+def _scan(i_price, distance, prices, near, k, goal, among, smallest, kept):
+    """Keep the records that can share with i a group of any size whose rc is below `goal`.
 
     In a group of s records, c costs at least d2(i, c)/s - price, and half of its distances to the s-2
     others. The s-2 cheapest of these complete the group; c is out if even with them it costs too much.
@@ -41,9 +41,9 @@ def _scan(i_price, distance, prices, near, k, ratio, among, smallest, kept):
             c = among[q]
             _insert(smallest, s - 1, distance[c] / s - prices[c] + near[c, s - 2] / (2 * s))
         others = smallest[: s - 2].sum() - i_price
-        if others + smallest[s - 2] >= ratio * s:
+        if others + smallest[s - 2] >= goal:
             continue
-        room = ratio * s - others
+        room = goal - others
         for q in range(len(among)):
             c = among[q]
             if distance[c] / s - prices[c] + near[c, s - 2] / (2 * s) < room:
@@ -111,10 +111,10 @@ def _join(i, cut_start, cut_other, penalty, chosen, local, m):
 
 
 @kernel
-def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, ratio, group, budget):
+def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, goal, group, budget):
     """Branch and bound over groups of s records: i and s-1 of the candidates `record`.
 
-    Returns (best rc/s, or `ratio` if none is below it; the least that unsearched groups may have; nodes).
+    Returns (the least rc, or `goal` if none is below it; the least that unsearched groups may have; nodes).
     With `chosen` and r still to choose, candidate a costs m[a] against the chosen and at least half its r-1
     smallest distances; the r cheapest bound the node, and who is dearer than the room they leave is dropped.
     """
@@ -142,7 +142,6 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, ra
     depth = 0
     while depth >= 0:
         r = s - 1 - depth
-        goal = ratio * s
         row = pool[depth]
         md = m[depth]
         if at[depth] < 0:
@@ -154,7 +153,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, ra
                     if md[row[q]] < md[who]:
                         who = row[q]
                 if cost[depth] + md[who] < goal:
-                    ratio = (cost[depth] + md[who]) / s
+                    goal = cost[depth] + md[who]
                     group[0] = i
                     for q in range(depth):
                         group[q + 1] = record[picked[q]]
@@ -186,7 +185,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, ra
                 bound += md[row[q]] + inner[row[q], r - 1] * half
         if bound >= goal or nodes > budget:
             if bound < goal:
-                unsearched = min(unsearched, bound / s)
+                unsearched = min(unsearched, bound)
             depth -= 1
             if depth >= 0:
                 chosen[record[picked[depth]]] = False
@@ -206,18 +205,19 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, ra
         chosen[record[a]] = True
         at[depth] = -1
     chosen[i] = False
-    return ratio, unsearched, nodes
+    return goal, unsearched, nodes
 
 
 @kernel
-def price(X, todo, prices, near, k, cuts, ratio, budget, groups, sizes, nodes):
-    """Price the records `todo`: lower their `ratio` and note the groups that did it.
+def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, nodes):
+    """Lower `prices` until no group led by one of `leads` has a negative reduced cost; note the groups found.
 
+    A group is led by its first record, so each group is searched once. The leads are visited from the last
+    to the first: whoever comes later has been charged already. The whole violation is charged to the lead.
     near[c, q]: sum of c's q smallest squared distances. cuts: (start, other, penalty), for each record the
-    two other records of each of its cuts. ratio: in, an upper limit for each record (0 if only groups below
-    their prices matter); out, the least rc(G)/|G|, if smaller. groups (len(todo) x k x 2k-1) and sizes hold
-    the best improving group of each size, sizes 0 where none. nodes: work done for each of `todo`; a
-    search beyond `budget` nodes stops, and nodes is then negative and ratio a valid lower bound only.
+    two other records of each of its cuts. groups (len(leads) x k x 2k-1) and sizes hold the best group of
+    each size, sizes 0 where none. nodes: work done for each lead; a search beyond `budget` nodes stops
+    there, its lead pays the lower bound of what was not searched, and nodes is negative.
     """
     n = len(X)
     distance = np.empty(n)
@@ -226,18 +226,14 @@ def price(X, todo, prices, near, k, cuts, ratio, budget, groups, sizes, nodes):
     among = np.empty(n, np.int64)
     chosen = np.zeros(n, np.bool_)
     local = np.full(n, -1)
-    mine = np.zeros(n, np.bool_)
-    mine[todo] = True
     group = np.empty(2 * k - 1, np.int64)
-    for t in range(len(todo)):
-        i = todo[t]
-        size = 0
-        for c in range(n):
+    for t in range(len(leads) - 1, -1, -1):
+        i = leads[t]
+        size = n - 1 - i
+        for c in range(i + 1, n):
             distance[c] = _squared(X, i, c)
-            if c != i:
-                among[size] = c
-                size += 1
-        best = ratio[i]
+            among[c - i - 1] = c
+        best = 0.0
         unsearched = np.inf
         work = 0
         for stage in range(2):
@@ -290,15 +286,52 @@ def price(X, todo, prices, near, k, cuts, ratio, budget, groups, sizes, nodes):
                     unsearched = min(unsearched, hidden)
                 if best < before:
                     sizes[t, s - k] = s
-                    for q in range(s):
-                        groups[t, s - k, q] = group[q]
-                        if mine[group[q]] and best < ratio[group[q]]:
-                            ratio[group[q]] = best
+                    groups[t, s - k, :s] = group[:s]
             for a in range(len(record)):
                 local[record[a]] = -1
             if stage == 1:
                 break
-        nodes[t] = work
-        if unsearched < best:
-            ratio[i] = unsearched
-            nodes[t] = -work
+        nodes[t] = work if unsearched >= best else -work
+        prices[i] += min(best, unsearched)
+
+
+@kernel
+def violated_triples(inside, shares, least):
+    """Triples of records that groups holding two or three of them cover by more than 1 + least.
+
+    inside[i, g]: record i is in fractional group g. Such a triple has a record that meets both others.
+    """
+    n, m = inside.shape
+    found = []
+    excess = []
+    met = np.empty(n, np.int64)
+    is_met = np.zeros(n, np.bool_)
+    for a in range(n):
+        own = np.flatnonzero(inside[a])
+        count = 0
+        for g in own:
+            for b in range(n):
+                if b != a and inside[b, g] and not is_met[b]:
+                    is_met[b] = True
+                    met[count] = b
+                    count += 1
+        for p in range(count):
+            b = met[p]
+            is_met[b] = False
+            others = np.flatnonzero(inside[b] & ~inside[a])
+            for q in range(p):
+                c = met[q]
+                total = -1.0
+                for g in own:
+                    if inside[b, g] or inside[c, g]:
+                        total += shares[g]
+                for g in others:
+                    if inside[c, g]:
+                        total += shares[g]
+                if total > least:
+                    found.append((a, b, c))
+                    excess.append(total)
+    triples = np.empty((len(found), 3), np.int64)
+    for t in range(len(found)):
+        triples[t, 0], triples[t, 1], triples[t, 2] = found[t]
+    return triples, np.array(excess)

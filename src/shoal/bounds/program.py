@@ -1,0 +1,292 @@
+"""The second bound: the linear program of set partitioning, by column generation, tightened by cuts.
+
+One variable for each possible group, cost SSE(G); each record in exactly one group. Its dual has a price for
+each record such that no group is worth more than it costs; the sum of such prices bounds every partition.
+Three records S give a cut: at most one group of a partition can hold two or all of them. Its penalty is paid
+by such groups, and subtracted from the bound.
+
+Prices come from a linear program over the groups found so far (HiGHS), held in a box around the best feasible
+prices; `charge` finds the groups that undercut them and makes them feasible, which gives a valid bound at each
+step. What is ours: pricing each group once only, at its dearest record, charging as it goes; and the box,
+which keeps the prices near feasible ones and so the search small.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.bounds.neighbours import near_sums, neighbour_prices
+from shoal.kernels.pricing import charge, violated_triples
+
+REGIONS = 8  # priced independently of one another, by as many threads as there are
+BUDGET = 200_000  # branch-and-bound nodes for each record
+CENTRE = 0.3  # share of the best feasible prices in the prices that are tried
+ENOUGH = 2e-4  # the program counts as solved when prices are this near to its value, relatively
+
+
+@dataclass
+class Prices:
+    """A dual solution: a price for each record, a penalty for each cut (three records)."""
+
+    records: NDArray[np.float64]
+    triples: NDArray[np.int64]
+    penalties: NDArray[np.float64]
+    groups: list[tuple[int, ...]] = field(default_factory=list)
+    costs: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    optimal: bool = False
+
+    @property
+    def value(self) -> float:
+        return float(self.records.sum() - self.penalties.sum())
+
+
+def cut_lists(n: int, triples: NDArray[np.int64], penalties: NDArray[np.float64]) -> tuple:
+    """For each record the two other records and the penalty of each of its cuts, as the kernels want them."""
+    active = penalties > 0
+    triples, penalties = triples[active], penalties[active]
+    owner = triples.T.ravel()
+    other = np.concatenate([triples[:, [1, 2]], triples[:, [0, 2]], triples[:, [0, 1]]])
+    order = np.argsort(owner, kind="stable")
+    start = np.searchsorted(owner[order], np.arange(n + 1))
+    return start, np.ascontiguousarray(other[order]), np.tile(penalties, 3)[order]
+
+
+def regions(X: NDArray[np.float64], parts: int) -> list[NDArray[np.int64]]:
+    """Split the records into compact parts: halve at the median of the widest column, again and again."""
+    found = [np.arange(len(X))]
+    while len(found) < parts and len(X) > 50 * parts:
+        halves = []
+        for part in found:
+            column = np.argmax(np.ptp(X[part], axis=0))
+            order = part[np.argsort(X[part, column], kind="stable")]
+            halves += [np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])]
+        found = halves
+    return found
+
+
+class Pricer:
+    """Finds groups that undercut prices, and the feasible prices below them."""
+
+    def __init__(self, X: NDArray[np.float64], k: int, near: NDArray[np.float64], threads: int = 2):
+        self.X, self.k, self.near, self.threads = X, k, near, threads
+        self.parts = regions(X, REGIONS)
+
+    def __call__(self, prices, triples, penalties, budget: int = BUDGET):
+        """Feasible prices at most these, the groups that undercut, and whether every search was complete."""
+        cuts = cut_lists(len(self.X), triples, penalties)
+
+        def work(part):
+            lowered = prices.copy()
+            groups = np.zeros((len(part), self.k, 2 * self.k - 1), np.int64)
+            sizes = np.zeros((len(part), self.k), np.int64)
+            nodes = np.zeros(len(part), np.int64)
+            charge(self.X, part, lowered, self.near, self.k, cuts, budget, groups, sizes, nodes)
+            return lowered[part], groups, sizes, nodes
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            answers = list(pool.map(work, self.parts))
+        feasible = np.empty(len(self.X))
+        found = []
+        for part, (lowered, groups, sizes, _) in zip(self.parts, answers):
+            feasible[part] = lowered
+            for t, q in zip(*np.nonzero(sizes)):
+                found.append(groups[t, q, : sizes[t, q]])
+        return feasible, found, all((nodes >= 0).all() for *_, nodes in answers)
+
+
+class Master:
+    """The linear program over the groups known so far, with the prices held in a box."""
+
+    def __init__(self, X: NDArray[np.float64], k: int):
+        self.X, self.n = X, len(X)
+        self.groups: list[tuple[int, ...]] = []
+        self.costs: list[float] = []
+        self.known: set[tuple[int, ...]] = set()
+        self.triples = np.empty((0, 3), np.int64)
+        self.cuts_of: list[list[int]] = [[] for _ in range(self.n)]
+        self.lp = highspy.Highs()
+        for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off")):
+            self.lp.setOptionValue(option, value)
+        n, none = self.n, np.empty(0, np.int32)
+        self.lp.addRows(n, np.ones(n), np.ones(n), 0, np.zeros(n, np.int32), none, np.empty(0))
+        rows = np.arange(n, dtype=np.int32)
+        for sign in (1.0, -1.0):  # the box: a record may be covered, or given back, at the box's ends
+            self.lp.addCols(n, np.zeros(n), np.zeros(n), np.full(n, np.inf), n, rows, rows, np.full(n, sign))
+        self.box = np.arange(2 * n, dtype=np.int32)
+
+    def add_groups(self, groups: Iterable[Sequence[int]]) -> int:
+        """Add those that are new; return how many."""
+        starts, rows, costs = [], [], []
+        for group in groups:
+            key = tuple(sorted(int(i) for i in group))
+            if key in self.known:
+                continue
+            self.known.add(key)
+            self.groups.append(key)
+            members = self.X[list(key)]
+            costs.append(float(np.square(members - members.mean(0)).sum()))
+            starts.append(len(rows))
+            rows.extend(key)
+            inside = set(key)
+            for cut in {cut for i in key for cut in self.cuts_of[i]}:
+                if len(inside.intersection(self.triples[cut].tolist())) >= 2:
+                    rows.append(self.n + cut)
+        self.costs.extend(costs)
+        m = len(starts)
+        if m:
+            self.lp.addCols(
+                m,
+                np.array(costs),
+                np.zeros(m),
+                np.full(m, np.inf),
+                len(rows),
+                np.array(starts, np.int32),
+                np.array(rows, np.int32),
+                np.ones(len(rows)),
+            )
+        return m
+
+    def add_cuts(self, triples: NDArray[np.int64]) -> None:
+        first = len(self.triples)
+        self.triples = np.concatenate([self.triples, triples])
+        for cut, triple in enumerate(triples.tolist(), start=first):
+            for i in triple:
+                self.cuts_of[i].append(cut)
+        hits: list[list[int]] = [[] for _ in triples]
+        for column, group in enumerate(self.groups):
+            inside = set(group)
+            for cut in {cut for i in group for cut in self.cuts_of[i] if cut >= first}:
+                if len(inside.intersection(triples[cut - first].tolist())) >= 2:
+                    hits[cut - first].append(2 * self.n + column)
+        starts = np.cumsum([0] + [len(hit) for hit in hits])[:-1].astype(np.int32)
+        columns = np.array([c for hit in hits for c in hit], np.int32)
+        m = len(triples)
+        self.lp.addRows(
+            m, np.full(m, -np.inf), np.ones(m), len(columns), starts, columns, np.ones(len(columns))
+        )
+
+    def solve(self, centre: NDArray[np.float64], reach: NDArray[np.float64], seconds: float):
+        """Best prices within `reach` of `centre`: (value, prices, penalties, groups' shares, at the box's end)."""
+        self.lp.changeColsCost(2 * self.n, self.box, np.concatenate([centre + reach, reach - centre]))
+        self.lp.setOptionValue("time_limit", self.lp.getRunTime() + max(0.1, seconds))
+        self.lp.run()
+        if self.lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = self.lp.getSolution()
+        shares = np.array(solution.col_value)
+        duals = np.array(solution.row_dual)
+        box = shares[: 2 * self.n].reshape(2, -1).max(axis=0) > 1e-9
+        value = self.lp.getInfo().objective_function_value
+        return value, duals[: self.n], np.maximum(0.0, -duals[self.n :]), shares[2 * self.n :], box
+
+
+def separate(groups: list[tuple[int, ...]], shares: NDArray[np.float64], n: int, most: int) -> NDArray[np.int64]:
+    """The most violated cuts of a fractional solution, few for each record so that they spread."""
+    used = np.flatnonzero((shares > 1e-6) & (shares < 1 - 1e-6))
+    inside = np.zeros((n, len(used)), np.bool_)
+    for column, g in enumerate(used):
+        inside[list(groups[g]), column] = True
+    triples, excess = violated_triples(inside, shares[used], 0.02)
+    triples = np.sort(triples, axis=1)
+    triples, first = np.unique(triples, axis=0, return_index=True)
+    taken = np.zeros(n, np.int64)
+    chosen = []
+    for t in np.argsort(-excess[first], kind="stable"):
+        if taken[triples[t]].max() < 4:
+            taken[triples[t]] += 1
+            chosen.append(triples[t])
+            if len(chosen) == most:
+                break
+    return np.array(chosen, np.int64).reshape(-1, 3)
+
+
+def solve(
+    X: NDArray[np.float64],
+    k: int,
+    *,
+    seconds: float,
+    start_groups: Iterable[Sequence[int]] = (),
+    cuts: bool = True,
+    threads: int = 2,
+    watch: Callable[[str], None] | None = None,
+) -> Prices:
+    """Prices whose value is the best bound found in the time given. X: the records, in any order."""
+    began = time.perf_counter()
+    near = near_sums(X, k)
+    order = np.argsort(-neighbour_prices(near, k), kind="stable")  # the dearest record leads its groups
+    back = np.argsort(order)
+    X, near = np.ascontiguousarray(X[order]), near[order]
+    n = len(X)
+    best = neighbour_prices(near, k)
+    penalties = np.empty(0)
+    pricer, master = Pricer(X, k, near, threads), Master(X, k)
+    master.add_groups(back[list(group)] for group in start_groups)
+    for s in range(k, 2 * k):
+        nearest = _nearest(X, s)
+        master.add_groups(nearest)
+    reach = 0.5 * best + 0.1 * best.mean()
+    value = best.sum()
+    optimal = False
+    last = 0.0
+    step = 0
+    while True:
+        step += 1
+        left = seconds - (time.perf_counter() - began)
+        if left < 1.5 * last:
+            break
+        tick = time.perf_counter()
+        answer = master.solve(best, reach, left - last)
+        if answer is None:
+            break
+        target, prices, sigma, shares, at_end = answer
+        lp_time = time.perf_counter() - tick
+        tick = time.perf_counter()
+        prices = CENTRE * best + (1 - CENTRE) * prices
+        mixed = CENTRE * penalties + (1 - CENTRE) * sigma
+        feasible, found, complete = pricer(prices, master.triples, mixed)
+        last = time.perf_counter() - tick
+        gained = feasible.sum() - mixed.sum() - value
+        if gained > 0:
+            best, penalties, value = feasible, mixed, value + gained
+        new = master.add_groups(found)
+        if watch:
+            watch(
+                f"{step} {time.perf_counter() - began:.1f}s lp {lp_time:.2f} price {last:.2f} "
+                f"target {target:.3f} value {value:.3f} got {value - max(0, -gained):.3f} box {at_end.sum()} "
+                f"new {new} groups {len(master.groups)} cuts {len(master.triples)} {(penalties > 0).sum()} complete {complete}"
+            )
+        if gained > 0.3 * (target - value + gained):
+            reach[at_end] *= 2
+        elif gained <= 0:
+            reach *= 0.6
+        solved = target - value <= ENOUGH * target and not at_end.any()
+        if solved or (new == 0 and target - value <= 1e-9 * target):
+            triples = separate(master.groups, shares, n, max(60, n // 8)) if cuts else np.empty((0, 3), np.int64)
+            if len(triples) == 0:
+                if new == 0 or target - value <= 1e-7 * target:
+                    optimal = True
+                    break
+                continue
+            master.add_cuts(triples)
+            penalties = np.append(penalties, np.zeros(len(triples)))
+            touched = np.unique(triples)
+            reach[touched] = np.maximum(reach[touched], 0.25 * np.abs(best[touched]) + 0.02 * np.abs(best).mean())
+    groups = [tuple(sorted(order[list(group)].tolist())) for group in master.groups]
+    return Prices(
+        best[back], np.sort(order[master.triples], axis=1), penalties, groups, np.array(master.costs), optimal
+    )
+
+
+def _nearest(X: NDArray[np.float64], s: int) -> NDArray[np.int64]:
+    """Each record with its s-1 nearest: the first groups of the program."""
+    from scipy.spatial import cKDTree
+
+    return cKDTree(X).query(X, k=min(s, len(X)))[1].reshape(len(X), -1)
