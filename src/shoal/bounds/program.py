@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.pricing import charge, violated_triples
 
-REGIONS = 8  # priced independently of one another, by as many threads as there are
+REGIONS = 4  # priced independently of one another, by as many threads as there are
 BUDGET = 200_000  # branch-and-bound nodes for each record
 CENTRE = 0.3  # share of the best feasible prices in the prices that are tried
 ENOUGH = 2e-4  # the program counts as solved when prices are this near to its value, relatively
@@ -174,7 +174,8 @@ class Master:
         )
 
     def solve(self, centre: NDArray[np.float64], reach: NDArray[np.float64], seconds: float):
-        """Best prices within `reach` of `centre`: (value, prices, penalties, groups' shares, at the box's end)."""
+        """Best prices within `reach` of `centre`: (value, prices, penalties, groups' shares,
+        records at the box's end, simplex steps)."""
         self.lp.changeColsCost(2 * self.n, self.box, np.concatenate([centre + reach, reach - centre]))
         self.lp.setOptionValue("time_limit", self.lp.getRunTime() + max(0.1, seconds))
         self.lp.run()
@@ -185,7 +186,9 @@ class Master:
         duals = np.array(solution.row_dual)
         box = shares[: 2 * self.n].reshape(2, -1).max(axis=0) > 1e-9
         value = self.lp.getInfo().objective_function_value
-        return value, duals[: self.n], np.maximum(0.0, -duals[self.n :]), shares[2 * self.n :], box
+        penalties = np.maximum(0.0, -duals[self.n :])
+        effort = self.lp.getInfo().simplex_iteration_count
+        return value, duals[: self.n], penalties, shares[2 * self.n :], box, effort
 
 
 def separate(groups: list[tuple[int, ...]], shares: NDArray[np.float64], n: int, most: int) -> NDArray[np.int64]:
@@ -232,7 +235,7 @@ def solve(
     for s in range(k, 2 * k):
         nearest = _nearest(X, s)
         master.add_groups(nearest)
-    reach = 0.5 * best + 0.1 * best.mean()
+    reach = 0.3 * best + 0.05 * best.mean()
     value = best.sum()
     optimal = False
     last = 0.0
@@ -246,7 +249,7 @@ def solve(
         answer = master.solve(best, reach, left - last)
         if answer is None:
             break
-        target, prices, sigma, shares, at_end = answer
+        target, prices, sigma, shares, at_end, effort = answer
         lp_time = time.perf_counter() - tick
         tick = time.perf_counter()
         prices = CENTRE * best + (1 - CENTRE) * prices
@@ -261,12 +264,12 @@ def solve(
             watch(
                 f"{step} {time.perf_counter() - began:.1f}s lp {lp_time:.2f} price {last:.2f} "
                 f"target {target:.3f} value {value:.3f} got {value - max(0, -gained):.3f} box {at_end.sum()} "
-                f"new {new} groups {len(master.groups)} cuts {len(master.triples)} {(penalties > 0).sum()} complete {complete}"
+                f"new {new} groups {len(master.groups)} eff {effort} cuts {len(master.triples)} {(penalties > 0).sum()} complete {complete}"
             )
-        if gained > 0.3 * (target - value + gained):
+        if target - value <= ENOUGH * target or gained > 0.3 * (target - value + gained):
             reach[at_end] *= 2
-        elif gained <= 0:
-            reach *= 0.6
+        elif gained <= 0 or effort > n:
+            reach *= 0.5
         solved = target - value <= ENOUGH * target and not at_end.any()
         if solved or (new == 0 and target - value <= 1e-9 * target):
             triples = separate(master.groups, shares, n, max(60, n // 8)) if cuts else np.empty((0, 3), np.int64)

@@ -93,38 +93,31 @@ def _inner_sums(D, k, smallest):
 
 
 @kernel
-def _join(i, cut_start, cut_other, penalty, chosen, local, m):
-    """Record i joins the chosen ones: adapt the candidates' costs `m` to the cuts that i takes part in."""
-    for q in range(cut_start[i], cut_start[i + 1]):
-        a, b, sigma = cut_other[q, 0], cut_other[q, 1], penalty[q]
-        if chosen[a]:
-            if not chosen[b] and local[b] >= 0:
-                m[local[b]] -= sigma
-        elif chosen[b]:
-            if local[a] >= 0:
-                m[local[a]] -= sigma
-        else:
-            if local[a] >= 0:
-                m[local[a]] += sigma
-            if local[b] >= 0:
-                m[local[b]] += sigma
+def _due(c, cuts, chosen):
+    """The penalties that c brings on if it joins: of its cuts with just one other record chosen."""
+    start, other, penalty = cuts
+    total = 0.0
+    for q in range(start[c], start[c + 1]):
+        if chosen[other[q, 0]] != chosen[other[q, 1]]:
+            total += penalty[q]
+    return total
 
 
 @kernel
-def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, goal, group, budget):
+def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, group, budget):
     """Branch and bound over groups of s records: i and s-1 of the candidates `record`.
 
     Returns (the least rc, or `goal` if none is below it; the least that unsearched groups may have; nodes).
-    With `chosen` and r still to choose, candidate a costs m[a] against the chosen and at least half its r-1
-    smallest distances; the r cheapest bound the node, and who is dearer than the room they leave is dropped.
+    With r still to choose, candidate a costs m[a] against the chosen, and at least half of its r-1 smallest
+    distances and half of the penalties it brings on (the other half may fall to another); the r cheapest
+    bound the node, and who is dearer than the room they leave is dropped.
     """
-    cut_start, cut_other, penalty = cuts
     size = len(record)
     half = 1.0 / (2 * s)
     unsearched = np.inf
     nodes = 0
     m = np.empty((s, size))
-    val = np.empty(size)
+    val = np.empty((s, size))
     pool = np.empty((s, size), np.int64)
     smallest = np.empty(s)
     count = np.empty(s, np.int64)
@@ -135,7 +128,6 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, go
     for a in range(size):
         m[0, a] = distance[record[a]] / s - prices[record[a]]
     pool[0] = np.arange(size)
-    _join(i, cut_start, cut_other, penalty, chosen, local, m[0])
     chosen[i] = True
     count[0] = size
     at[0] = -1  # a new node
@@ -144,16 +136,22 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, go
         r = s - 1 - depth
         row = pool[depth]
         md = m[depth]
+        vd = val[depth]
         if at[depth] < 0:
             nodes += 1
             at[depth] = 0
             if r == 1:
-                who = row[0]
-                for q in range(1, count[depth]):
-                    if md[row[q]] < md[who]:
-                        who = row[q]
-                if cost[depth] + md[who] < goal:
-                    goal = cost[depth] + md[who]
+                least = np.inf
+                who = -1
+                for q in range(count[depth]):
+                    v = md[row[q]]
+                    if v < least:
+                        v += _due(record[row[q]], cuts, chosen)
+                        if v < least:
+                            least = v
+                            who = row[q]
+                if cost[depth] + least < goal:
+                    goal = cost[depth] + least
                     group[0] = i
                     for q in range(depth):
                         group[q + 1] = record[picked[q]]
@@ -162,17 +160,18 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, go
             else:
                 smallest[:r] = np.inf
                 for q in range(count[depth]):
-                    val[row[q]] = md[row[q]] + inner[row[q], r - 1] * half
-                    _insert(smallest, r, val[row[q]])
+                    a = row[q]
+                    vd[a] = md[a] + inner[a, r - 1] * half + 0.5 * _due(record[a], cuts, chosen)
+                    _insert(smallest, r, vd[a])
                 room = goal - cost[depth] - smallest[: r - 1].sum()
                 survive = 0
                 if smallest[r - 1] < room:
                     for q in range(count[depth]):
                         a = row[q]
-                        if val[a] < room:
+                        if vd[a] < room:
                             p = survive
                             survive += 1
-                            while p > 0 and val[row[p - 1]] > val[a]:
+                            while p > 0 and vd[row[p - 1]] > vd[a]:
                                 row[p] = row[p - 1]
                                 p -= 1
                             row[p] = a
@@ -182,7 +181,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, go
         if p + r <= count[depth]:
             bound = cost[depth]
             for q in range(p, p + r):
-                bound += md[row[q]] + inner[row[q], r - 1] * half
+                bound += vd[row[q]]
         if bound >= goal or nodes > budget:
             if bound < goal:
                 unsearched = min(unsearched, bound)
@@ -194,14 +193,13 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, local, go
         a = row[p]
         picked[depth] = a
         depth += 1
-        cost[depth] = cost[depth - 1] + md[a]
+        cost[depth] = cost[depth - 1] + md[a] + _due(record[a], cuts, chosen)
         count[depth] = count[depth - 1] - p - 1
         for q in range(count[depth]):
             b = row[p + 1 + q]
             pool[depth, q] = b
             d2 = D[a, b] if len(D) else _squared(X, record[a], record[b])
             m[depth, b] = md[b] + d2 / s
-        _join(record[a], cut_start, cut_other, penalty, chosen, local, m[depth])
         chosen[record[a]] = True
         at[depth] = -1
     chosen[i] = False
@@ -225,7 +223,6 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, nodes):
     kept = np.empty(n, np.bool_)
     among = np.empty(n, np.int64)
     chosen = np.zeros(n, np.bool_)
-    local = np.full(n, -1)
     group = np.empty(2 * k - 1, np.int64)
     for t in range(len(leads) - 1, -1, -1):
         i = leads[t]
@@ -272,14 +269,12 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, nodes):
                 inner = _inner_sums(D, k, smallest) if shrunk else inner[places]
                 if not shrunk:
                     break
-            for a in range(len(record)):
-                local[record[a]] = a
             for s in range(k, 2 * k):
                 if len(record) < s - 1:
                     break
                 before = best
                 best, hidden, used = _search(
-                    X, i, s, distance, record, D, inner, prices, cuts, chosen, local, best, group, allowed
+                    X, i, s, distance, record, D, inner, prices, cuts, chosen, best, group, allowed
                 )
                 work += used
                 if stage == 1:
@@ -287,8 +282,6 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, nodes):
                 if best < before:
                     sizes[t, s - k] = s
                     groups[t, s - k, :s] = group[:s]
-            for a in range(len(record)):
-                local[record[a]] = -1
             if stage == 1:
                 break
         nodes[t] = work if unsearched >= best else -work
