@@ -22,6 +22,9 @@ from shoal.errors import InputError
 __all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "standardised"]
 
 
+DENSE = 1500  # records, for the semidefinite bound
+
+
 def lower_bound(data: Any, k: int, *, columns: Sequence[int] | None = None, time_limit: float = 60) -> Bound:
     """The least information loss that any grouping of these records into groups of at least k could have.
 
@@ -57,7 +60,7 @@ def bound_matrix(
 
     start_groups: known good groups (lists of row numbers), for instance the optimiser's; they save time.
     """
-    from shoal.bounds import neighbours, program
+    from shoal.bounds import neighbours, program, semidefinite
 
     began = time.perf_counter()
     X = np.ascontiguousarray(X, np.float64)
@@ -75,18 +78,31 @@ def bound_matrix(
         return bound(0.0, "k = 1 loses nothing", "one group")
     if n < 2 * k:
         return bound(total * (1 - MARGIN), "one group only", "one group")
-    near = neighbours.near_sums(X, k)
-    none = np.empty(0)
-    best = bound(priced_value(neighbours.neighbour_prices(near, k), none), "neighbours", "neighbours")
-    prices = program.solve(X, k, seconds=time_limit, start_groups=start_groups, threads=threads)
+    price = neighbours.neighbour_prices(neighbours.near_sums(X, k), k)
+    best = bound(priced_value(price, np.empty(0)), "neighbours", "neighbours")
+
+    def left() -> float:
+        return time_limit - (time.perf_counter() - began)
+
+    # Exact pricing serves small k, and tables whose cost lies in few records. Where its first round is too much
+    # work and the table is small enough for dense matrices, the time is better spent on the matrix.
+    dense = k > 5 and n <= DENSE
+    prices = program.solve(
+        X, k, seconds=left(), start_groups=start_groups, give_up=dense, threads=threads
+    )
     used = prices.penalties > 0
     value = priced_value(prices.records, prices.penalties[used])
     if value > best.sse:
-        method = "linear program" + (" with cuts" if used.any() else "")
         arrays = {
             "prices": prices.records,
             "triples": prices.triples[used],
             "penalties": prices.penalties[used],
         }
+        method = "linear program with cuts" if used.any() else "linear program"
         best = bound(value, method, "prices", prices.groups, **arrays)
+    if dense and not prices.optimal and left() > 0:
+        block, M = semidefinite.solve(X, k, seconds=left(), threads=threads)
+        value = semidefinite.proven(X, k, block, M)
+        if value > best.sse:
+            best = bound(value, "semidefinite", "matrix", prices.groups, block=block, M=M)
     return best

@@ -100,3 +100,9 @@ def priced_value(prices: NDArray[np.float64], penalties: NDArray[np.float64]) ->
     """The bound that feasible prices and penalties prove, with the margin taken off."""
     kept = math.fsum(prices) - MARGIN * math.fsum(np.abs(prices)) - (1 + MARGIN) * math.fsum(penalties)
     return max(0.0, kept)
+
+
+def matrix_value(paid: NDArray[np.float64], taken: float, size: float) -> float:
+    """The bound that a matrix of this size (Frobenius norm) proves: what rows pay, less what it takes back."""
+    kept = math.fsum(paid) - taken - MARGIN * (math.fsum(np.abs(paid)) + abs(taken)) - 1e-12 * len(paid) * size
+    return max(0.0, kept)

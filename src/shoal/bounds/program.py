@@ -17,17 +17,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.pricing import charge, violated_triples
 
 REGIONS = 4  # priced independently of one another, by as many threads as there are
-BUDGET = 200_000  # branch-and-bound nodes for each record
+SPEED = 2e7  # candidates weighed in a second, at least; keeps one pricing within a tenth of the time
 CENTRE = 0.3  # share of the best feasible prices in the prices that are tried
 ENOUGH = 2e-4  # the program counts as solved when prices are this near to its value, relatively
 
@@ -75,11 +75,11 @@ def regions(X: NDArray[np.float64], parts: int) -> list[NDArray[np.int64]]:
 class Pricer:
     """Finds groups that undercut prices, and the feasible prices below them."""
 
-    def __init__(self, X: NDArray[np.float64], k: int, near: NDArray[np.float64], threads: int = 2):
+    def __init__(self, X: NDArray[np.float64], k: int, near: NDArray[np.float64], block: int, threads: int):
         self.X, self.k, self.near, self.threads = X, k, near, threads
-        self.parts = regions(X, REGIONS)
+        self.parts = regions(X[:block], REGIONS)
 
-    def __call__(self, prices, triples, penalties, budget: int = BUDGET):
+    def __call__(self, prices, triples, penalties, budget: float = 1e12):
         """Feasible prices at most these, the groups that undercut, and whether every search was complete."""
         cuts = cut_lists(len(self.X), triples, penalties)
 
@@ -87,31 +87,34 @@ class Pricer:
             lowered = prices.copy()
             groups = np.zeros((len(part), self.k, 2 * self.k - 1), np.int64)
             sizes = np.zeros((len(part), self.k), np.int64)
-            nodes = np.zeros(len(part), np.int64)
-            charge(self.X, part, lowered, self.near, self.k, cuts, budget, groups, sizes, nodes)
-            return lowered[part], groups, sizes, nodes
+            weighed = np.zeros(len(part), np.int64)
+            charge(self.X, part, lowered, self.near, self.k, cuts, int(budget), groups, sizes, weighed)
+            return lowered[part], groups, sizes, weighed
 
         with ThreadPoolExecutor(self.threads) as pool:
             answers = list(pool.map(work, self.parts))
-        feasible = np.empty(len(self.X))
+        feasible = prices.copy()
         found = []
         for part, (lowered, groups, sizes, _) in zip(self.parts, answers):
             feasible[part] = lowered
             for t, q in zip(*np.nonzero(sizes)):
                 found.append(groups[t, q, : sizes[t, q]])
-        return feasible, found, all((nodes >= 0).all() for *_, nodes in answers)
+        return feasible, found, all((weighed >= 0).all() for *_, weighed in answers)
 
 
 class Master:
-    """The linear program over the groups known so far, with the prices held in a box."""
+    """The linear program over the groups known so far, with the prices held in a box.
 
-    def __init__(self, X: NDArray[np.float64], k: int):
-        self.X, self.n = X, len(X)
+    Only the first n records have prices to be found; those of the others are `fixed`.
+    """
+
+    def __init__(self, X: NDArray[np.float64], n: int, fixed: NDArray[np.float64]):
+        self.X, self.n, self.fixed = X, n, fixed
         self.groups: list[tuple[int, ...]] = []
         self.costs: list[float] = []
         self.known: set[tuple[int, ...]] = set()
         self.triples = np.empty((0, 3), np.int64)
-        self.cuts_of: list[list[int]] = [[] for _ in range(self.n)]
+        self.cuts_of: list[list[int]] = [[] for _ in range(len(X))]
         self.lp = highspy.Highs()
         for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off")):
             self.lp.setOptionValue(option, value)
@@ -127,19 +130,20 @@ class Master:
         starts, rows, costs = [], [], []
         for group in groups:
             key = tuple(sorted(int(i) for i in group))
-            if key in self.known:
+            if key in self.known or key[0] >= self.n:
                 continue
             self.known.add(key)
             self.groups.append(key)
             members = self.X[list(key)]
-            costs.append(float(np.square(members - members.mean(0)).sum()))
+            self.costs.append(float(np.square(members - members.mean(0)).sum()))
+            inner = [i for i in key if i < self.n]
+            costs.append(self.costs[-1] - sum(self.fixed[i] for i in key[len(inner) :]))
             starts.append(len(rows))
-            rows.extend(key)
+            rows.extend(inner)
             inside = set(key)
             for cut in {cut for i in key for cut in self.cuts_of[i]}:
                 if len(inside.intersection(self.triples[cut].tolist())) >= 2:
                     rows.append(self.n + cut)
-        self.costs.extend(costs)
         m = len(starts)
         if m:
             self.lp.addCols(
@@ -218,10 +222,17 @@ def solve(
     seconds: float,
     start_groups: Iterable[Sequence[int]] = (),
     cuts: bool = True,
+    largest: int = 5000,
+    give_up: bool = False,
     threads: int = 2,
     watch: Callable[[str], None] | None = None,
 ) -> Prices:
-    """Prices whose value is the best bound found in the time given. X: the records, in any order."""
+    """Prices whose value is the best bound found in the time given.
+
+    Of more than `largest` records only the dearest have their prices found here; the others keep the
+    neighbours' prices, which no group of them alone can undercut. give_up: stop if the first pricing is too much
+    work to be finished.
+    """
     began = time.perf_counter()
     near = near_sums(X, k)
     order = np.argsort(-neighbour_prices(near, k), kind="stable")  # the dearest record leads its groups
@@ -230,13 +241,16 @@ def solve(
     n = len(X)
     best = neighbour_prices(near, k)
     penalties = np.empty(0)
-    pricer, master = Pricer(X, k, near, threads), Master(X, k)
+    block = min(n, largest)
+    fixed = best[block:].sum()
+    pricer, master = Pricer(X, k, near, block, threads), Master(X, block, best)
     master.add_groups(back[list(group)] for group in start_groups)
+    nearest = cKDTree(X).query(X[:block], k=2 * k - 1)[1]
     for s in range(k, 2 * k):
-        nearest = _nearest(X, s)
-        master.add_groups(nearest)
-    reach = 0.3 * best + 0.05 * best.mean()
+        master.add_groups(nearest[:, :s])
+    reach = 0.3 * best[:block] + 0.05 * best[:block].mean()
     value = best.sum()
+    budget = max(1e4, 0.1 * seconds * SPEED * threads / block)
     optimal = False
     last = 0.0
     step = 0
@@ -246,29 +260,30 @@ def solve(
         if left < 1.5 * last:
             break
         tick = time.perf_counter()
-        answer = master.solve(best, reach, left - last)
+        answer = master.solve(best[:block], reach, left - last)
         if answer is None:
             break
         target, prices, sigma, shares, at_end, effort = answer
-        lp_time = time.perf_counter() - tick
+        target += fixed
         tick = time.perf_counter()
-        prices = CENTRE * best + (1 - CENTRE) * prices
+        prices = np.append(CENTRE * best[:block] + (1 - CENTRE) * prices, best[block:])
         mixed = CENTRE * penalties + (1 - CENTRE) * sigma
-        feasible, found, complete = pricer(prices, master.triples, mixed)
+        feasible, found, complete = pricer(prices, master.triples, mixed, budget)
         last = time.perf_counter() - tick
         gained = feasible.sum() - mixed.sum() - value
         if gained > 0:
             best, penalties, value = feasible, mixed, value + gained
         new = master.add_groups(found)
+        if give_up and step == 1 and not complete:
+            break
         if watch:
             watch(
-                f"{step} {time.perf_counter() - began:.1f}s lp {lp_time:.2f} price {last:.2f} "
-                f"target {target:.3f} value {value:.3f} got {value - max(0, -gained):.3f} box {at_end.sum()} "
-                f"new {new} groups {len(master.groups)} eff {effort} cuts {len(master.triples)} {(penalties > 0).sum()} complete {complete}"
+                f"{step} {time.perf_counter() - began:.1f}s pricing {last:.2f}s program {target:.3f} bound {value:.3f} "
+                f"new {new} groups {len(master.groups)} cuts {len(master.triples)} complete {complete}"
             )
         if target - value <= ENOUGH * target or gained > 0.3 * (target - value + gained):
             reach[at_end] *= 2
-        elif gained <= 0 or effort > n:
+        elif gained <= 0 or effort > block:
             reach *= 0.5
         solved = target - value <= ENOUGH * target and not at_end.any()
         if solved or (new == 0 and target - value <= 1e-9 * target):
@@ -280,16 +295,10 @@ def solve(
                 continue
             master.add_cuts(triples)
             penalties = np.append(penalties, np.zeros(len(triples)))
-            touched = np.unique(triples)
+            touched = np.unique(triples[triples < block])
             reach[touched] = np.maximum(reach[touched], 0.25 * np.abs(best[touched]) + 0.02 * np.abs(best).mean())
     groups = [tuple(sorted(order[list(group)].tolist())) for group in master.groups]
     return Prices(
         best[back], np.sort(order[master.triples], axis=1), penalties, groups, np.array(master.costs), optimal
     )
 
-
-def _nearest(X: NDArray[np.float64], s: int) -> NDArray[np.int64]:
-    """Each record with its s-1 nearest: the first groups of the program."""
-    from scipy.spatial import cKDTree
-
-    return cKDTree(X).query(X, k=min(s, len(X)))[1].reshape(len(X), -1)

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from shoal.bounds.certificate import MARGIN, Bound, fingerprint, priced_value, total_sum_of_squares
+from shoal.bounds.certificate import (
+    MARGIN,
+    Bound,
+    fingerprint,
+    matrix_value,
+    priced_value,
+    total_sum_of_squares,
+)
 from shoal.kernels._jit import kernel
 
 
@@ -82,6 +89,34 @@ def by_prices(
         if any(pool.map(lambda leads: _undercuts(X, k, leads, lowered, near, cuts), shares)):
             raise ValueError("a group costs less than its prices")
     return value
+
+
+def by_matrix(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArray[np.float32]) -> float:
+    """Rows under half the distances plus M, less the most that M can take back. Row by row, by sorting."""
+    n, b = len(X), len(block)
+    if M.shape != (b, b) or len(np.unique(block)) != b or block.min() < 0 or block.max() >= n:
+        raise ValueError("arrays do not fit the records")
+    near = _near_sums(X, 2 * k - 2)
+    paid = np.min([near[:, s - 1] / (2 * s) for s in range(k, 2 * k)], axis=0)
+    S = M.astype(np.float64)
+    sizes = np.arange(k, 2 * k)
+    for row, i in enumerate(block):
+        cost = np.square(X - X[i]).sum(axis=1) / 2
+        cost[block] += S[row]
+        own, cost[i] = cost[i], np.inf
+        sums = own + np.cumsum(np.sort(np.partition(cost, 2 * k - 3)[: 2 * k - 2]))
+        paid[i] = (sums[sizes - 2] / sizes).min()
+    size = np.linalg.norm(S)
+    S = (S + S.T) / 2
+    taken = 0.0
+    if b == n:
+        centring = np.eye(n) - 1 / n
+        taken = S.sum() / n
+        S = centring @ S @ centring
+    rank = n // k - 1 if b == n else b / k
+    values = np.sort(np.linalg.eigvalsh(S))[::-1]
+    taken += np.maximum(values[: math.ceil(rank)], 0).sum() + 1e-12 * (rank + 1) * b * size
+    return matrix_value(paid, float(taken), float(size))
 
 
 def _near_sums(X: NDArray[np.float64], most: int) -> NDArray[np.float64]:
@@ -183,4 +218,4 @@ def _undercuts(X, k, leads, prices, near, cuts):
     return False
 
 
-PROOFS = {"one group": by_one_group, "neighbours": by_neighbours, "prices": by_prices}
+PROOFS = {"one group": by_one_group, "neighbours": by_neighbours, "prices": by_prices, "matrix": by_matrix}

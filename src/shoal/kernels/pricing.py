@@ -107,7 +107,8 @@ def _due(c, cuts, chosen):
 def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, group, budget):
     """Branch and bound over groups of s records: i and s-1 of the candidates `record`.
 
-    Returns (the least rc, or `goal` if none is below it; the least that unsearched groups may have; nodes).
+    Returns (the least rc, or `goal` if none is below it; the least that unsearched groups may have; candidates
+    weighed).
     With r still to choose, candidate a costs m[a] against the chosen, and at least half of its r-1 smallest
     distances and half of the penalties it brings on (the other half may fall to another); the r cheapest
     bound the node, and who is dearer than the room they leave is dropped.
@@ -115,7 +116,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
     size = len(record)
     half = 1.0 / (2 * s)
     unsearched = np.inf
-    nodes = 0
+    work = 0
     m = np.empty((s, size))
     val = np.empty((s, size))
     pool = np.empty((s, size), np.int64)
@@ -138,7 +139,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
         md = m[depth]
         vd = val[depth]
         if at[depth] < 0:
-            nodes += 1
+            work += count[depth]
             at[depth] = 0
             if r == 1:
                 least = np.inf
@@ -182,7 +183,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
             bound = cost[depth]
             for q in range(p, p + r):
                 bound += vd[row[q]]
-        if bound >= goal or nodes > budget:
+        if bound >= goal or work > budget:
             if bound < goal:
                 unsearched = min(unsearched, bound)
             depth -= 1
@@ -203,19 +204,19 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
         chosen[record[a]] = True
         at[depth] = -1
     chosen[i] = False
-    return goal, unsearched, nodes
+    return goal, unsearched, work
 
 
 @kernel
-def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, nodes):
+def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, weighed):
     """Lower `prices` until no group led by one of `leads` has a negative reduced cost; note the groups found.
 
     A group is led by its first record, so each group is searched once. The leads are visited from the last
     to the first: whoever comes later has been charged already. The whole violation is charged to the lead.
     near[c, q]: sum of c's q smallest squared distances. cuts: (start, other, penalty), for each record the
     two other records of each of its cuts. groups (len(leads) x k x 2k-1) and sizes hold the best group of
-    each size, sizes 0 where none. nodes: work done for each lead; a search beyond `budget` nodes stops
-    there, its lead pays the lower bound of what was not searched, and nodes is negative.
+    each size, sizes 0 where none. weighed: candidates weighed for each lead; beyond `budget` its search
+    stops, it pays the lower bound of what was not searched, and weighed is negative.
     """
     n = len(X)
     distance = np.empty(n)
@@ -245,11 +246,11 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, nodes):
                     c = among[q]
                     guess[q] = distance[c] / s - prices[c] + near[c, s - 2] / (2 * s)
                 record = among[np.argsort(guess)[:FEW]]
-                allowed = 20 * k
+                allowed = 20 * k * FEW
             else:
                 stage = 1
                 record = among[:size].copy()
-                allowed = budget
+                allowed = work + budget
             if len(record) > MANY:
                 D = np.empty((0, 0))
                 inner = near[record]
@@ -274,7 +275,7 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, nodes):
                     break
                 before = best
                 best, hidden, used = _search(
-                    X, i, s, distance, record, D, inner, prices, cuts, chosen, best, group, allowed
+                    X, i, s, distance, record, D, inner, prices, cuts, chosen, best, group, allowed - work
                 )
                 work += used
                 if stage == 1:
@@ -284,7 +285,7 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, nodes):
                     groups[t, s - k, :s] = group[:s]
             if stage == 1:
                 break
-        nodes[t] = work if unsearched >= best else -work
+        weighed[t] = work if unsearched >= best else -work
         prices[i] += min(best, unsearched)
 
 
