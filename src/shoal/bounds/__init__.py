@@ -71,7 +71,7 @@ def bound_matrix(
 
     def bound(value: float, method: str, proof: str, groups: list | None = None, **arrays: NDArray) -> Bound:
         loss = 100 * value / total if total > 0 else 0.0
-        certificate = Certificate(proof, k, fingerprint(X), arrays)
+        certificate = Certificate(proof, k, fingerprint(X, k), arrays)
         return Bound(value, loss, method, certificate, time.perf_counter() - began, X, groups or [])
 
     if k == 1:

@@ -25,7 +25,7 @@ class Certificate:
 
     proof: str  # "one group", "neighbours", "prices" or "matrix"
     k: int
-    fingerprint: str  # of the standardised records
+    fingerprint: str  # of k and the standardised records
     arrays: dict[str, NDArray] = field(default_factory=dict)
 
 
@@ -86,10 +86,10 @@ class Bound:
         return cls(certificate=certificate, **facts)
 
 
-def fingerprint(X: NDArray[np.float64]) -> str:
-    """Names the standardised records, to eight decimals: the last bits differ from machine to machine."""
+def fingerprint(X: NDArray[np.float64], k: int) -> str:
+    """Names k and the standardised records, to eight decimals: the last bits differ between machines."""
     rounded = np.round(X, 8) + 0.0  # no negative zero
-    return hashlib.sha256(str(X.shape).encode() + np.ascontiguousarray(rounded).tobytes()).hexdigest()
+    return hashlib.sha256(f"{k} {X.shape}".encode() + np.ascontiguousarray(rounded).tobytes()).hexdigest()
 
 
 def total_sum_of_squares(X: NDArray[np.float64]) -> float:

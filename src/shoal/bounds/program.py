@@ -250,7 +250,7 @@ def solve(
         master.add_groups(nearest[:, :s])
     reach = 0.3 * best[:block] + 0.05 * best[:block].mean()
     value = best.sum()
-    budget = max(1e4, 0.1 * seconds * SPEED * threads / block)
+    budget = max(1e4, (0.02 if give_up else 0.1) * seconds * SPEED * threads / block)
     optimal = False
     last = 0.0
     step = 0

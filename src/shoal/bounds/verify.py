@@ -28,7 +28,7 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
     """Does the certificate prove the stated figures for these standardised records?"""
     certificate, n = bound.certificate, len(X)
     k, arrays = certificate.k, certificate.arrays
-    if certificate.fingerprint != fingerprint(X) or not 1 <= k <= n or certificate.proof not in PROOFS:
+    if certificate.fingerprint != fingerprint(X, k) or not 1 <= k <= n or certificate.proof not in PROOFS:
         return False
     if any(not np.isfinite(array).all() for array in arrays.values()):
         return False
