@@ -24,7 +24,7 @@ REACHED = {
 
 
 def read(name: str) -> np.ndarray:
-    """The papers' columns: all of Tarragona and Census, UTILITYID and the REVENUE and SALES columns of EIA."""
+    """The papers' columns: all of Tarragona and Census, UTILITYID, REVENUE and SALES of EIA."""
     with open(DATA / f"{name}.csv") as file:
         rows = list(csv.reader(file))
     keep = [

@@ -180,7 +180,7 @@ def changed(bound, **arrays):
 
 
 def test_tampering_is_refused(proven):
-    X, bound = proven
+    _, bound = proven
     arrays = bound.certificate.arrays
     for i in (0, 7, 59):
         for factor in (0.999, 1.001, -1, np.nan):
@@ -196,8 +196,16 @@ def test_tampering_is_refused(proven):
     assert not changed(bound, penalties=np.append(arrays["penalties"], -1.0)).verify()
     assert not dataclasses.replace(bound, sse=bound.sse * 1.0001).verify()
     assert not dataclasses.replace(bound, information_loss=bound.information_loss * 1.0001).verify()
-    for change in ({"k": 2}, {"k": 4}, {"proof": "neighbours"}, {"proof": "one group"}, {"proof": "trust me"}):
-        assert not dataclasses.replace(bound, certificate=dataclasses.replace(bound.certificate, **change)).verify()
+    for change in (
+        {"k": 2},
+        {"k": 4},
+        {"proof": "neighbours"},
+        {"proof": "one group"},
+        {"proof": "trust me"},
+    ):
+        assert not dataclasses.replace(
+            bound, certificate=dataclasses.replace(bound.certificate, **change)
+        ).verify()
 
 
 def test_raised_prices_are_refused_even_if_the_figures_follow(proven):
@@ -207,7 +215,9 @@ def test_raised_prices_are_refused_even_if_the_figures_follow(proven):
         prices = bound.certificate.arrays["prices"].copy()
         prices[i] += 0.01 * bound.sse
         lie = dataclasses.replace(
-            changed(bound, prices=prices), sse=1.01 * bound.sse, information_loss=1.01 * bound.information_loss
+            changed(bound, prices=prices),
+            sse=1.01 * bound.sse,
+            information_loss=1.01 * bound.information_loss,
         )
         assert not lie.verify()
 
@@ -234,7 +244,7 @@ def test_saved_loaded_pickled(proven, tmp_path):
 
 
 def test_groups_are_groups(proven):
-    X, bound = proven
+    _, bound = proven
     assert all(3 <= len(set(group)) <= 5 for group in bound.groups)
     assert set(itertools.chain.from_iterable(bound.groups)) == set(range(60))
 

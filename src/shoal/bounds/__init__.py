@@ -84,12 +84,10 @@ def bound_matrix(
     def left() -> float:
         return time_limit - (time.perf_counter() - began)
 
-    # Exact pricing serves small k, and tables whose cost lies in few records. Where its first round is too much
-    # work and the table is small enough for dense matrices, the time is better spent on the matrix.
+    # Exact pricing serves small k, and tables whose cost lies in few records. Where its first round is too
+    # much work and the table is small enough for dense matrices, the time is better spent on the matrix.
     dense = k > 5 and n <= DENSE
-    prices = program.solve(
-        X, k, seconds=left(), start_groups=start_groups, give_up=dense, threads=threads
-    )
+    prices = program.solve(X, k, seconds=left(), start_groups=start_groups, give_up=dense, threads=threads)
     used = prices.penalties > 0
     value = priced_value(prices.records, prices.penalties[used])
     if value > best.sse:

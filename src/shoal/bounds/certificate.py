@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError
 
-#: Every price is lowered, every penalty raised by this share of itself before they are summed. Rounding in the
-#: proofs is below 1e-12 of the same quantities, so the stated bound holds for exact arithmetic too.
+#: Every price is lowered, every penalty raised by this share of itself before they are summed. Rounding in
+#: the proofs is below 1e-12 of the same quantities, so the stated bound holds for exact arithmetic too.
 MARGIN = 1e-9
 
 
@@ -31,14 +31,16 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Bound:
-    """No partition of these records into groups of at least k has a smaller sum of squared errors than `sse`."""
+    """No partition of these records into groups of at least k has a sum of squared errors below `sse`."""
 
     sse: float
     information_loss: float  # in percent of the total sum of squares
     method: str
     certificate: Certificate
     seconds: float = 0.0
-    records: NDArray[np.float64] | None = field(default=None, repr=False)  # standardised, as the proof saw them
+    records: NDArray[np.float64] | None = field(
+        default=None, repr=False
+    )  # standardised, as the proof saw them
     groups: list[tuple[int, ...]] = field(default_factory=list, repr=False)  # cheap groups met on the way
 
     def verify(self, data: Any = None) -> bool:
@@ -75,7 +77,8 @@ class Bound:
             "fingerprint": self.certificate.fingerprint,
         }
         with open(path, "wb") as file:
-            np.savez_compressed(file, facts=json.dumps(facts), **self.certificate.arrays)
+            stored: dict[str, Any] = {"facts": json.dumps(facts), **self.certificate.arrays}
+            np.savez_compressed(file, **stored)
 
     @classmethod
     def load(cls, path: str | Path) -> Bound:
@@ -103,6 +106,8 @@ def priced_value(prices: NDArray[np.float64], penalties: NDArray[np.float64]) ->
 
 
 def matrix_value(paid: NDArray[np.float64], taken: float, size: float) -> float:
-    """The bound that a matrix of this size (Frobenius norm) proves: what rows pay, less what it takes back."""
-    kept = math.fsum(paid) - taken - MARGIN * (math.fsum(np.abs(paid)) + abs(taken)) - 1e-12 * len(paid) * size
+    """What a matrix of this size (Frobenius norm) proves: what the rows pay, less what it takes back."""
+    kept = (
+        math.fsum(paid) - taken - MARGIN * (math.fsum(np.abs(paid)) + abs(taken)) - 1e-12 * len(paid) * size
+    )
     return max(0.0, kept)

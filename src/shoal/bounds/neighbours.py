@@ -1,9 +1,9 @@
 """The first bound: what each record pays to its nearest neighbours in any group at all.
 
 SSE(G) = 1/(2s) * (squared distances of all ordered pairs of its s records), so record i pays 1/(2s) times the
-sum of its squared distances to the s-1 others, which is at least that to its s-1 nearest. The least of it over
-s = k..2k-1 is i's price; the prices of all records sum to a bound. (A group of 2k or more can be cut in two
-without a rise of SSE, so larger sizes need no thought.)
+sum of its squared distances to the s-1 others, which is at least that to its s-1 nearest. The least of it
+over s = k..2k-1 is i's price; the prices of all records sum to a bound. (A group of 2k or more can be cut in
+two without a rise of SSE, so larger sizes need no thought.)
 """
 
 import numpy as np
@@ -27,5 +27,5 @@ def near_sums(X: NDArray[np.float64], k: int) -> NDArray[np.float64]:
 
 
 def neighbour_prices(near: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """The least that each record pays in a group of any size k..2k-1. Feasible prices for the linear program."""
+    """The least that each record pays in a group of any size k..2k-1: feasible prices."""
     return np.min([near[:, s - 1] / (2 * s) for s in range(k, 2 * k)], axis=0)

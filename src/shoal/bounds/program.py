@@ -5,10 +5,10 @@ each record such that no group is worth more than it costs; the sum of such pric
 Three records S give a cut: at most one group of a partition can hold two or all of them. Its penalty is paid
 by such groups, and subtracted from the bound.
 
-Prices come from a linear program over the groups found so far (HiGHS), held in a box around the best feasible
-prices; `charge` finds the groups that undercut them and makes them feasible, which gives a valid bound at each
-step. What is ours: pricing each group once only, at its dearest record, charging as it goes; and the box,
-which keeps the prices near feasible ones and so the search small.
+Prices come from a linear program over the groups found so far (HiGHS), held in a box around the best
+feasible prices; `charge` finds the groups that undercut them and makes them feasible, which gives a valid
+bound at each step. What is ours: pricing each group once only, at its dearest record, charging as it goes;
+and the box, which keeps the prices near feasible ones and so the search small.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ class Master:
 
     def add_groups(self, groups: Iterable[Sequence[int]]) -> int:
         """Add those that are new; return how many."""
-        starts, rows, costs = [], [], []
+        starts: list[int] = []
+        rows: list[int] = []
+        costs: list[float] = []
         for group in groups:
             key = tuple(sorted(int(i) for i in group))
             if key in self.known or key[0] >= self.n:
@@ -195,7 +197,9 @@ class Master:
         return value, duals[: self.n], penalties, shares[2 * self.n :], box, effort
 
 
-def separate(groups: list[tuple[int, ...]], shares: NDArray[np.float64], n: int, most: int) -> NDArray[np.int64]:
+def separate(
+    groups: list[tuple[int, ...]], shares: NDArray[np.float64], n: int, most: int
+) -> NDArray[np.int64]:
     """The most violated cuts of a fractional solution, few for each record so that they spread."""
     used = np.flatnonzero((shares > 1e-6) & (shares < 1 - 1e-6))
     inside = np.zeros((n, len(used)), np.bool_)
@@ -221,7 +225,6 @@ def solve(
     *,
     seconds: float,
     start_groups: Iterable[Sequence[int]] = (),
-    cuts: bool = True,
     largest: int = 5000,
     give_up: bool = False,
     threads: int = 2,
@@ -230,8 +233,8 @@ def solve(
     """Prices whose value is the best bound found in the time given.
 
     Of more than `largest` records only the dearest have their prices found here; the others keep the
-    neighbours' prices, which no group of them alone can undercut. give_up: stop if the first pricing is too much
-    work to be finished.
+    neighbours' prices, which no group of them alone can undercut. give_up: stop when a pricing is
+    too much work to be finished.
     """
     began = time.perf_counter()
     near = near_sums(X, k)
@@ -244,61 +247,56 @@ def solve(
     block = min(n, largest)
     fixed = best[block:].sum()
     pricer, master = Pricer(X, k, near, block, threads), Master(X, block, best)
-    master.add_groups(back[list(group)] for group in start_groups)
+    master.add_groups(back[list(group)].tolist() for group in start_groups)
     nearest = cKDTree(X).query(X[:block], k=2 * k - 1)[1]
     for s in range(k, 2 * k):
         master.add_groups(nearest[:, :s])
     reach = 0.3 * best[:block] + 0.05 * best[:block].mean()
     value = best.sum()
     budget = max(1e4, (0.02 if give_up else 0.1) * seconds * SPEED * threads / block)
-    optimal = False
-    last = 0.0
-    step = 0
-    while True:
-        step += 1
+    optimal = value <= 0.0  # every record has k - 1 copies
+    last = 0.0  # seconds of the last pricing
+    idle = 0  # steps in a row without a gain or a new group
+    while not optimal and idle < 10:
         left = seconds - (time.perf_counter() - began)
-        if left < 1.5 * last:
-            break
-        tick = time.perf_counter()
-        answer = master.solve(best[:block], reach, left - last)
+        answer = master.solve(best[:block], reach, left - last) if left > 1.5 * last else None
         if answer is None:
             break
         target, prices, sigma, shares, at_end, effort = answer
         target += fixed
-        tick = time.perf_counter()
         prices = np.append(CENTRE * best[:block] + (1 - CENTRE) * prices, best[block:])
-        mixed = CENTRE * penalties + (1 - CENTRE) * sigma
-        feasible, found, complete = pricer(prices, master.triples, mixed, budget)
+        sigma = CENTRE * penalties + (1 - CENTRE) * sigma
+        tick = time.perf_counter()
+        feasible, found, complete = pricer(prices, master.triples, sigma, budget)
         last = time.perf_counter() - tick
-        gained = feasible.sum() - mixed.sum() - value
+        gained = feasible.sum() - sigma.sum() - value
         if gained > 0:
-            best, penalties, value = feasible, mixed, value + gained
+            best, penalties, value = feasible, sigma, value + gained
         new = master.add_groups(found)
-        if give_up and step == 1 and not complete:
-            break
+        idle = 0 if new or gained > 0 else idle + 1
         if watch:
             watch(
-                f"{step} {time.perf_counter() - began:.1f}s pricing {last:.2f}s program {target:.3f} bound {value:.3f} "
-                f"new {new} groups {len(master.groups)} cuts {len(master.triples)} complete {complete}"
+                f"{time.perf_counter() - began:.1f}s pricing {last:.2f}s program {target:.3f} "
+                f"bound {value:.3f} new {new} groups {len(master.groups)} cuts {len(master.triples)} complete {complete}"
             )
-        if target - value <= ENOUGH * target or gained > 0.3 * (target - value + gained):
+        if give_up and not complete:
+            break
+        near_target = target - value <= ENOUGH * target
+        if near_target or gained > 0.3 * (target - value + gained):
             reach[at_end] *= 2
         elif gained <= 0 or effort > block:
             reach *= 0.5
-        solved = target - value <= ENOUGH * target and not at_end.any()
-        if solved or (new == 0 and target - value <= 1e-9 * target):
-            triples = separate(master.groups, shares, n, max(60, n // 8)) if cuts else np.empty((0, 3), np.int64)
+        if near_target and not at_end.any():
+            triples = separate(master.groups, shares, n, max(60, n // 8))
             if len(triples) == 0:
-                if new == 0 or target - value <= 1e-7 * target:
-                    optimal = True
-                    break
+                optimal = target - value <= 1e-7 * target
                 continue
             master.add_cuts(triples)
             penalties = np.append(penalties, np.zeros(len(triples)))
             touched = np.unique(triples[triples < block])
-            reach[touched] = np.maximum(reach[touched], 0.25 * np.abs(best[touched]) + 0.02 * np.abs(best).mean())
+            wide = 0.25 * np.abs(best[touched]) + 0.02 * np.abs(best).mean()
+            reach[touched] = np.maximum(reach[touched], wide)
     groups = [tuple(sorted(order[list(group)].tolist())) for group in master.groups]
     return Prices(
         best[back], np.sort(order[master.triples], axis=1), penalties, groups, np.array(master.costs), optimal
     )
-

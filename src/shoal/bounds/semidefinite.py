@@ -1,15 +1,15 @@
 """The third bound: a semidefinite relaxation, for groups too large to be priced one by one.
 
-A partition is the matrix Z with Z_ij = 1/|G| for two records of the same group G, else 0. Its rows sum to 1, it
-is a projection with as many eigenvalues 1 as there are groups, and its SSE is <D/2, Z>, D the squared distances.
-For any matrix M, with H = D/2 + M,
+A partition is the matrix Z with Z_ij = 1/|G| for two records of the same group G, else 0. Its rows sum to 1,
+it is a projection with as many eigenvalues 1 as there are groups, and its SSE is <D/2, Z>, D the squared
+distances. For any matrix M, with H = D/2 + M,
 
     SSE = <H, Z> - <M, Z>  >=  sum over i of min over s of (1/s)(H_ii + the s-1 smallest H_ij)
                                - (the most that <M, Z> can be),
 
 so any M at all is a certificate. M may live on a block of records only, the dearest ones: the other rows then
-have H = D/2, and what they pay is the neighbours' bound. A good M comes out of ADMM: rows on the one side, the
-semidefinite cone on the other, M the multiplier of their agreement.
+have H = D/2, and what they pay is the neighbours' bound. A good M comes out of ADMM: rows on the one side,
+the semidefinite cone on the other, M the multiplier of their agreement.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ LOOK = 10  # rounds between two looks at what M proves
 def spectral_limit(M: NDArray[np.float64], n: int, k: int) -> float:
     """At least the greatest <M, Z> over all partition matrices, with a margin for the eigenvalues' rounding.
 
-    On all records, Z = ee'/n + (a projection of rank at most n/k - 1 orthogonal to e). On a block of b, the part
-    of Z has eigenvalues in 0..1 and a trace of at most b/k. The largest eigenvalues, if positive, bound it.
+    On all records, Z = ee'/n + (a projection of rank at most n/k - 1 orthogonal to e). On a block of b, the
+    part of Z has eigenvalues in 0..1 and a trace of at most b/k. The largest positive eigenvalues bound it.
     """
     b = len(M)
     S = (M + M.T) / 2
@@ -52,7 +52,7 @@ def spectral_limit(M: NDArray[np.float64], n: int, k: int) -> float:
 
 
 def block_costs(X: NDArray[np.float64], k: int, block: NDArray[np.int64]) -> tuple:
-    """Half squared distances within the block, and each block record's 2k-2 smallest to records outside it."""
+    """Half squared distances within the block, and each record's 2k-2 smallest to records outside it."""
     half = cdist(X[block], X[block], "sqeuclidean") / 2
     others = np.setdiff1d(np.arange(len(X)), block)
     most = min(2 * k - 2, len(others))
@@ -67,7 +67,8 @@ def proven(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArray[
     """What M on this block proves, the margin taken off."""
     paid = neighbour_prices(near_sums(X, k), k)
     exact = M.astype(np.float64)
-    paid[block] = row_bounds(*block_costs(X, k, block), exact, k)
+    half, outside = block_costs(X, k, block)
+    paid[block] = row_bounds(half, outside, exact, k)
     return matrix_value(paid, spectral_limit(exact, len(X), k), float(np.linalg.norm(exact)))
 
 
@@ -107,8 +108,8 @@ def solve(
             )
             before, Z = Z, _cone(Y + M / rho, rank, whole)
             M += rho * (Y - Z)
-            apart = np.linalg.norm(Y - Z) / np.linalg.norm(Y)
-            moved = rho * np.linalg.norm(Z - before) / max(np.linalg.norm(M), 1e-300)
+            apart = float(np.linalg.norm(Y - Z) / np.linalg.norm(Y))
+            moved = rho * float(np.linalg.norm(Z - before)) / max(float(np.linalg.norm(M)), 1e-300)
             round_time = max(0.8 * round_time, time.perf_counter() - tick)
             if step % 5 == 0 and step <= 150 and not 1 / 3 < apart / max(moved, 1e-300) < 3:
                 rho *= 1.3 if apart > moved else 1 / 1.3
@@ -119,7 +120,10 @@ def solve(
                 exact = small.astype(np.float64)
                 value = rest + row_bounds(half, outside, exact, k).sum() - spectral_limit(exact, n, k)
                 if watch:
-                    watch(f"{step} {tick - began:.1f}s rho {rho:.1f} apart {apart:.2e} moved {moved:.2e} {value:.3f}")
+                    watch(
+                        f"{step} {tick - began:.1f}s rho {rho:.1f} apart {apart:.1e} moved {moved:.1e} "
+                        f"bound {value:.3f}"
+                    )
                 if value > best:
                     if value - best < 1e-6 * value:
                         best, best_M = value, small
@@ -135,7 +139,9 @@ def _cone(A: NDArray[np.float64], rank: float, whole: bool) -> NDArray[np.float6
     if whole:
         means = A.mean(axis=0)
         A = A - means[:, None] - means[None, :] + A.mean()
-    values, vectors = eigh(A.astype(np.float32), subset_by_value=(0, np.inf), driver="evr", check_finite=False)
+    values, vectors = eigh(
+        A.astype(np.float32), subset_by_value=(0, np.inf), driver="evr", check_finite=False
+    )
     down = values[::-1].astype(np.float64)
     if down.sum() > rank:
         shift = (np.cumsum(down) - rank) / np.arange(1, len(down) + 1)

@@ -7,6 +7,7 @@ prices, and the value proven is the value stated.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -38,9 +39,8 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
         return False  # arrays missing, or of a wrong shape
     total = total_sum_of_squares(X)
     loss = 100 * value / total if total > 0 else 0.0
-    return (
-        math.isclose(value, bound.sse, rel_tol=1e-9, abs_tol=1e-12 * total)
-        and math.isclose(loss, bound.information_loss, rel_tol=1e-8, abs_tol=1e-10)
+    return math.isclose(value, bound.sse, rel_tol=1e-9, abs_tol=1e-12 * total) and math.isclose(
+        loss, bound.information_loss, rel_tol=1e-8, abs_tol=1e-10
     )
 
 
@@ -71,7 +71,9 @@ def by_prices(
     n = len(X)
     if prices.shape != (n,) or triples.shape != (len(penalties), 3) or (penalties < 0).any():
         raise ValueError("arrays do not fit the records")
-    if len(triples) and (triples.min() < 0 or triples.max() >= n or (np.diff(np.sort(triples), axis=1) == 0).any()):
+    if len(triples) and (
+        triples.min() < 0 or triples.max() >= n or (np.diff(np.sort(triples), axis=1) == 0).any()
+    ):
         raise ValueError("a cut needs three different records")
     value = priced_value(prices, penalties)
     lowered = prices - MARGIN * np.abs(prices)
@@ -218,4 +220,9 @@ def _undercuts(X, k, leads, prices, near, cuts):
     return False
 
 
-PROOFS = {"one group": by_one_group, "neighbours": by_neighbours, "prices": by_prices, "matrix": by_matrix}
+PROOFS: dict[str, Callable[..., float]] = {
+    "one group": by_one_group,
+    "neighbours": by_neighbours,
+    "prices": by_prices,
+    "matrix": by_matrix,
+}

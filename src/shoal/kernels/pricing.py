@@ -107,11 +107,10 @@ def _due(c, cuts, chosen):
 def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, group, budget):
     """Branch and bound over groups of s records: i and s-1 of the candidates `record`.
 
-    Returns (the least rc, or `goal` if none is below it; the least that unsearched groups may have; candidates
-    weighed).
-    With r still to choose, candidate a costs m[a] against the chosen, and at least half of its r-1 smallest
-    distances and half of the penalties it brings on (the other half may fall to another); the r cheapest
-    bound the node, and who is dearer than the room they leave is dropped.
+    Returns (the least rc, or `goal` if none is below it; the least that unsearched groups may have;
+    candidates weighed). With r still to choose, candidate a costs m[a] against the chosen, and at least half
+    of its r-1 smallest distances and half of the penalties it brings on (the other half may fall to
+    another); the r cheapest bound the node, and who is dearer than the room they leave is dropped.
     """
     size = len(record)
     half = 1.0 / (2 * s)
@@ -260,7 +259,9 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, weighed):
             while stage == 1 and len(D):
                 # The candidates' distances among themselves are larger than those among all: look again.
                 places = np.arange(len(record))
-                fewer = _scan(prices[i], distance[record], prices[record], inner, k, best, places, smallest, kept)
+                fewer = _scan(
+                    prices[i], distance[record], prices[record], inner, k, best, places, smallest, kept
+                )
                 if fewer == len(record):
                     break
                 places = places[:fewer]
@@ -295,7 +296,7 @@ def violated_triples(inside, shares, least):
 
     inside[i, g]: record i is in fractional group g. Such a triple has a record that meets both others.
     """
-    n, m = inside.shape
+    n = len(inside)
     found = []
     excess = []
     met = np.empty(n, np.int64)

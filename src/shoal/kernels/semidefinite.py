@@ -42,7 +42,7 @@ def row_bounds(half, outside, M, k):
 
 @kernel
 def row_step(half, outside, M, Z, rho, k, first, last, Y):
-    """Rows first..last of Y: the cheapest under costs half + M that stay near Z, with entries 0..1/k and sum 1.
+    """Rows first..last of Y: cheap under costs half + M, near to Z, with entries 0..1/k and sum 1.
 
     Each entry is Z - (cost - level)/rho, clipped; an outside record is taken whole if it costs less than
     the level. The level that makes the sum 1 is found by halving.
