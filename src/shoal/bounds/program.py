@@ -277,7 +277,8 @@ def solve(
         if watch:
             watch(
                 f"{time.perf_counter() - began:.1f}s pricing {last:.2f}s program {target:.3f} "
-                f"bound {value:.3f} new {new} groups {len(master.groups)} cuts {len(master.triples)} complete {complete}"
+                f"bound {value:.3f} new {new} groups {len(master.groups)} cuts {len(master.triples)} "
+                f"complete {complete}"
             )
         if give_up and not complete:
             break
