@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +101,8 @@ def solve(
         while time.perf_counter() - began + 1.2 * round_time + look_time < seconds:
             tick = time.perf_counter()
             step += 1
-            list(
-                pool.map(
-                    lambda e: row_step(half, outside, M, Z, rho, k, edges[e], edges[e + 1], Y),  # noqa: B023
-                    range(2 * threads),
-                )
-            )
+            fixed = [repeat(value) for value in (half, outside, M, Z, rho, k)]
+            list(pool.map(row_step, *fixed, edges[:-1], edges[1:], repeat(Y)))
             before, Z = Z, _cone(Y + M / rho, rank, whole)
             M += rho * (Y - Z)
             apart = float(np.linalg.norm(Y - Z) / np.linalg.norm(Y))

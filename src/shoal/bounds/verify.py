@@ -147,19 +147,39 @@ def _due(c, cuts, chosen):
 
 
 @kernel
+def _sums_among(X, pool, among, least):
+    """among[c]: the sums of c's 0, 1, 2, .. smallest squared distances to others of the pool."""
+    most = among.shape[1] - 1
+    for a in pool:
+        least[:most] = np.inf
+        for b in pool:
+            d2 = _d2(X, a, b)
+            p = most - 1
+            if a != b and d2 < least[p]:
+                while p > 0 and least[p - 1] > d2:
+                    least[p] = least[p - 1]
+                    p -= 1
+                least[p] = d2
+        for q in range(most):
+            among[a, q + 1] = among[a, q] + least[q]
+
+
+@kernel
 def _undercuts(X, k, leads, prices, near, cuts):
     """Is there a group, led by one of these records and otherwise of later ones, that undercuts its prices?
 
     Depth-first. At each depth `pool` lists the records that may still come, `own` what each adds to the cost
     of those chosen. With r to come, each also has half its distances to the r-1 others before it, at least
     those to its nearest, and half the penalties it brings on: the r cheapest must reach below zero, and
-    whoever cannot with the r-1 cheapest is left out.
+    whoever cannot with the r-1 cheapest is left out. Those left after the first look are looked at again with
+    the nearest among themselves, which are farther.
     """
     n = len(X)
     chosen = np.zeros(n, np.bool_)
     pool, own = np.empty((2 * k, n), np.int64), np.empty((2 * k, n))
     count, at, cost = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
     distance, worth, least = np.empty(n), np.empty(n), np.empty(2 * k)
+    among = np.zeros((n, 2 * k - 1))
     for i in leads:
         for c in range(i + 1, n):
             distance[c] = _d2(X, i, c)
@@ -172,6 +192,7 @@ def _undercuts(X, k, leads, prices, near, cuts):
                 pool[1, c - i - 1] = c
                 own[1, c - i - 1] = distance[c] / s - prices[c]
             at[1] = -1
+            sums, before = near, n
             while depth > 0:
                 r = s - depth
                 if at[depth] < 0:
@@ -179,7 +200,7 @@ def _undercuts(X, k, leads, prices, near, cuts):
                     for q in range(count[depth]):
                         c = pool[depth, q]
                         due = _due(c, cuts, chosen)
-                        v = own[depth, q] + (due if r == 1 else 0.5 * due) + near[c, r - 1] / (2 * s)
+                        v = own[depth, q] + (due if r == 1 else 0.5 * due) + sums[c, r - 1] / (2 * s)
                         worth[q] = v
                         p = r - 1
                         if v < least[p]:
@@ -198,6 +219,10 @@ def _undercuts(X, k, leads, prices, near, cuts):
                                 own[depth, hopeful] = own[depth, q]
                                 hopeful += 1
                     count[depth] = hopeful
+                    if depth == 1 and hopeful < 0.8 * before and r <= hopeful <= 300:
+                        _sums_among(X, pool[1, :hopeful], among, least)
+                        sums, before = among, hopeful
+                        continue
                     at[depth] = 0
                 t = at[depth]
                 if t + r > count[depth]:
