@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
+
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 DARK, MIDDLE, LIGHT, ACCENT = "#17324d", "#5b7f95", "#cfdde6", "#c2410c"
@@ -51,6 +53,11 @@ def number(value: float) -> str:
         if abs(value) >= 0.9995 * size:
             return f"{value / size:.3g}{sign}"
     return "0" if abs(value) < 1e-12 else f"{value:.3g}"
+
+
+def day(value: float) -> str:
+    """The day of a moment, given in microseconds since 1970."""
+    return str(np.datetime64(int(value), "us").astype("datetime64[D]"))
 
 
 def drawn(name: str, size: tuple[float, float], alt: str, draw: Callable[[Any], None]) -> str:

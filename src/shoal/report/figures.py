@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shoal.measures.measure import shown
-from shoal.report.drawing import ACCENT, DARK, LIGHT, MIDDLE, drawn, label, number, percent, visible
+from shoal.report.drawing import ACCENT, DARK, LIGHT, MIDDLE, day, drawn, label, number, percent, visible
 
 MARKERS = "osD^vP*Xp<>hd8"
 
@@ -80,6 +80,7 @@ def distribution(index: int, facts: Mapping[str, Any]) -> str:
     """One column before (hatched) and after (line)."""
     edges, unit = np.array(facts["edges"]), facts["unit"]
     place = (lambda v: v) if unit is None else (lambda v: np.arcsinh(np.asarray(v) / unit))
+    told = day if facts["moment"] else number
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -94,7 +95,7 @@ def distribution(index: int, facts: Mapping[str, Any]) -> str:
         )
         axes.stairs(facts["after"], place(edges), color=DARK, linewidth=1.8, label="after")
         ticks = _ticks(float(edges[0]), float(edges[-1]), unit)
-        axes.set_xticks(place(np.array(ticks)), [number(t) for t in ticks])
+        axes.set_xticks(place(np.array(ticks)), [told(t) for t in ticks])
         percent(axes.yaxis)
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(label(facts["column"], 30))
@@ -104,8 +105,8 @@ def distribution(index: int, facts: Mapping[str, Any]) -> str:
 
     moved = 0.5 * float(np.abs(np.array(facts["before"]) - np.array(facts["after"])).sum())
     alt = (
-        f"Distribution of {visible(facts['column'])} before and after, from {number(edges[0])} to "
-        f"{number(edges[-1])}: {shown(moved, 'share')} of the records moved to another class."
+        f"Distribution of {visible(facts['column'])} before and after, from {told(edges[0])} to "
+        f"{told(edges[-1])}: {shown(moved, 'share')} of the records moved to another class."
     )
     return drawn(f"column{index}", (3.5, 2.1), alt, draw)
 

@@ -122,7 +122,7 @@ def build(
         "distributions": distributions(both),
         "map": record_map(both, release.labels),
         "audit": audit(both, original, release.table, sums),
-        "notes": [*lost.notes, *after.notes],
+        "notes": list(dict.fromkeys([*lost.notes, *after.notes])),
     }
     return plain(found)
 
