@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench reproduce clean
 
 demo: $(VENV)/.core
 	$(BIN)/shoal demo --folder demo
@@ -20,6 +20,10 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.univariate
 	$(BIN)/python -m benchmarks.methods
+	$(BIN)/python -m benchmarks.trees
+
+reproduce: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.reproduce
 
 clean:
 	rm -rf $(VENV) demo benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache

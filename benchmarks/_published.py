@@ -104,6 +104,11 @@ def verdict(figure: Printed, measured: float) -> str:
         return "impossible"
     if abs(measured - figure.loss) <= 0.5 * 10.0**-figure.decimals + 1e-12:
         return "same"
-    if abs(measured - figure.loss) <= 0.02 * figure.loss:
+    return beside(figure.loss, measured)
+
+
+def beside(printed: float, measured: float) -> str:
+    """close (within 2 %), lower or higher."""
+    if abs(measured - printed) <= 0.02 * printed:
         return "close"
-    return "lower" if measured < figure.loss else "higher"
+    return "lower" if measured < printed else "higher"

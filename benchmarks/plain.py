@@ -228,7 +228,7 @@ def shrink(X: NDArray, labels: Labels, k: int) -> Labels:
 
 
 def igd(X: NDArray, k: int) -> Labels:
-    labels, best = mdav(X, k), np.inf
+    labels, best = finish(X, sorted(members(mdav(X, k))), np.arange(0)), np.inf
     while (total := sum(sse(X[group]) for group in members(labels))) < best * (1 - 1e-12):
         best, kept = total, labels
         labels = split(X, dissolve(X, labels, falling_sse(X, labels), len(X)), k, centroid)

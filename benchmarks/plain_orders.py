@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from benchmarks.plain import cbfs, farthest, md, mdav, squares, sse
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+
+from benchmarks.plain import cbfs, farthest, md, mdav, squares, sse
 
 Labels = NDArray[np.int64]
 
@@ -68,7 +69,7 @@ def insert(X: NDArray, start: int, records: NDArray, rule: str) -> list[int]:
 
 
 def group_by_group(X: NDArray, labels: Labels, rule: str = "walk") -> list[int]:
-    """Through the group of the record farthest from the centroid, then of the nearest record left, and so on."""
+    """Through the group of the record farthest from the centroid, then of the nearest record left."""
     path: list[int] = []
     left = np.arange(len(X))
     here = farthest(X, left, X.mean(0))
@@ -133,7 +134,7 @@ def loss(X: NDArray, labels: Labels) -> float:
 
 
 def imhm(X: NDArray, k: int, choices: int = 32) -> Labels:
-    """The re-assignment as an assignment of records to k places of each group that must be filled and k-1 more."""
+    """Re-assignment as an assignment to places: k of each group that must be filled, and k-1 more."""
     labels = mdav_mhm(X, k)
     last = np.inf
     while last - loss(X, labels) >= 1e-7:

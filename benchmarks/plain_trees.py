@@ -104,6 +104,14 @@ def refined(X: NDArray, k: int, split: Callable[[NDArray, int], Labels]) -> Labe
     return labels
 
 
+def costs(means: NDArray, sizes: NDArray, i: int, k: int) -> NDArray:
+    """SSE that uniting group i with each other group adds; infinite where both have k."""
+    cost = squares(means, means[i]) * (sizes * sizes[i] / (sizes + sizes[i]))
+    cost[(sizes >= k) & (sizes[i] >= k)] = np.inf
+    cost[i] = np.inf
+    return cost
+
+
 def k_ward(X: NDArray, k: int) -> Labels:
     """All pairs of groups looked at before every union."""
     labels = np.full(len(X), -1)
@@ -122,19 +130,93 @@ def k_ward(X: NDArray, k: int) -> Labels:
         groups = sorted(
             [*groups, *([i] for i in range(len(Y)) if i not in (*groups[0], *groups[1]))], key=min
         )
+        means = np.array([Y[group].mean(0) for group in groups])
+        sizes = np.array([len(group) for group in groups])
+        cost = np.array([costs(means, sizes, i, k) for i in range(len(groups))])
         while min(map(len, groups)) < k:
-            means = np.array([Y[group].mean(0) for group in groups])
-            sizes = np.array([len(group) for group in groups])
-            cost = (
-                np.array([squares(means, m) for m in means])
-                * np.outer(sizes, sizes)
-                / np.add.outer(sizes, sizes)
-            )
-            cost[np.logical_and.outer(sizes >= k, sizes >= k)] = np.inf
-            np.fill_diagonal(cost, np.inf)
             i, j = sorted(map(int, np.unravel_index(np.argmin(cost), cost.shape)))
             groups[i] = groups[i] + groups.pop(j)
+            means[i], sizes[i] = Y[groups[i]].mean(0), len(groups[i])
+            means, sizes = np.delete(means, j, 0), np.delete(sizes, j)
+            cost = np.delete(np.delete(cost, j, 0), j, 1)
+            cost[i] = cost[:, i] = costs(means, sizes, i, k)
         todo += [records[np.sort(group)] for group in groups]
+    return labels
+
+
+def mu_approx(X: NDArray, k: int) -> Labels:
+    """Nearest records by full sorts; subtrees walked anew whenever their size is asked for."""
+    n = len(X)
+    limit = max(2 * k - 1, 3 * k - 5)
+    around: list[dict[int, None]] = [{} for _ in X]  # Steiner nodes follow the records
+    tree = [{i} for i in range(n)]
+    linked: set[int] = set()
+    for i in np.argsort(squares(X, X.mean(0)), kind="stable"):
+        while len(tree[i]) < k:
+            u = next(w for w in tree[i] if w not in linked)
+            v = next(int(w) for w in np.argsort(squares(X, X[u]), kind="stable") if w not in tree[i])
+            around[u][v] = around[v][u] = None
+            linked.add(u)
+            whole = tree[u] | tree[v]
+            for w in whole:
+                tree[w] = whole
+
+    def side(v: int, u: int = -1) -> list[int]:
+        """Nodes that hang on v, seen from u."""
+        return [v, *(x for w in around[v] if w != u for x in side(w, v))]
+
+    def records(nodes: list[int]) -> list[int]:
+        return sorted(w for w in nodes if w < n)
+
+    def rehang(u: int, children: list[int]) -> int:
+        around.append(dict.fromkeys(children))
+        for v in children:
+            del around[u][v], around[v][u]
+            around[v][len(around) - 1] = None
+        return len(around) - 1
+
+    def split(u: int, s: int) -> list[int]:
+        while True:
+            below = {v: len(records(side(v, u))) for v in around[u]}
+            v = max(below, key=lambda v: (below[v], -v))
+            f = below[v]
+            if s - f >= k or (s - f == k - 1 and v < n):
+                break
+            u = v
+        if f >= k and s - f >= k:
+            del around[u][v], around[v][u]
+            return [u, v]
+        if f >= k:
+            return [v, rehang(v, [w for w in around[v] if w != u])]
+        if f == k - 1 and u < n:
+            return [u, rehang(u, [w for w in around[u] if w != v])]
+        parts, waiting = [u], list(below)
+        while s > limit:
+            taken = []
+            while sum(below[w] for w in taken) < k - (u < n):
+                taken.append(waiting.pop())
+            total = sum(below[w] for w in taken)
+            if s - max(total, k) < k:
+                break
+            parts.append(rehang(u, waiting if total < k else taken))
+            if total < k:
+                break
+            s -= total
+        return parts if len(parts) > 1 else []
+
+    labels = np.full(n, -1)
+    for i in range(n):
+        todo = [i] if labels[i] < 0 else []
+        while todo:
+            group = np.array(records(side(todo.pop())))
+            far = int(group[np.argmax(squares(X[group], X[group].mean(0)))])
+            parts = split(far, len(group)) if len(group) > limit else []
+            todo += parts
+            if not parts:
+                labels[group] = labels.max() + 1
+                if len(group) >= 2 * k:
+                    near = np.argsort(squares(X[group], X[far]), kind="stable")[:k]
+                    labels[group[near]] = labels.max() + 1
     return labels
 
 
@@ -143,4 +225,5 @@ PLAIN: dict[str, Callable[[NDArray, int], Labels]] = {
     "mst_d": lambda X, k: refined(X, k, diameter),
     "mst_c": lambda X, k: refined(X, k, centroid),
     "k_ward": k_ward,
+    "mu_approx": mu_approx,
 }

@@ -15,7 +15,9 @@ from shoal.partition import Partition
 
 @pytest.fixture
 def X():
-    return np.random.default_rng(0).normal(size=(120, 4))
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    X.flags.writeable = False  # as the methods get it
+    return X
 
 
 def test_multi_dsort_sorts_the_papers_five_rows():

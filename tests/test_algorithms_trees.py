@@ -181,7 +181,7 @@ def test_irreducible_trees_are_exactly_the_star_shaped(n, k, seed):
 @pytest.mark.parametrize("key", sorted(PLAIN))
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_each_method_is_its_plain_version(key, k):
-    function = {"mst": mst, "mst_d": mst_d, "mst_c": mst_c, "k_ward": k_ward}[key]
+    function = {"mst": mst, "mst_d": mst_d, "mst_c": mst_c, "k_ward": k_ward, "mu_approx": mu_approx}[key]
     rng = np.random.default_rng(k)
     X = rng.normal(rng.normal(size=(8, 4))[rng.integers(0, 8, 220)], 0.4)
     assert np.array_equal(Partition(function(X, k)).labels, Partition(PLAIN[key](X, k)).labels)

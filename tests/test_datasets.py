@@ -1,8 +1,10 @@
-"""The demo survey is believable and always the same."""
+"""The demo survey is believable and always the same; the simulated tables have the paper's parameters."""
 
 import numpy as np
+import pytest
 
-from shoal.datasets import survey
+from shoal.datasets import sim, survey
+from shoal.errors import InputError
 
 
 def test_survey_is_deterministic_and_grows_from_its_seed():
@@ -20,3 +22,32 @@ def test_survey_looks_like_businesses():
     assert table.turnover.skew() > 3
     assert np.corrcoef(np.log(table.turnover), np.log(table.wages))[0, 1] > 0.8
     assert table.groupby("sector").energy_use.median().pipe(lambda m: m.max() / m.min()) > 5
+
+
+# Laszlo and Mukherjee 2005, section 4.1 and Tables 1 to 4
+def test_sim_has_the_papers_parameters():
+    spreads = (0.010, 0.025, 0.050, 0.075, 0.100, 0.150, 0.200, 0.300)
+    for number, spread in enumerate(spreads, 1):
+        X, clusters = sim(number)
+        sizes = np.bincount(clusters)
+        assert X.shape == (len(clusters), 10)
+        assert len(sizes) == 200
+        assert 10 <= sizes.min() < 20 < 90 < sizes.max() <= 100
+        inside = np.concatenate([X[clusters == c] - X[clusters == c].mean(0) for c in range(200)])
+        assert np.sqrt(np.square(inside).sum() / (10 * (len(X) - 200))) == pytest.approx(spread, rel=0.02)
+        centres = np.array([X[clusters == c].mean(0) for c in range(200)])
+        assert np.std(centres) == pytest.approx(1 / np.sqrt(3), rel=0.05)
+    assert [len(sim(number)[0]) for number in range(9, 15)] == [20000, 40000, 60000, 80000, 100000, 120000]
+    assert [sim(number)[0].shape for number in range(15, 21)] == [
+        (10000, d) for d in (20, 40, 60, 80, 100, 200)
+    ]
+    for number in range(21, 30):
+        assert (np.bincount(sim(number)[1]) == number - 13).all()
+
+
+def test_sim_is_made_from_its_seed():
+    assert np.array_equal(sim(22, 5)[0], sim(22, 5)[0])
+    assert not np.array_equal(sim(22, 5)[0], sim(22, 6)[0])
+    for number in (0, 30):
+        with pytest.raises(InputError, match="SIM_1 to SIM_29"):
+            sim(number)

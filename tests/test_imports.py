@@ -22,7 +22,7 @@ ALLOWED = {
     "optimise": {"kernels", "partition", "method", "errors", "algorithms"},
     "bounds": {"kernels", "partition", "errors", "algorithms", "table"},
     "table": {"errors", "partition", "kernels"},
-    "check": {"errors", "table"},
+    "check": {"errors", "table", "kernels"},
     "measures": {"errors", "table"},
     "report": {"", "errors", "measures", "method", "table", "bounds"},
     "release": {"errors", "plan", "check", "table", "report"},

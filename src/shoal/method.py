@@ -116,6 +116,7 @@ def run_method(
     X.flags.writeable = False
     supply = {"rng": np.random.default_rng(seed), "time_limit": time_limit, "progress": progress}
     given = {name: supply[name] for name in info.supplied}
-    partition = Partition(info.function(X, k, **given, **(parameters or {})))
+    outcome = info.function(X, k, **given, **(parameters or {}))
+    partition = outcome if isinstance(outcome, Partition) else Partition(outcome)
     partition.check(k, n, 2 * k - 1 if info.sizes == "k..2k-1" else None)
     return partition

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import CheckFailed
+from shoal.kernels import groups
+from shoal.kernels._threads import together
 from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors, total_squares
+
+TOGETHER_FROM = 100_000  # records from which two threads pay
 
 
 class Partition:
@@ -25,15 +32,54 @@ class Partition:
         self.labels: NDArray[np.int64]
         self.sizes: NDArray[np.int64]
         self.labels, self.sizes = relabel(np.ascontiguousarray(given), low, high - low + 1)
+        self._freeze()
+
+    @classmethod
+    def in_order(
+        cls,
+        order: NDArray,
+        starts: NDArray[np.int64],
+        column: NDArray | None = None,
+        values: NDArray[np.float64] | None = None,
+    ) -> Partition:
+        """The partition whose groups are order[starts[0]:starts[1]], order[starts[1]:starts[2]], ..
+
+        For a method that has its records group by group anyway: all that follows is then much faster.
+        The more so for a `column` whose `values` it has in that order.
+        """
+        self = cls.__new__(cls)
+        name = groups.names_by_first_record(order, starts)
+        self._in_order = (order, starts, name)
+        self.labels = np.empty(len(order), np.int64)
+        self.sizes = np.empty(len(name), np.int64)
+        self._for_halves(len(name), groups.label_records, order, starts, name, self.labels, self.sizes)
+        self._freeze()
+        if column is not None and values is not None:
+            means = np.empty((len(self), 1))
+            sse = self._for_halves(len(self), groups.moments_in_order, values, starts, name, means)
+            self._known = (column, means, float(sum(sse)))
+        return self
+
+    _known: tuple[NDArray, NDArray[np.float64], float] | None = None
+    _in_order: tuple[NDArray, NDArray[np.int64], NDArray[np.int32]] | None = None
+
+    def _freeze(self) -> None:
         self.labels.flags.writeable = False
         self.sizes.flags.writeable = False
+
+    def _for_halves(self, n: int, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Both halves of 0..n at once, if there are many records; the halves do not depend on the cores."""
+        middle = n // 2 if len(self.labels) >= TOGETHER_FROM else n
+        halves = [(a, b) for a, b in ((0, middle), (middle, n)) if a < b]
+        return together(*(partial(kernel, a, b, *arguments) for a, b in halves))
 
     def __len__(self) -> int:
         return len(self.sizes)
 
     def means(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Each group's mean, summed as differences from one member so that a large offset costs no digits."""
-        return pivot_and_shift(_matrix(X), self.labels, self.sizes).sum(axis=2)
+        parts = pivot_and_shift(_matrix(X), self.labels, self.sizes)
+        return parts[:, :, 0] + parts[:, :, 1]
 
     def sse(self, X: NDArray[np.float64], means: NDArray[np.float64] | None = None) -> float:
         """Sum of squared distances of the records to their group's mean, or to the `means` given."""
@@ -44,9 +90,23 @@ class Partition:
 
     def means_and_sse(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Both at once, to the last digits: the means are rounded only after the SSE is known."""
+        if self._known is not None and _same_memory(X[:, 0], self._known[0]) and X.shape[1] == 1:
+            return self._known[1].copy(), self._known[2]
         X = _matrix(X)
+        if self._in_order is not None:
+            means = np.empty((len(self), X.shape[1]))
+            sse = self._for_halves(len(self), groups.moments, X, *self._in_order, means)
+            return means, float(sum(sse))
         parts = pivot_and_shift(X, self.labels, self.sizes)
-        return parts.sum(axis=2), float(squared_errors(X, self.labels, parts))
+        return parts[:, :, 0] + parts[:, :, 1], float(squared_errors(X, self.labels, parts))
+
+    def spread(self, published: NDArray) -> NDArray:
+        """For each record what its group publishes."""
+        if published.dtype not in (np.float64, np.int64):
+            return published[self.labels]
+        out = np.empty(len(self.labels), published.dtype)
+        self._for_halves(len(out), groups.spread, np.ascontiguousarray(published), self.labels, out)
+        return out
 
     def sst(self, X: NDArray[np.float64]) -> float:
         """Sum of squared distances of all records to their common mean: the SSE of a single group."""
@@ -65,6 +125,12 @@ class Partition:
             raise CheckFailed(
                 f"a group has {self.sizes.max()} records, more than the {largest} its method promises"
             )
+
+
+def _same_memory(one: NDArray, other: NDArray) -> bool:
+    return all(getattr(one, what) == getattr(other, what) for what in ("dtype", "shape", "strides")) and (
+        one.ctypes.data == other.ctypes.data
+    )
 
 
 def _matrix(X: NDArray) -> NDArray[np.float64]:

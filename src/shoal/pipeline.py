@@ -78,7 +78,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
             same = scales[j] == UNCHANGED and columns[j].dtype == means.dtype
             published = means[:, j] if same else centroids(columns[j], partition)
             rounding += unit * float(partition.sizes @ np.square(scales[j].apply(published) - means[:, j]))
-            released[name] = published[partition.labels]
+            released[name] = partition.spread(published)
             labels[name] = partition.labels
     check_columns(released, labels, plan.k)
     return Release(

@@ -23,7 +23,7 @@ def fuzzy_c_means(X, seeds, m):
     """
     n, d = X.shape
     c = len(seeds)
-    centres = np.ascontiguousarray(X[seeds].T)
+    centres = X[seeds].T.copy()
     labels = np.full(n, -1)
     distance = np.empty(c)
     share = np.empty(c)

@@ -1,4 +1,4 @@
-"""IMHM: the optimal partition of a sequence in turn with the best re-assignment of records to its centroids."""
+"""IMHM: the optimal partition of a sequence, in turn with the best re-assignment to its centroids."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reassign(
 
 @method(title="IMHM", paper="Mortazavi, Jalili and Gohargazi 2013", sizes="k..2k-1", cost="rounds * n^2/k")
 def imhm(X, k, *, order="mdav"):
-    """Cut a sequence optimally, re-assign the records to the centroids within k..2k-1, order them anew; repeat.
+    """Cut a sequence optimally, re-assign the records to the centroids, order them anew; repeat.
 
     Only the paper's abstract is public; this loop in its spirit is ours. `order` begins it: "mdav" (MDAV's
     groups, chained), "npn", "tour", or a permutation of the rows. The re-assignment keeps the number of

@@ -17,7 +17,7 @@ NIN = "Nin, Herranz and Torra 2008"
 
 @method(title="NPN-MHM", paper=VLDB, sizes="k..2k-1", cost="n^2")
 def npn_mhm(X, k, *, order=None):
-    """Walk to the nearest point next, from the record farthest from the centroid; then cut the path optimally."""
+    """Walk from the record farthest from the centroid always to the nearest next; cut the path optimally."""
     return orders.partition_along(X, k, orders.npn_order(X) if order is None else order)
 
 

@@ -36,7 +36,7 @@ def npn_order(X: NDArray[np.float64]) -> Order:
 
 
 def pca_order(X: NDArray[np.float64]) -> Order:
-    """By the first principal component, its sign such that the attribute of greatest weight counts positive."""
+    """By the first principal component, signed so that the attribute of greatest weight counts positive."""
     centred = X - X.mean(0)
     weights = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     weights = weights * np.sign(weights[np.argmax(np.abs(weights))])

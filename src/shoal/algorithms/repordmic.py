@@ -1,4 +1,4 @@
-"""RepOrdMic: put the records into a sequence group by group, cut it optimally, and again with the new groups."""
+"""RepOrdMic: put the records into a sequence group by group, cut it optimally, and so again."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def kmeans_starts(
 def repordmic(
     X, k, *, starts: int = DEFAULT_STARTS, insertion: str = "nearest", start=None, rng, progress=None
 ):
-    """Order the records group by group and cut the sequence optimally, again and again; best of several starts.
+    """Order the records group by group and cut the sequence optimally, repeatedly; best of several starts.
 
     Begins from k-means clusterings into 1, 2, .. `starts` clusters (the paper took 200), or from `start`:
     labels, or the key of another method. `insertion`: the next record to come into a group's path is the

@@ -1,17 +1,15 @@
 """Optimal grouping of one column: sort the values, cut the sequence, hand the groups back to the records."""
 
-from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from shoal.errors import InputError
 from shoal.kernels import line
-from shoal.kernels._jit import kernel
-from shoal.kernels._threads import together
 from shoal.kernels.radix import sort
 from shoal.kernels.sequence import whole_sizes_of_any_magnitude
 from shoal.method import method
+from shoal.partition import Partition
 
 COSTS = {"sse": line.SSE, "absolute": line.ABSOLUTE, "range": line.RANGE}
 
@@ -37,7 +35,8 @@ def univariate(X, k, *, cost: Literal["sse", "absolute", "range"] = "sse"):
     values, order = sort(X[:, 0])
     if values.dtype.kind == "i":  # counted from the smallest, so that all digits fit where they can
         values = (values.view(np.uint64) - values[:1].view(np.uint64)).astype(np.float64)
-    return _labels(order, line.cut_sorted(values, k, COSTS[cost]))
+        return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]))
+    return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]), X[:, 0], values)
 
 
 @method(
@@ -64,9 +63,9 @@ def univariate_integer(X, k):
         x = x.astype(np.int64)
     values, order = sort(x)
     if _fits(values, k):
-        return _labels(order, line.cut_sorted(values, k, line.WHOLE))
+        return Partition.in_order(order, line.cut_sorted(values, k, line.WHOLE))
     size = whole_sizes_of_any_magnitude(values[:, None], k)
-    return _labels(order, line.borders(size, len(x), size[:1], len(x)))
+    return Partition.in_order(order, line.borders(size, len(x), size[:1], len(x)))
 
 
 def _fits(values, k):
@@ -81,20 +80,3 @@ def _fits(values, k):
     starts = np.arange(0, n - k + 1, k)
     ranges = (bits[starts + k - 1] - bits[starts]).astype(np.float64)
     return 9 * k * widest**2 + int(1.001 * k * np.square(ranges).sum()) < 2**62
-
-
-def _labels(order, borders):
-    labels = np.empty(len(order), np.int32)
-    middle = len(borders) // 2
-    together(
-        partial(_spread, 0, middle, borders, order, labels),
-        partial(_spread, middle, len(borders) - 1, borders, order, labels),
-    )
-    return labels
-
-
-@kernel
-def _spread(first, last, borders, order, labels):
-    for group in range(first, last):
-        for i in range(borders[group], borders[group + 1]):
-            labels[order[i]] = group

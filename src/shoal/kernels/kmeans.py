@@ -12,7 +12,7 @@ ROUNDS = 100
 def _spread(X, uniform):
     """k-means++: each next centre a record, drawn by its squared distance to the centres so far."""
     n, d = X.shape
-    T = np.ascontiguousarray(X.T)
+    T = X.T.copy()
     centres = np.empty((d, len(uniform)))
     nearest = np.full(n, np.inf)
     distance = np.empty(n)

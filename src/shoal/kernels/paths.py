@@ -14,11 +14,12 @@ WALK, NEAREST, CHEAPEST = 0, 1, 2  # how `group_path` goes through one group
 @kernel
 def squared_distances(T, point, first, last, out):
     """out[i] = squared distance of `point` to column i of T (d x n), for i in first..last-1."""
-    out[first:last] = 0.0
+    for i in range(first, last):
+        out[i] = 0.0
     for j in range(T.shape[0]):
-        row, value = T[j], point[j]
+        value = point[j]
         for i in range(first, last):
-            difference = row[i] - value
+            difference = T[j, i] - value
             out[i] += difference * difference
 
 
@@ -47,7 +48,7 @@ def nearest_rows(X, Y, m, apart):
 
     `apart`: X and Y are the same table, and no record is its own neighbour.
     """
-    T = np.ascontiguousarray(Y.T)
+    T = Y.T.copy()
     near = np.empty((len(X), m), np.int64)
     kept = np.empty((len(X), m))
     distance = np.empty(len(Y))
@@ -74,7 +75,7 @@ def nearest_rows(X, Y, m, apart):
 def nearest_point_next(X, start):
     """From `start` always on to the nearest record not yet visited."""
     n, d = X.shape
-    T = np.ascontiguousarray(X.T)  # columns of the unvisited records stand at 0..left-1
+    T = X.T.copy()  # columns of the unvisited records stand at 0..left-1
     record = np.arange(n)
     path = np.empty(n, np.int64)
     distance = np.empty(n)
@@ -127,21 +128,23 @@ def _lowest(worth, record, first):
 
 
 @kernel
-def _walk(T, record):
-    """Nearest point next from column 0; columns are reordered in place."""
-    s = len(record)
-    distance = np.empty(s)
-    for here in range(s - 1):
-        squared_distances(T, T[:, here].copy(), here + 1, s, distance)
-        _swap(T, record, here + 1, _lowest(distance, record, here + 1))
+def _distances(T, column, first, last, out):
+    """Distances of that column to columns first..last-1."""
+    point = np.empty(len(T))
+    for j in range(len(T)):
+        point[j] = T[j, column]
+    squared_distances(T, point, first, last, out)
+    for i in range(first, last):
+        out[i] = np.sqrt(out[i])
 
 
 @kernel
-def _distances(T, i, first, last, out):
-    """Distances of column i to columns first..last-1."""
-    squared_distances(T, T[:, i].copy(), first, last, out)
-    for q in range(first, last):
-        out[q] = np.sqrt(out[q])
+def _walk(T, record):
+    """Nearest point next from column 0: reorders `record` (and the columns) in place."""
+    distance = np.empty(len(record))
+    for here in range(len(record) - 1):
+        _distances(T, here, here + 1, len(record), distance)
+        _swap(T, record, here + 1, _lowest(distance, record, here + 1))
 
 
 @kernel
@@ -163,40 +166,43 @@ def _cheapest_edge(distance, after, length, seen):
 def _insertion(T, record, rule):
     """A path from column 0 to the record farthest from it, into which all others are inserted.
 
-    Columns 0..seen-1 are in the path, in order of arrival; `after` links them. `worth` is what the next
-    record is chosen by: its distance to the nearest member of the path (NEAREST), or the length that its
-    best place adds to the path (CHEAPEST). `place` is that edge; where the edge is gone, -1, and worth
-    only a bound from below, which is made good when the record would be next.
+    Reorders `record` in place. Columns 0..seen-1 are in the path, in order of arrival; `after` links them.
+    `worth` is what the next record is chosen by: its distance to the nearest member of the path
+    (NEAREST), or the length that its best place adds to the path (CHEAPEST). `place` is that edge; where
+    the edge is gone, -1, and worth only a bound from below, made good when the record would be next.
     """
     s = len(record)
     distance, to_left, to_right = np.empty(s), np.empty(s), np.empty(s)
     after = np.full(s, -1)
     length = np.zeros(s)
     place = np.zeros(s, np.int64)
-    _distances(T, 0, 0, s, distance)
-    far = _lowest(-distance, record, 1)
-    _swap(T, record, 1, far)
-    _distances(T, 0, 0, s, to_left)
-    _distances(T, 1, 0, s, to_right)
-    after[0] = 1
-    length[0] = to_left[1]
-    worth = np.minimum(to_left, to_right) if rule == NEAREST else to_left + to_right - length[0]
-    for seen in range(2, s):
+    worth = np.empty(s)
+    _distances(T, 0, 1, s, distance)
+    for i in range(1, s):
+        worth[i] = -distance[i]
+    for seen in range(1, s):
         t = _lowest(worth, record, seen)
         while place[t] < 0:
             _distances(T, t, 0, seen, distance)
             worth[t], place[t] = _cheapest_edge(distance, after, length, seen)
             t = _lowest(worth, record, seen)
         _swap(T, record, seen, t)
-        edge = place[t]
+        left = place[t]
         worth[t], place[t] = worth[seen], place[seen]
         t = seen
         _distances(T, t, 0, s, distance)
-        if rule == NEAREST:
-            edge = _cheapest_edge(distance, after, length, seen)[1]
-        left, right = edge, after[edge]
-        after[left], after[t] = t, right
-        length[left], length[t] = distance[left], distance[right]
+        if rule == NEAREST and seen > 1:
+            left = _cheapest_edge(distance, after, length, seen)[1]
+        right = after[left]
+        after[left], length[left] = t, distance[left]
+        if seen == 1:  # the first edge: from column 0 to the farthest record
+            _distances(T, 0, 0, s, to_left)
+            for i in range(2, s):
+                worth[i] = min(to_left[i], distance[i])
+                if rule == CHEAPEST:
+                    worth[i] = to_left[i] + distance[i] - length[0]
+            continue
+        after[t], length[t] = right, distance[right]
         if rule == NEAREST:
             for i in range(seen + 1, s):
                 worth[i] = min(worth[i], distance[i])
@@ -212,12 +218,11 @@ def _insertion(T, record, rule):
                 worth[i], place[i] = first, left
             if second < worth[i]:
                 worth[i], place[i] = second, t
-    path = np.empty(s, np.int64)
+    joined = record.copy()
     here = 0
     for i in range(s):
-        path[i] = record[here]
+        record[i] = joined[here]
         here = after[here]
-    return path
 
 
 @kernel
@@ -249,13 +254,12 @@ def group_path(X, labels, near, start, rule):
             visited[record[i]] = True
             for j in range(d):
                 T[j, i] = X[record[i], j]
-        if s == 1:
-            path[done] = here
-        elif rule == WALK:
+        if rule == WALK:
             _walk(T, record)
-            path[done : done + s] = record
         else:
-            path[done : done + s] = _insertion(T, record, rule)
+            _insertion(T, record, rule)
+        for i in range(s):
+            path[done + i] = record[i]
         done += s
         if done == n:
             return path

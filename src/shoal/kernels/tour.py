@@ -50,17 +50,14 @@ def _move_segment(tour, place, first, last, left, turned, log, count):
     n = len(tour)
     before = tour[place[first] - 1]
     after = tour[(place[last] + 1) % n]
-    count = _reverse(tour, place, place[first], place[left], log, count)
-    # Now: before, left .. after, last .. first, and on; or all this mirrored.
-    if tour[(place[before] + 1) % n] == left:
-        count = _reverse(tour, place, place[left], place[after], log, count)
-    else:
-        count = _reverse(tour, place, place[after], place[left], log, count)
-    if not turned:
-        if tour[(place[left] + 1) % n] == last:
-            count = _reverse(tour, place, place[last], place[first], log, count)
+    for part in range(2 if turned else 3):
+        if part == 0:
+            a, b = first, left
+        elif part == 1:  # now: before, left .. after, last .. first, and on; or all this mirrored
+            a, b = (left, after) if tour[(place[before] + 1) % n] == left else (after, left)
         else:
-            count = _reverse(tour, place, place[first], place[last], log, count)
+            a, b = (last, first) if tour[(place[left] + 1) % n] == last else (first, last)
+        count = _reverse(tour, place, place[a], place[b], log, count)
     return count
 
 
@@ -81,10 +78,8 @@ def _two_opt(X, near, tour, place, a, log, count, touched):
             cd = _between(X, c, d)
             gain = ab + cd - ac - _between(X, b, d)
             if gain > LEAST * (ab + cd):
-                if step == 1:
-                    count = _reverse(tour, place, place[b], place[c], log, count)
-                else:
-                    count = _reverse(tour, place, place[a], place[d], log, count)
+                first, last = (b, c) if step == 1 else (a, d)
+                count = _reverse(tour, place, place[first], place[last], log, count)
                 touched[0], touched[1], touched[2], touched[3] = a, b, c, d
                 touched[4], touched[5] = a, b
                 return gain, count
@@ -107,18 +102,15 @@ def _or_opt(X, near, tour, place, a, log, count, touched):
                 ac = _between(X, a, c)
                 if ac >= room:
                     break
-                if (place[c] - place[a]) * step % n < size:
-                    continue
                 for side in (1, -1):
                     d = tour[(place[c] + side) % n]
-                    if (place[d] - place[a]) * step % n < size:
+                    if (place[c] - place[a]) * step % n < size or (place[d] - place[a]) * step % n < size:
                         continue
                     cd = _between(X, c, d)
                     gain = room + cd - ac - _between(X, e, d)
                     if gain > LEAST * (removed + cd):
                         first, last = (a, e) if step == 1 else (e, a)
-                        left = c if side == 1 else d
-                        head = a if side == 1 else e  # comes right after `left`
+                        left, head = (c, a) if side == 1 else (d, e)  # head comes right after left
                         count = _move_segment(tour, place, first, last, left, head == last, log, count)
                         touched[0], touched[1], touched[2] = a, e, p
                         touched[3], touched[4], touched[5] = q, c, d
@@ -127,11 +119,12 @@ def _or_opt(X, near, tour, place, a, log, count, touched):
 
 
 @kernel
-def _settle(X, near, tour, place, queue, waiting, first, many, log, count):
+def _settle(X, near, tour, place, queue, waiting, many, log, count):
     """Improve around the `many` records in the queue until none has an improving move. Returns the gain."""
     n = len(tour)
     touched = np.empty(6, np.int64)
     total = 0.0
+    first = 0
     while many > 0:
         a = queue[first]
         first = (first + 1) % n
@@ -166,29 +159,30 @@ def improve_tour(X, near, path, kicks):
     queue = tour.copy()
     waiting = np.ones(n, np.bool_)
     log = np.empty((1000, 2), np.int64)
-    _settle(X, near, tour, place, queue, waiting, 0, n, log, len(log))
+    many = n
     reach = min(REACH, (n - 2) // 2)
     state = 1
-    for _ in range(kicks if n >= 8 else 0):
-        state = (state * 1103515245 + 12345) % 2147483648
-        i = (state >> 8) % n
-        state = (state * 1103515245 + 12345) % 2147483648
-        middle = (i + (state >> 8) % reach + 1) % n
-        state = (state * 1103515245 + 12345) % 2147483648
-        j = (middle + (state >> 8) % reach + 1) % n
-        # Exchange the stretches i+1..middle and middle+1..j.
-        a, b, c, d = tour[i], tour[(i + 1) % n], tour[middle], tour[(middle + 1) % n]
-        e, f = tour[j], tour[(j + 1) % n]
-        gain = _between(X, a, b) + _between(X, c, d) + _between(X, e, f)
-        gain -= _between(X, a, d) + _between(X, e, b) + _between(X, c, f)
-        count = _move_segment(tour, place, b, c, e, False, log, 0)
-        many = 0
-        for record in (a, b, c, d, e, f):
-            if not waiting[record]:
-                waiting[record] = True
-                queue[many] = record
-                many += 1
-        more, count = _settle(X, near, tour, place, queue, waiting, 0, many, log, count)
+    for kick in range(1 + kicks if n >= 8 else 1):
+        gain, count = 0.0, 0
+        if kick > 0:
+            i, middle, j = 0, 0, 0
+            for part in range(3):
+                state = (state * 1103515245 + 12345) % 2147483648
+                ahead = (state >> 8) % n if part == 0 else (state >> 8) % reach + 1
+                i, middle, j = middle, j, (j + ahead) % n
+            # Exchange the stretches i+1..middle and middle+1..j.
+            a, b, c, d = tour[i], tour[(i + 1) % n], tour[middle], tour[(middle + 1) % n]
+            e, f = tour[j], tour[(j + 1) % n]
+            gain = _between(X, a, b) + _between(X, c, d) + _between(X, e, f)
+            gain -= _between(X, a, d) + _between(X, e, b) + _between(X, c, f)
+            count = _move_segment(tour, place, b, c, e, False, log, 0)
+            many = 0
+            for record in (a, b, c, d, e, f):
+                if not waiting[record]:
+                    waiting[record] = True
+                    queue[many] = record
+                    many += 1
+        more, count = _settle(X, near, tour, place, queue, waiting, many, log, count)
         if gain + more < 0.0 and count <= len(log):
             for undo in range(count - 1, -1, -1):
                 _reverse(tour, place, log[undo, 0], log[undo, 1], log, len(log))

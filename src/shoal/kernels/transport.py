@@ -77,7 +77,7 @@ def transport(choices, costs, groups, low, high):
     choices (n x m): the groups each record may go to; costs (n x m): what that costs. There must be an
     assignment that keeps the sizes. Returns labels.
     """
-    n, m = choices.shape
+    n = len(choices)
     group = np.empty(n, np.int64)
     cost = np.empty(n)
     size = np.zeros(groups, np.int64)
