@@ -66,7 +66,8 @@ def drawn(name: str, size: tuple[float, float], alt: str, draw: Callable[[Any], 
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE | {"svg.hashsalt": name}):
+    style: Any = STYLE | {"svg.hashsalt": name}
+    with matplotlib.rc_context(style):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure)

@@ -26,9 +26,9 @@ def distributions(both: Pair) -> list[dict[str, Any]]:
         x, y = column.before, column.after
         low, high = min(x.min(), y.min()), max(x.max(), y.max())
         unit = None if column.moment else _unit(x)
-        place = (lambda v: v) if unit is None else (lambda v, unit=unit: np.arcsinh(v / unit))
-        edges = np.linspace(place(low), place(high) if high > low else place(low) + 1, BINS + 1)
-        shares = [np.histogram(place(v), edges)[0] / len(v) for v in (x, y)]
+        ends = placed(low, unit), placed(high, unit)
+        edges = np.linspace(ends[0], ends[1] if high > low else ends[0] + 1, BINS + 1)
+        shares = [np.histogram(placed(v, unit), edges)[0] / len(v) for v in (x, y)]
         near = column.scaled()
         sst = np.square(near.before - near.before.mean()).sum()
         lost = float(np.square(near.before - near.after).sum() / sst) if sst else 0.0
@@ -45,6 +45,11 @@ def distributions(both: Pair) -> list[dict[str, Any]]:
         )
     kept = sorted(range(len(found)), key=lambda i: -found[i]["lost"])[:COLUMNS]
     return [found[i] for i in sorted(kept)]
+
+
+def placed(values: Any, unit: float | None) -> Any:
+    """Where values stand on the axis of a column."""
+    return values if unit is None else np.arcsinh(np.asarray(values) / unit)
 
 
 def _unit(x: NDArray) -> float | None:
