@@ -93,8 +93,10 @@ class Frame:
     def replace(self, columns: Mapping[Any, NDArray]) -> Any:
         """A new table of the same kind in which these columns hold these values; the rest is untouched."""
         if self._array is not None:
-            whole = len(columns) == self._array.shape[1]
-            table = np.empty_like(self._array) if whole else self._array.copy()
+            if self._array.shape[1] == len(columns) == 1:
+                (values,) = columns.values()
+                return values.astype(self._array.dtype, copy=False).reshape(np.shape(self.native))
+            table = self._array.copy()
             for name, values in columns.items():
                 table[:, name] = values
             return table.reshape(np.shape(self.native))
