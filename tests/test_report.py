@@ -271,6 +271,18 @@ def test_broken_sums_are_told():
         build(shoal.microaggregate(survey(20), 2), sums=["turnover = wages + sector"], bound_time=None)
 
 
+def test_dates_gaps_and_categories_are_told():
+    from shoal.measures.pair import pair
+    from shoal.report.figures import distribution
+    from shoal.report.pictures import distributions
+
+    days = pa.array(np.arange(0, 4000, 100), pa.int32()).cast(pa.date32())
+    table = pa.table({"day": days, "x": pa.array([None, *range(39)], pa.float64()), "s": ["a", "b"] * 20})
+    facts = distributions(pair(table, table, ["day", "x", "s"]))
+    assert [entry["moment"] for entry in facts] == [True, False]
+    assert "from 1970-04-11 to 1980-09-05" in distribution(0, facts[0])
+
+
 @pytest.mark.parametrize("kind", ["one column", "constant", "n = k", "k = 1", "many", "large"])
 def test_odd_tables(kind, monkeypatch):
     monkeypatch.setattr("shoal.report.pictures.COLUMNS", 2)
@@ -281,7 +293,7 @@ def test_odd_tables(kind, monkeypatch):
         "n = k": rng.normal(size=(3, 2)),
         "k = 1": rng.normal(size=(6, 2)),
         "many": rng.normal(size=(60, 32)),
-        "large": rng.lognormal(5, 4, size=(200, 3)) * 1e12,
+        "large": rng.lognormal(5, 4, size=(200, 3)) * 1e250,
     }[kind]
     release = shoal.microaggregate(data, 1 if kind == "k = 1" else 3, method="mdav")
     public = build(release, "public")

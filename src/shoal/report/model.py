@@ -122,7 +122,7 @@ def build(
         "distributions": distributions(both),
         "map": record_map(both, release.labels),
         "audit": audit(both, original, release.table, sums),
-        "notes": [*lost.notes, *after.notes],
+        "notes": list(dict.fromkeys([*lost.notes, *after.notes])),
     }
     return plain(found)
 
@@ -289,8 +289,9 @@ def _why(release: Any, after: Any, comparison: Any, bound: Mapping[str, Any] | N
     if comparison is not None:
         facts = comparison.facts()
         if bound is not None:
-            facts["bounds"].setdefault(str(k), bound["information_loss"])
-        own = [r for r in facts["runs"] if r["error"] is None and r["method"] == release.plan.method]
+            least = facts["bounds"].get(str(k), 0.0)
+            facts["bounds"][str(k)] = max(least, bound["information_loss"])
+        own = [r for r in facts["runs"] if r["method"] == release.plan.method]
         for entry in sorted(own, key=lambda r: r["k"]):
             if entry["k"] != k:
                 reasons.append(
