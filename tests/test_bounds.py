@@ -266,7 +266,7 @@ def test_single_group_and_k_one():
     assert lower_bound(X, 1).verify()
     with pytest.raises(InputError, match="k=8"):
         lower_bound(X, 8)
-    with pytest.raises(InputError, match="finite"):
+    with pytest.raises(InputError, match="gap in row 2"):
         lower_bound([[1.0], [np.nan]], 1)
 
 

@@ -14,10 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from shoal.bounds import lower_bound
 from shoal.errors import InputError, ShoalError
-from shoal.measures.pair import cells
 from shoal.measures.risk import risk
 from shoal.method import get_method
 from shoal.pipeline import run
@@ -203,12 +201,7 @@ def _run(plan: Plan, data: Any) -> Run | Failure:
 def _bound(frame: Frame, names: Sequence[Any], k: int, seconds: float) -> float | None:
     """The proven least loss at this k; None where no bound can be had."""
     try:
-        from shoal.bounds import lower_bound
-    except ImportError:
-        return None
-    X = np.stack([cells(frame, name) for name in names], axis=1)
-    try:
-        return float(lower_bound(X, k, time_limit=seconds).information_loss)
+        return lower_bound(frame.native, k, columns=names, time_limit=seconds).information_loss
     except ShoalError:
         return None
 

@@ -18,6 +18,8 @@ from shoal.bounds.certificate import (
     total_sum_of_squares,
 )
 from shoal.errors import InputError
+from shoal.table.encode import standardise
+from shoal.table.frame import Frame
 
 __all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "standardised"]
 
@@ -25,27 +27,30 @@ __all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "standardised"
 DENSE = 1500  # records, for the semidefinite bound
 
 
-def lower_bound(data: Any, k: int, *, columns: Sequence[int] | None = None, time_limit: float = 60) -> Bound:
+def lower_bound(data: Any, k: int, *, columns: Sequence[Any] | None = None, time_limit: float = 60) -> Bound:
     """The least information loss that any grouping of these records into groups of at least k could have.
 
-    Returns the best bound that the time allows, with a certificate; `Bound.verify()` proves it again.
+    `data` and `columns` are as for `microaggregate`, numbers without gaps. Returns the best bound that the
+    time allows, with a certificate; `Bound.verify()` proves it again.
     """
     return bound_matrix(standardised(data, columns), k, time_limit=time_limit)
 
 
-def standardised(data: Any, columns: Sequence[int] | None = None) -> NDArray[np.float64]:
-    """Columns with mean 0 and standard deviation 1 (n-1); a constant column becomes 0."""
-    X = np.asarray(data, np.float64)
-    if X.ndim == 1:
-        X = X[:, None]
-    if columns is not None:
-        X = X[:, list(columns)]
-    if X.ndim != 2 or not X.size or not np.isfinite(X).all():
-        raise InputError("a bound needs a table of finite numbers with at least one record and one column")
-    X = X - X[0]  # so that a large common offset costs no digits
-    X -= X.mean(axis=0)
-    scale = X.std(axis=0, ddof=1) if len(X) > 1 else np.zeros(X.shape[1])
-    return np.ascontiguousarray(np.divide(X, scale, out=np.zeros_like(X), where=scale > 0))
+def standardised(data: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
+    """The chosen columns as `microaggregate` standardises them: mean 0, deviation 1 (n-1), a constant 0."""
+    frame = Frame(data)
+    values = []
+    for name in frame.choose(columns):
+        column, gaps = frame.numbers(name)
+        if gaps is not None:
+            row = int(np.argmax(gaps)) + 1
+            raise InputError(
+                f"column {name!r} has a gap in row {row}: a bound needs every value, or leave it out"
+            )
+        values.append(column)
+    if not len(frame):
+        raise InputError("a bound needs at least one record, but the table has none")
+    return standardise(values)[0]
 
 
 def bound_matrix(

@@ -43,7 +43,7 @@ class Bound:
     )  # standardised, as the proof saw them
     groups: list[tuple[int, ...]] = field(default_factory=list, repr=False)  # cheap groups met on the way
 
-    def verify(self, data: Any = None) -> bool:
+    def verify(self, data: Any = None, columns: Any = None) -> bool:
         """Prove the bound again from the data and the certificate, by code apart from the search for it.
 
         Without `data`, from the records that the bound was made of; a bound that was loaded from a file has
@@ -57,7 +57,7 @@ class Bound:
             return verify(self, self.records)
         from shoal.bounds import standardised
 
-        return verify(self, standardised(data))
+        return verify(self, standardised(data, columns))
 
     def gap(self, information_loss: float) -> float:
         """How much more than the bound a partition loses, as a share of the bound; 0 means proven optimal."""

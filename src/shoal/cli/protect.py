@@ -13,6 +13,7 @@ import typer
 
 import shoal
 from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
+from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
 from shoal.cli.places import source_and_target
 from shoal.cli.values import assignments, parameters, whole
@@ -76,6 +77,10 @@ def protect(
         float | None, typer.Option(metavar="SECONDS", help="Return the best found by then.")
     ] = None,
     per_column: PerColumn = False,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Prove how little any release with this k could lose.")
+    ] = False,
+    bound_time: BoundTime = 60.0,
     report: Annotated[
         Path | None, typer.Option(help="Write the internal report there: .html, .json or .txt.")
     ] = None,
@@ -120,13 +125,16 @@ def protect(
             preserve=preserve,
         )
     editions = {"internal": report, "public": public_report}
-    options = {"formula": formula, "confidential": confidential, "sums": sums or ()}
+    options: dict[str, Any] = {"formula": formula, "confidential": confidential, "sums": sums or ()}
     with source_and_target(file, output, replace) as (source, target):
         refuse_reports(editions.values(), source, target)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, source, progress))
             release.write(target, replace=replace)
         outcome = {**release.summary(), "output": output or target}
+        if bound:
+            options["bound"] = interruptible(lambda: release.lower_bound(bound_time))
+            outcome |= facts(options["bound"], release.information_loss)
         show_outcome(outcome)
         for edition, path in write_reports(release, editions, options):
             print(f"{edition} report: {path}", file=sys.stderr)
@@ -137,7 +145,7 @@ def protect(
 def refuse_beside_plan(context: typer.Context) -> None:
     """A plan says everything: an option beside it would make another release than the plan's."""
     allowed = {"file", "k", "plan", "output", "replace", "as_json"}
-    allowed |= {"report", "public_report", "formula", "confidential", "sums"}
+    allowed |= {"bound", "bound_time", "report", "public_report", "formula", "confidential", "sums"}
     for option in context.command.params:
         given: Any = context.get_parameter_source(option.name or "")
         if option.name not in allowed and given is not None and given.name == "COMMANDLINE":
