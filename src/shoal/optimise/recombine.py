@@ -83,6 +83,7 @@ class Pool:
         self.members = np.empty((0, self.width), np.int64)
         self.cost = np.empty(0)
         self.target = 400  # groups of the pool in a region; adapts to how hard the programs are
+        self.sweeps = 4  # adapts to what they gain: little where k is large and groups seldom recur
 
     def add(self, labels: NDArray[np.int64]) -> None:
         """Add the groups of a partition; keep the newest ones if there are very many."""
@@ -97,13 +98,12 @@ class Pool:
         keep = np.sort(len(rows) - 1 - last)[-20 * len(sizes) :]
         self.members, self.cost = rows[keep], cost[keep]
 
-    def improve(
-        self, labels: NDArray[np.int64], rng: np.random.Generator, clock: Clock, sweeps: int = 4
-    ) -> NDArray[np.int64]:
+    def improve(self, labels: NDArray[np.int64], rng: np.random.Generator, clock: Clock) -> NDArray[np.int64]:
         """Cut the groups of `labels` into regions that the pool's groups link, and solve each for itself."""
         self.add(labels)
         idle = 0
-        for _ in range(sweeps):
+        gained = False
+        for _ in range(self.sweeps):
             if clock.left() <= 0 or idle == 2:
                 break
             regions = self._regions(labels, rng)
@@ -116,6 +116,8 @@ class Pool:
             hard = not all(proven for _, proven in answers)
             self.target = max(100, self.target // 2) if hard else min(4000, self.target * 3 // 2)
             idle = 0 if better else idle + 1
+            gained |= bool(better)
+        self.sweeps = 4 if gained else 1
         return labels
 
     def _regions(self, labels: NDArray[np.int64], rng: np.random.Generator) -> list[NDArray[np.int64]]:
