@@ -179,6 +179,15 @@ def test_confidential_values_by_hand():
     assert found["proximity"].columns["wage"] == pytest.approx((3 * 1 + 3 * (1 / 3)) / 6)
 
 
+def test_gaps_in_confidential_values():
+    table = pa.table({"q": [1, 1, 2, 2], "wage": [5.0, None, 1, 3]})
+    found = shoal.risk(table, table, "q", "wage")
+    assert "gaps in 'wage' count as its mean" in found.notes[0]
+    assert found.records == 4
+    words = pa.table({"q": ["a", "a", "b"]})
+    assert "dominance" not in shoal.risk(words, words, "q")
+
+
 def test_per_column_watches_each_columns_own_groups():
     X = np.random.default_rng(8).lognormal(size=(60, 2))
     release = shoal.microaggregate(X, 5, method="univariate", per_column=True)

@@ -17,6 +17,8 @@ from shoal.errors import InputError
 from shoal.report import build, render
 from shoal.report.audit import sentences
 from shoal.report.drawing import number, visible
+from shoal.report.figures import group_sizes
+from shoal.report.model import _bound, replay
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -346,11 +348,55 @@ def test_command_line(tmp_path):
     assert "k = 8 would lose" in page
     assert "turnover = wages + profit" in page
     assert json.loads(public.read_text())["edition"] == "public"
-    for bad in ("x.pdf", "nowhere/x.html"):
+    words = ["protect", path, "-k", 4, "-m", "mdav", "-o", tmp_path / "new.csv", "--report", "-"]
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    assert outcome.stdout.startswith("REPORT ON A PROTECTED TABLE (internal")
+    (tmp_path / "new.csv").unlink()
+    for bad in ("x.pdf", "nowhere/x.html", "firms.csv"):
         words = ["protect", path, "-k", 4, "-o", tmp_path / "new.csv", "--report", tmp_path / bad]
         outcome = CliRunner().invoke(app, [str(word) for word in words])
         assert outcome.exit_code == 2
         assert not (tmp_path / "new.csv").exists()
+
+
+def test_what_the_replay_repeats(tmp_path):
+    path = tmp_path / "a file.csv"
+    shoal.write(survey(60), path)
+    options = {"columns": ["wages"], "per_column": True, "method": "univariate", "time_limit": 9.0}
+    words = replay(shoal.microaggregate(path, 3, cost="range", **options))
+    assert words.startswith(f"shoal protect '{path}' -k 3 -m univariate --seed 0 -c wages --set cost=range")
+    assert words.endswith("--time-limit 9.0 --per-column")
+    words = replay(shoal.microaggregate(survey(60), 3, cost="range", **options))
+    assert "time_limit=9.0, per_column=True, cost='range')" in words
+
+
+def test_a_release_without_its_original_is_refused(release):
+    from dataclasses import replace
+
+    with pytest.raises(InputError, match="does not know its original"):
+        build(replace(release, original=None))
+
+
+def test_many_group_sizes_are_drawn_in_classes():
+    picture = group_sizes({str(size): 3 for size in range(5, 200)})
+    assert "Bar chart of group sizes" in picture
+    assert "–" in picture
+
+
+def test_bounds_that_cannot_be_had(release, monkeypatch):
+    from types import SimpleNamespace
+
+    def refuse(X, k, time_limit):
+        raise InputError("no bound")
+
+    monkeypatch.setitem(__import__("sys").modules, "shoal.bounds", SimpleNamespace(lower_bound=refuse))
+    assert _bound(release, 1.0) is None
+    monkeypatch.setitem(__import__("sys").modules, "shoal.bounds", None)
+    assert _bound(release, 1.0) is None
+    gaps = pa.table({"x": [1.0, None, 3, 4], "y": [1.0, 2, 3, 4]})
+    from dataclasses import replace
+
+    assert _bound(replace(release, original=gaps, columns=("x", "y")), 1.0) is None
 
 
 def test_numbers_and_names_for_axes():

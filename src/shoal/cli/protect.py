@@ -22,6 +22,8 @@ from shoal.errors import InputError
 if TYPE_CHECKING:
     from shoal.release import Release
 
+TERMINAL = Path("-")
+
 
 @app.command()
 @guarded
@@ -82,7 +84,7 @@ def protect(
     ] = False,
     bound_time: BoundTime = 60.0,
     report: Annotated[
-        Path | None, typer.Option(help="Write the internal report there: .html, .json or .txt.")
+        Path | None, typer.Option(help="Write the internal report there: .html, .json, .txt; - prints it.")
     ] = None,
     public_report: Annotated[
         Path | None, typer.Option(help="Write the public report there, without seed and risks.")
@@ -157,14 +159,19 @@ def write_reports(
 ) -> list[tuple[str, Path]]:
     """Write the reports asked for; the internal one compares the neighbouring k too."""
     from shoal.comparison import neighbours
+    from shoal.report import build, render
 
     wanted = [(edition, path) for edition, path in editions.items() if path is not None]
     for edition, path in wanted:
         own = dict(options)
         if edition == "internal":
-            own["comparison"] = interruptible(lambda: neighbours(release))
-        interruptible(partial(release.report, path, edition, **own))
-    return wanted
+            with watching() as progress:
+                own["comparison"] = interruptible(lambda: neighbours(release, progress))
+        if path == TERMINAL:
+            print(render(interruptible(partial(build, release, edition, **own)), "text"))
+        else:
+            interruptible(partial(release.report, path, edition, **own))
+    return [(edition, path) for edition, path in wanted if path != TERMINAL]
 
 
 def refuse_reports(paths: Iterable[Path | None], *taken: str) -> None:
@@ -172,7 +179,7 @@ def refuse_reports(paths: Iterable[Path | None], *taken: str) -> None:
     from shoal.report import report_format
 
     for path in paths:
-        if path is None:
+        if path is None or path == TERMINAL:
             continue
         report_format(path)
         if path.resolve() in {Path(other).resolve() for other in taken}:
