@@ -98,3 +98,17 @@ def test_the_two_halves_meet_in_the_optimum(monkeypatch):
         assert met.min() >= 3
         assert met.max() <= 5
         assert met.sum() == n
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_search_compiled_for_one_k_is_the_near_search(k, monkeypatch):
+    for n in (1, k, 2 * k - 1, 40 * k):
+        for x in shapes(np.random.default_rng(n), n):
+            v = prepared(x, "sse")
+            arguments = v, k, line.SSE, line.inverses(v.dtype, k)
+            near = line.search(*arguments)
+            with monkeypatch.context() as patch:
+                patch.setattr(line, "UNROLL_FROM", 0)
+                unrolled = line.search(*arguments)
+            for one, other in zip(near, unrolled):
+                assert np.array_equal(one, other)

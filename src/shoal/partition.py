@@ -19,7 +19,10 @@ TOGETHER_FROM = 100_000  # records from which two threads pay
 
 
 class Partition:
-    """Labels 0..g-1 in order of first appearance, and each group's size; immutable."""
+    """Labels 0..g-1 and each group's size; immutable.
+
+    Groups are numbered in order of first appearance, or as they were handed over (`in_order`).
+    """
 
     def __init__(self, labels: ArrayLike):
         given = np.asarray(labels)
@@ -36,33 +39,34 @@ class Partition:
 
     @classmethod
     def in_order(
-        cls,
-        order: NDArray,
-        starts: NDArray[np.int64],
-        column: NDArray | None = None,
-        values: NDArray[np.float64] | None = None,
+        cls, order: NDArray, starts: NDArray[np.int64], values: NDArray[np.float64] | None = None
     ) -> Partition:
-        """The partition whose groups are order[starts[0]:starts[1]], order[starts[1]:starts[2]], ..
+        """The partition whose groups 0, 1, .. are order[starts[0]:starts[1]], order[starts[1]:starts[2]], ..
 
-        For a method that has its records group by group anyway: all that follows is then much faster.
-        The more so for a `column` whose `values` it has in that order.
+        For a method that has its records group by group anyway: all that follows is then much faster. The
+        more so if it groups by one column and gives its `values` in that order: see `own`.
         """
         self = cls.__new__(cls)
-        name = groups.names_by_first_record(order, starts)
-        self._in_order = (order, starts, name)
+        self._in_order = (order, starts)
         self.labels = np.empty(len(order), np.int64)
-        self.sizes = np.empty(len(name), np.int64)
-        self._for_halves(len(name), groups.label_records, order, starts, name, self.labels, self.sizes)
+        self.sizes = np.diff(starts)
+        self._for_halves(len(self), groups.label, order, starts, self.labels)
         self._freeze()
-        if column is not None and values is not None:
-            means = np.empty((len(self), 1))
-            sse = self._for_halves(len(self), groups.moments_in_order, values, starts, name, means)
-            means.flags.writeable = False
-            self._known = (column, means, float(sum(sse)))
+        if values is not None:
+            self.own = self._moments(values)
         return self
 
-    _known: tuple[NDArray, NDArray[np.float64], float] | None = None
-    _in_order: tuple[NDArray, NDArray[np.int64], NDArray[np.int32]] | None = None
+    #: Means and SSE of the column that the method grouped by, where it grouped by one and handed them over.
+    own: tuple[NDArray[np.float64], float] | None = None
+    _in_order: tuple[NDArray, NDArray[np.int64]] | None = None
+
+    def _moments(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Means and SSE of a column whose values are given group by group."""
+        assert self._in_order is not None
+        means = np.empty(len(self))
+        sse = self._for_halves(len(self), groups.moments, values, self._in_order[1], means)
+        means.flags.writeable = False
+        return means, float(sum(sse))
 
     def _freeze(self) -> None:
         self.labels.flags.writeable = False
@@ -79,6 +83,8 @@ class Partition:
 
     def means(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Each group's mean, summed as differences from one member so that a large offset costs no digits."""
+        if self._in_order is not None:
+            return self.means_and_sse(X)[0]
         parts = pivot_and_shift(_matrix(X), self.labels, self.sizes)
         return parts[:, :, 0] + parts[:, :, 1]
 
@@ -91,13 +97,10 @@ class Partition:
 
     def means_and_sse(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Both at once, to the last digits: the means are rounded only after the SSE is known."""
-        if self._known is not None and _same_memory(X[:, 0], self._known[0]) and X.shape[1] == 1:
-            return self._known[1:]
         X = _matrix(X)
         if self._in_order is not None:
-            means = np.empty((len(self), X.shape[1]))
-            sse = self._for_halves(len(self), groups.moments, X, *self._in_order, means)
-            return means, float(sum(sse))
+            columns = [self._moments(column[self._in_order[0]]) for column in X.T]
+            return np.stack([means for means, _ in columns], axis=1), sum(sse for _, sse in columns)
         parts = pivot_and_shift(X, self.labels, self.sizes)
         return parts[:, :, 0] + parts[:, :, 1], float(squared_errors(X, self.labels, parts))
 
@@ -126,12 +129,6 @@ class Partition:
             raise CheckFailed(
                 f"a group has {self.sizes.max()} records, more than the {largest} its method promises"
             )
-
-
-def _same_memory(one: NDArray, other: NDArray) -> bool:
-    return all(getattr(one, what) == getattr(other, what) for what in ("dtype", "shape", "strides")) and (
-        one.ctypes.data == other.ctypes.data
-    )
 
 
 def _matrix(X: NDArray) -> NDArray[np.float64]:

@@ -85,11 +85,12 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
             progress=_share(progress, done, len(parts)),
             parameters=plan.parameters,
         )
+        known = partition.own if space.unit == "own" else None  # grouped and measured by the same values
         published = [
-            publish(column, partition, plan.centroid_of(column.name), table.weight, plan.preserve)
+            publish(column, partition, plan.centroid_of(column.name), table.weight, plan.preserve, known)
             for column in columns
         ]
-        loss += measure(space, columns, [values for values, _ in published], partition, table.weight)
+        loss += measure(space, columns, [values for values, _ in published], partition, table.weight, known)
         for column, (values, empty) in zip(columns, published):
             gaps = None if empty is None else empty[partition.labels]
             released[column.name] = column.holding(partition.spread(values), gaps)

@@ -36,7 +36,7 @@ def univariate(X, k, *, cost: Literal["sse", "absolute", "range"] = "sse"):
     if values.dtype.kind == "i":  # counted from the smallest, so that all digits fit where they can
         values = (values.view(np.uint64) - values[:1].view(np.uint64)).astype(np.float64)
         return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]))
-    return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]), X[:, 0], values)
+    return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]), values)
 
 
 @method(

@@ -90,61 +90,30 @@ def total_squares(X):
     return total
 
 
+@kernel
+def spread(first, last, published, labels, out):
+    """What each of the records first..last-1 publishes."""
+    for i in range(first, last):
+        out[i] = published[labels[i]]
+
+
 # --- where the records are known group by group: order[starts[g] : starts[g + 1]] is group g -------------
 
 
 @kernel
-def names_by_first_record(order, starts):
-    """The groups' names 0, 1, .. in order of their first records."""
-    owner = np.full(len(order), -1, np.int32)
-    for g in range(len(starts) - 1):
-        first = order[starts[g]]
-        for i in range(starts[g] + 1, starts[g + 1]):
-            first = min(first, order[i])
-        owner[first] = g
-    name = np.empty(len(starts) - 1, np.int32)
-    known = 0
-    for i in range(len(order)):
-        if owner[i] >= 0:
-            name[owner[i]] = known
-            known += 1
-    return name
-
-
-@kernel
-def label_records(first, last, order, starts, name, labels, sizes):
-    """Labels and sizes of the groups first..last-1."""
+def label(first, last, order, starts, labels):
+    """Label the records of the groups first..last-1."""
     for g in range(first, last):
-        sizes[name[g]] = starts[g + 1] - starts[g]
         for i in range(starts[g], starts[g + 1]):
-            labels[order[i]] = name[g]
+            labels[order[i]] = g
 
 
 @kernel
-def moments(first, last, X, order, starts, name, means):
-    """Means of the groups first..last-1; returns their SSE. Sums are taken from a member on."""
-    total = 0.0
-    for begin in range(first, last, 256):
-        stretch = 0.0
-        for g in range(begin, min(begin + 256, last)):
-            start, end = starts[g], starts[g + 1]
-            for j in range(X.shape[1]):
-                pivot = X[order[start], j]
-                shift = 0.0
-                for i in range(start + 1, end):
-                    shift += X[order[i], j] - pivot
-                shift /= end - start
-                for i in range(start, end):
-                    difference = X[order[i], j] - pivot - shift
-                    stretch += difference * difference
-                means[name[g], j] = pivot + shift
-        total += stretch
-    return total
+def moments(first, last, values, starts, means):
+    """Means of the groups first..last-1 of values in that order; returns their SSE.
 
-
-@kernel
-def moments_in_order(first, last, values, starts, name, means):
-    """The same for one column whose values are given in that order."""
+    Sums are taken from a member on.
+    """
     total = 0.0
     for begin in range(first, last, 256):
         stretch = 0.0
@@ -157,13 +126,6 @@ def moments_in_order(first, last, values, starts, name, means):
             for i in range(starts[g], starts[g + 1]):
                 difference = values[i] - pivot - shift
                 stretch += difference * difference
-            means[name[g], 0] = pivot + shift
+            means[g] = pivot + shift
         total += stretch
     return total
-
-
-@kernel
-def spread(first, last, published, labels, out):
-    """What each of the records first..last-1 publishes."""
-    for i in range(first, last):
-        out[i] = published[labels[i]]

@@ -27,6 +27,8 @@ SSE, ABSOLUTE, RANGE, WHOLE = range(4)
 
 FAR_FROM = 20  # k from which `_far` is the faster search (benchmarks/univariate.py)
 HALVE_UP_TO = 256  # ends leapt over up to which halving beats the linear search
+UNROLL_UP_TO = 10  # k up to which it pays to compile `_near` for that very k,
+UNROLL_FROM = 50_000  # and for how many values
 TOGETHER_FROM = 200_000  # values from which two threads pay
 
 
@@ -39,15 +41,17 @@ def cut_sorted(v: NDArray, k: int, kind: int) -> NDArray[np.int64]:
     n = len(v)
     inverse = inverses(v.dtype, k)
     half = n // 2 if n >= TOGETHER_FROM and k * k <= n else n
-    mirrored = v[half:][::-1]
-    mirrored = -mirrored if v.dtype.kind == "f" else ~mirrored
     left, right = together(
-        lambda: search(v[:half], k, kind, inverse), lambda: search(mirrored, k, kind, inverse)
+        lambda: search(v[:half], k, kind, inverse), lambda: search(_mirrored(v[half:]), k, kind, inverse)
     )
     if half == n:
         return borders(left[1], n, right[1], n)
     start, end = _meet(v, k, (0,) * kind, inverse, left[0], right[0])
     return borders(left[1], start, right[1], end)
+
+
+def _mirrored(v: NDArray) -> NDArray:
+    return -v[::-1] if v.dtype.kind == "f" else ~v[::-1]
 
 
 def inverses(dtype: np.dtype, k: int) -> NDArray:
@@ -67,6 +71,8 @@ def search(
     size = np.zeros(len(v) + 1, np.int32)
     if k >= FAR_FROM if far is None else far:
         _far(v, k, (0,) * kind, inverse, best, size, halve)
+    elif kind == SSE and k <= UNROLL_UP_TO and len(v) >= UNROLL_FROM:
+        _unrolled(v, (0,) * k, inverse, best, size)
     else:
         _near(v, k, (0,) * kind, inverse, best, size)
     return best, size
@@ -157,6 +163,27 @@ def _near(v, k, kind, inverse, best, size):
             low = max(low, where)
         best[end], where = _last_group(v, kind, inverse, best, low, end - k, end, best[end])
         size[end] = end - where
+
+
+@kernel
+def _unrolled(v, k, inverse, best, size):
+    """`_near` for SSE and the k that is the length of a tuple, so that the compiler unrolls each loop."""
+    least, most = len(k), 2 * len(k) - 1
+    _near(v[: most - 1], least, (), inverse, best, size)
+    for end in range(most, len(v) + 1):
+        values, path = v[end - most : end], best[end - most : end]
+        last = values[most - 1]
+        total = squares = 0.0
+        found, where = np.inf, 0
+        for start in range(most - 2, -1, -1):
+            total += last - values[start]
+            squares += (last - values[start]) * (last - values[start])
+            if start < least:
+                cost = squares - total * total * inverse[most - start] + path[start]
+                where = start if cost < found else where
+                found = min(cost, found)
+        best[end] = found
+        size[end] = most - where
 
 
 @kernel

@@ -27,6 +27,8 @@ class Scale(NamedTuple):
     deviation: float  # 1 for a constant column, whose values all become 0
 
     def apply(self, column: NDArray) -> NDArray[np.float64]:
+        if self == UNCHANGED:
+            return column.astype(np.float64, copy=False)
         return (_offsets(column, self.pivot, self.exponent) - self.mean) / self.deviation
 
 

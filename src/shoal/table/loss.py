@@ -34,8 +34,12 @@ def measure(
     published: Sequence[NDArray],
     partition: Partition,
     weight: NDArray[np.float64] | None,
+    known: tuple[NDArray[np.float64], float] | None = None,
 ) -> Loss:
-    """The loss in standardised space. A gap weighs nothing: there is nothing to lose."""
+    """The loss in standardised space. A gap weighs nothing: there is nothing to lose.
+
+    `known`: means and SSE of the only column, where the method has them.
+    """
     Z = space.matrix
     places = [space.place(j, values) for j, values in enumerate(published)]
     if weight is not None or any(column.gaps is not None for column in columns):
@@ -46,7 +50,7 @@ def measure(
             for z, place in zip(Z[:, space.spans[j]].T, places[j].T):
                 loss += _weighted(z, place, partition, own)
         return loss
-    means, within = partition.means_and_sse(Z)
+    means, within = (known[0][:, None], known[1]) if known else partition.means_and_sse(Z)
     total = partition.sst(Z)
     rounding = sum(
         float(partition.sizes @ np.square(place - means[:, span]).sum(axis=1))
