@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +109,7 @@ def cool(
     steps = max(min(STEPS, 20 + proposals // 1000), -(-proposals // CHUNK))
     temperatures = hot * (COLD / hot) ** np.linspace(0, 1, steps)
     temperatures[-max(1, steps // 10) :] = 0.0
-    fixed: tuple[Any, ...] = (problem.neighbours, problem.draw, problem.heat, PATIENCE, problem.k)
+    fixed = (problem.neighbours, problem.draw, problem.heat, PATIENCE, problem.k)
     for temperature in temperatures:
         if clock.left() <= 0:
             break
