@@ -81,7 +81,7 @@ def centroids(column: NDArray, partition: Partition) -> NDArray:
 def _float_means(column: NDArray, partition: Partition) -> NDArray:
     wide = column.astype(np.float64, copy=False)[:, None]
     if wide.min() > -1e300 and wide.max() < 1e300:
-        means = partition.means(wide)
+        means, _ = partition.means_and_sse(wide)  # which a method may have left there
     else:  # differences of such values could overflow
         means = np.ldexp(partition.means(np.ldexp(wide, -4)), 4)
     return means[:, 0].astype(column.dtype, copy=False)
