@@ -1,6 +1,6 @@
 """The optimum in one dimension: speed and memory beside microagg1d and the plain algorithm.
 
-    python -m benchmarks.univariate [records]
+    python -m benchmarks.univariate [records, by default 5,000,000]
 
 End to end means from unsorted values to labels and published values. Each figure is the best of three.
 Without microagg1d (pip install microagg1d) its columns stay empty.
@@ -139,9 +139,10 @@ def crossover(n: int) -> list[dict[str, Any]]:
     return rows
 
 
-def growth() -> list[dict[str, Any]]:
+def growth(largest: int) -> list[dict[str, Any]]:
+    """From a twentieth of the largest size on: at most linear times the sort."""
     rows = []
-    for n in (1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000):
+    for n in (largest // 20, largest // 10, largest // 4, largest // 2, largest):
         x = np.random.default_rng(3).normal(size=n)
         ours, sorting = best(lambda x=x: protect(x, 10)), best(lambda x=x: sort(x))
         rows.append(
@@ -217,7 +218,7 @@ def main() -> None:
     for title, work in {
         "beside microagg1d": lambda: beside_microagg1d(n),
         "peak memory, in arrays of n doubles": lambda: memory(n),
-        "growth": growth,
+        "growth": lambda: growth(4 * n),
         "k from 2 to 50": lambda: by_k(n // 10),
         "crossover of the two searches": lambda: crossover(n // 10),
         "digits": lambda: digits(4 * n),

@@ -26,7 +26,7 @@ ALLOWED = {
     "check": {"errors", "table", "kernels"},
     "measures": {"errors", "table"},
     "report": {"", "errors", "measures", "method", "table", "bounds"},
-    "release": {"errors", "plan", "check", "table", "report"},
+    "release": {"bounds", "errors", "plan", "check", "table", "report"},
     "pipeline": {"", "errors", "plan", "check", "table", "release", "method", "partition"},
     "comparison": {
         "errors",

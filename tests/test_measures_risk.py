@@ -124,6 +124,28 @@ def test_achieved_k_by_hand():
     assert found.detail["unique_records"] == 1
 
 
+def test_published_gaps_count_towards_k():
+    table = pa.table({"x": [1.0, 1, None, None], "y": [1, 1, 2, 2]})
+    found = shoal.risk(table, table)
+    assert found["k"].overall == 2
+    assert found["k"].detail["groups"] == 2
+    assert found.records == 2
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_extreme_magnitudes_change_nothing(scale):
+    X = np.random.default_rng(0).lognormal(size=(60, 2))
+    Y = shoal.microaggregate(X, 3, method="mdav").table
+    plain, scaled = shoal.risk(X, Y), shoal.risk(X * scale, Y * scale)
+    assert {k: m.overall for k, m in scaled.items()} == pytest.approx(
+        {k: m.overall for k, m in plain.items()}
+    )
+    plain, scaled = (shoal.utility(X * s, Y * s, models=False) for s in (1, scale))
+    assert {k: m.overall for k, m in scaled.items()} == pytest.approx(
+        {k: m.overall for k, m in plain.items()}
+    )
+
+
 def test_dominance_by_hand():
     before = pa.table({"x": [90.0, 5, 5, 40, 30, 30, -10, 2, 1]})
     after = pa.table({"x": [100 / 3] * 3 + [100 / 3 + 1] * 3 + [-7 / 3] * 3})
@@ -155,6 +177,15 @@ def test_confidential_values_by_hand():
     assert found["t_closeness"].columns["wage"] == pytest.approx(max(first, second))
     # everyone in the first group has three of three near; in the second only oneself
     assert found["proximity"].columns["wage"] == pytest.approx((3 * 1 + 3 * (1 / 3)) / 6)
+
+
+def test_gaps_in_confidential_values():
+    table = pa.table({"q": [1, 1, 2, 2], "wage": [5.0, None, 1, 3]})
+    found = shoal.risk(table, table, "q", "wage")
+    assert "gaps in 'wage' count as its mean" in found.notes[0]
+    assert found.records == 4
+    words = pa.table({"q": ["a", "a", "b"]})
+    assert "dominance" not in shoal.risk(words, words, "q")
 
 
 def test_per_column_watches_each_columns_own_groups():

@@ -10,6 +10,7 @@ from scipy import stats
 import shoal
 from shoal.datasets import survey
 from shoal.errors import InputError
+from shoal.measures.measure import digits, shown
 from shoal.measures.models import fit_logistic, least_squares
 from tests.benchmark_data import raw
 
@@ -238,6 +239,27 @@ def test_tables_that_do_not_match():
         shoal.utility(SMALL[:0], SMALL[:0])
     with pytest.raises(InputError, match="every record has a gap"):
         shoal.utility(np.array([np.nan]), np.array([1.0]))
+
+
+def test_propensity_models_see_a_sample(monkeypatch):
+    monkeypatch.setattr("shoal.measures.utility.SAMPLE", 100)
+    X = np.random.default_rng(0).normal(size=(300, 1))
+    found = shoal.utility(X, X + 1)
+    assert found["pmse_tree"].detail["records"] == 100
+    assert found["pmse_tree"].overall == shoal.utility(X, X + 1)["pmse_tree"].overall
+
+
+def test_values_as_people_read_them():
+    assert shown(None) == "not defined"
+    assert shown(0.12345, "share") == "12.3 %"
+    assert [digits(v) for v in (0, 1e-12, 5e-5, -5e-5, 12345.6, 0.1239)] == [
+        "0",
+        "0",
+        "0.0000",
+        "−0.0000",
+        "12,346",
+        "0.124",
+    ]
 
 
 def test_measures_read_well():

@@ -90,6 +90,35 @@ def test_check_names_what_is_wrong():
         partition.check(2, 5, 2)
 
 
+@pytest.mark.parametrize("together_from", [0, 10**9])
+def test_a_partition_in_order_is_the_same_partition(together_from, monkeypatch):
+    monkeypatch.setattr("shoal.partition.TOGETHER_FROM", together_from)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 2)) + 1e6
+    labels = rng.integers(0, 9, 60)
+    order = np.argsort(labels, kind="stable").astype(np.uint32)
+    starts = np.r_[0, np.cumsum(np.bincount(labels))]
+    plain, ordered = Partition(labels), Partition.in_order(order, starts)
+    assert np.array_equal(ordered.labels, plain.labels)
+    assert np.array_equal(ordered.sizes, plain.sizes)
+    means, sse = ordered.means_and_sse(X)
+    np.testing.assert_allclose(means, plain.means(X), rtol=1e-15)
+    assert sse == pytest.approx(plain.sse(X), rel=1e-13)
+    known = Partition.in_order(order, starts, X[:, 0], X[order, 0].copy())
+    for column in (X[:, :1], X[:, :1].copy(), X[:, 1:]):
+        means_of_one, sse_of_one = known.means_and_sse(column)
+        np.testing.assert_allclose(means_of_one, plain.means(column), rtol=1e-15)
+        assert sse_of_one == pytest.approx(plain.sse(column), rel=1e-13)
+    for published in (means[:, 0], np.arange(len(plain)), np.arange(len(plain), dtype=np.float32)):
+        assert np.array_equal(ordered.spread(published), published[plain.labels])
+
+
+def test_total_squares_are_those_of_one_group():
+    X = np.random.default_rng(5).normal(size=(3000, 2)) + 1e9
+    partition = Partition(np.zeros(3000, np.int64))
+    assert partition.sst(X) == pytest.approx(partition.sse(X), rel=1e-13)
+
+
 # Laszlo and Mukherjee 2005, Table 11
 @pytest.mark.parametrize(
     ("n", "printed"),
@@ -124,32 +153,3 @@ def test_number_of_partitions_by_listing_them():
         for k in (1, 2, 3, 4):
             allowed = [sizes for sizes in partitions(n) if all(k <= size < 2 * k for size in sizes)]
             assert count_partitions(n, k) == len(allowed)
-
-
-@pytest.mark.parametrize("together_from", [0, 10**9])
-def test_a_partition_in_order_is_the_same_partition(together_from, monkeypatch):
-    monkeypatch.setattr("shoal.partition.TOGETHER_FROM", together_from)
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(60, 2)) + 1e6
-    labels = rng.integers(0, 9, 60)
-    order = np.argsort(labels, kind="stable").astype(np.uint32)
-    starts = np.r_[0, np.cumsum(np.bincount(labels))]
-    plain, ordered = Partition(labels), Partition.in_order(order, starts)
-    assert np.array_equal(ordered.labels, plain.labels)
-    assert np.array_equal(ordered.sizes, plain.sizes)
-    means, sse = ordered.means_and_sse(X)
-    np.testing.assert_allclose(means, plain.means(X), rtol=1e-15)
-    assert sse == pytest.approx(plain.sse(X), rel=1e-13)
-    known = Partition.in_order(order, starts, X[:, 0], X[order, 0].copy())
-    for column in (X[:, :1], X[:, :1].copy(), X[:, 1:]):
-        means_of_one, sse_of_one = known.means_and_sse(column)
-        np.testing.assert_allclose(means_of_one, plain.means(column), rtol=1e-15)
-        assert sse_of_one == pytest.approx(plain.sse(column), rel=1e-13)
-    for published in (means[:, 0], np.arange(len(plain)), np.arange(len(plain), dtype=np.float32)):
-        assert np.array_equal(ordered.spread(published), published[plain.labels])
-
-
-def test_total_squares_are_those_of_one_group():
-    X = np.random.default_rng(5).normal(size=(3000, 2)) + 1e9
-    partition = Partition(np.zeros(3000, np.int64))
-    assert partition.sst(X) == pytest.approx(partition.sse(X), rel=1e-13)

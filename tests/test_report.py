@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shoal
+from shoal.bounds import Bound
 from shoal.cli.commands import app
 from shoal.comparison import neighbours
 from shoal.datasets import survey
@@ -17,6 +19,8 @@ from shoal.errors import InputError
 from shoal.report import build, render
 from shoal.report.audit import sentences
 from shoal.report.drawing import number, visible
+from shoal.report.figures import group_sizes
+from shoal.report.model import _bound, replay
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -221,12 +225,11 @@ def test_text_for_the_terminal(internal):
 
 
 def test_bound_and_gap_are_told(release, monkeypatch):
-    from types import SimpleNamespace
-
     least = release.information_loss / 1.05
-    bounds = SimpleNamespace(lower_bound=lambda X, k, time_limit: SimpleNamespace(information_loss=least))
-    monkeypatch.setitem(__import__("sys").modules, "shoal.bounds", bounds)
+    known = Bound(1.0, least, "made up", certificate=None, seconds=2.0)
+    monkeypatch.setattr("shoal.bounds.lower_bound", lambda data, k, columns, time_limit: known)
     model = build(release, comparison=neighbours(release))
+    assert model["bound"] == build(release, bound=known, bound_time=None)["bound"]
     assert model["bound"]["gap"] == pytest.approx(0.05)
     assert model["why_k"]["comparison"]["bounds"] == {"5": least}
     page = render(model)
@@ -271,6 +274,18 @@ def test_broken_sums_are_told():
         build(shoal.microaggregate(survey(20), 2), sums=["turnover = wages + sector"], bound_time=None)
 
 
+def test_dates_gaps_and_categories_are_told():
+    from shoal.measures.pair import pair
+    from shoal.report.figures import distribution
+    from shoal.report.pictures import distributions
+
+    days = pa.array(np.arange(0, 4000, 100), pa.int32()).cast(pa.date32())
+    table = pa.table({"day": days, "x": pa.array([None, *range(39)], pa.float64()), "s": ["a", "b"] * 20})
+    facts = distributions(pair(table, table, ["day", "x", "s"]))
+    assert [entry["moment"] for entry in facts] == [True, False]
+    assert "from 1970-04-11 to 1980-09-05" in distribution(0, facts[0])
+
+
 @pytest.mark.parametrize("kind", ["one column", "constant", "n = k", "k = 1", "many", "large"])
 def test_odd_tables(kind, monkeypatch):
     monkeypatch.setattr("shoal.report.pictures.COLUMNS", 2)
@@ -281,7 +296,7 @@ def test_odd_tables(kind, monkeypatch):
         "n = k": rng.normal(size=(3, 2)),
         "k = 1": rng.normal(size=(6, 2)),
         "many": rng.normal(size=(60, 32)),
-        "large": rng.lognormal(5, 4, size=(200, 3)) * 1e12,
+        "large": rng.lognormal(5, 4, size=(200, 3)) * 1e250,
     }[kind]
     release = shoal.microaggregate(data, 1 if kind == "k = 1" else 3, method="mdav")
     public = build(release, "public")
@@ -334,11 +349,46 @@ def test_command_line(tmp_path):
     assert "k = 8 would lose" in page
     assert "turnover = wages + profit" in page
     assert json.loads(public.read_text())["edition"] == "public"
-    for bad in ("x.pdf", "nowhere/x.html"):
+    words = ["protect", path, "-k", 4, "-m", "mdav", "-o", tmp_path / "new.csv", "--report", "-"]
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    assert outcome.stdout.startswith("REPORT ON A PROTECTED TABLE (internal")
+    (tmp_path / "new.csv").unlink()
+    for bad in ("x.pdf", "nowhere/x.html", "firms.csv"):
         words = ["protect", path, "-k", 4, "-o", tmp_path / "new.csv", "--report", tmp_path / bad]
         outcome = CliRunner().invoke(app, [str(word) for word in words])
         assert outcome.exit_code == 2
         assert not (tmp_path / "new.csv").exists()
+
+
+def test_what_the_replay_repeats(tmp_path):
+    path = tmp_path / "a file.csv"
+    shoal.write(survey(60), path)
+    options = {"columns": ["wages"], "per_column": True, "method": "univariate", "time_limit": 9.0}
+    words = replay(shoal.microaggregate(path, 3, cost="range", **options))
+    assert words.startswith(f"shoal protect '{path}' -k 3 -m univariate --seed 0 -c wages --set cost=range")
+    assert words.endswith("--time-limit 9.0 --per-column")
+    words = replay(shoal.microaggregate(survey(60), 3, cost="range", **options))
+    assert "time_limit=9.0, per_column=True, cost='range')" in words
+
+
+def test_a_release_without_its_original_is_refused(release):
+    from dataclasses import replace
+
+    with pytest.raises(InputError, match="does not know its original"):
+        build(replace(release, original=None))
+
+
+def test_many_group_sizes_are_drawn_in_classes():
+    picture = group_sizes({str(size): 3 for size in range(5, 200)})
+    assert "Bar chart of group sizes" in picture
+    assert "–" in picture
+
+
+def test_bounds_that_cannot_be_had(release):
+    gaps = pa.table({"x": [1.0, None, 3, 4], "y": [1.0, 2, 3, 4]})
+    assert _bound(replace(release, original=gaps, columns=("x", "y")), None, 1.0) is None
+    assert _bound(replace(release, plan=replace(release.plan, per_column=True)), None, 1.0) is None
+    assert _bound(release, None, None) is None
 
 
 def test_numbers_and_names_for_axes():

@@ -6,11 +6,13 @@ from typing import Any
 __version__ = "0.1.0"
 
 _names = {
+    "Bound": "shoal.bounds",
     "Microaggregator": "shoal.estimator",
     "Plan": "shoal.plan",
     "Release": "shoal.release",
     "ShoalError": "shoal.errors",
     "compare": "shoal.comparison",
+    "lower_bound": "shoal.bounds",
     "methods": "shoal.method",
     "microaggregate": "shoal.pipeline",
     "read": "shoal.table.files",

@@ -14,10 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from shoal.bounds import lower_bound
 from shoal.errors import InputError, ShoalError
-from shoal.measures.pair import cells
 from shoal.measures.risk import risk
 from shoal.method import get_method
 from shoal.pipeline import run
@@ -35,20 +33,28 @@ NEIGHBOUR_SECONDS = 20.0  # a plan that took longer is not run again for a repor
 @dataclass(frozen=True)
 class Run:
     """One plan carried out. `risk` is the share of records correctly linked by all columns, `risk_high` the
-    upper end of its confidence interval; `error` says in a sentence why there is nothing."""
+    upper end of its confidence interval; `pareto` says that no other run loses less and risks less."""
 
     method: str
     k: int
-    information_loss: float | None = None
-    risk: float | None = None
-    risk_high: float | None = None
-    interval_disclosure: float | None = None
-    groups: int | None = None
-    smallest_group: int | None = None
-    largest_group: int | None = None
-    seconds: float | None = None
+    information_loss: float
+    risk: float
+    risk_high: float
+    interval_disclosure: float
+    groups: int
+    smallest_group: int
+    largest_group: int
+    seconds: float
     pareto: bool = False
-    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A plan that could not be carried out, and why, in one sentence."""
+
+    method: str
+    k: int
+    error: str
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class Comparison:
     records: int
     columns: tuple[str, ...]
     runs: tuple[Run, ...]
+    failures: tuple[Failure, ...]
     bounds: Mapping[int, float]
 
     @property
@@ -71,6 +78,7 @@ class Comparison:
             "records": self.records,
             "columns": list(self.columns),
             "runs": [asdict(run) for run in self.runs],
+            "failures": [asdict(failure) for failure in self.failures],
             "bounds": {str(k): value for k, value in self.bounds.items()},
         }
 
@@ -161,18 +169,19 @@ def compare_plans(
     if bound_time is not None:
         jobs += [partial(_bound, frame, names, size, bound_time) for size in sizes]
     done = _together(jobs, workers or min(os.cpu_count() or 1, 4), progress)
-    runs = done[: len(plans)]
-    if all(run.error for run in runs):
-        raise InputError(runs[0].error)
+    runs = [outcome for outcome in done[: len(plans)] if isinstance(outcome, Run)]
+    failures = [outcome for outcome in done[: len(plans)] if isinstance(outcome, Failure)]
+    if not runs:
+        raise InputError(failures[0].error)
     bounds = {size: value for size, value in zip(sizes, done[len(plans) :]) if value is not None}
-    return Comparison(len(frame), tuple(map(str, names)), tuple(_sorted(runs)), bounds)
+    return Comparison(len(frame), tuple(map(str, names)), tuple(_sorted(runs)), tuple(failures), bounds)
 
 
-def _run(plan: Plan, data: Any) -> Run:
+def _run(plan: Plan, data: Any) -> Run | Failure:
     try:
         release = run(plan, data)
     except ShoalError as error:
-        return Run(plan.method, plan.k, error=str(error))
+        return Failure(plan.method, plan.k, str(error))
     found = risk(data, release.table, release.columns, per_column=plan.per_column, seed=plan.seed)
     sizes = release.group_sizes
     return Run(
@@ -192,12 +201,7 @@ def _run(plan: Plan, data: Any) -> Run:
 def _bound(frame: Frame, names: Sequence[Any], k: int, seconds: float) -> float | None:
     """The proven least loss at this k; None where no bound can be had."""
     try:
-        from shoal.bounds import lower_bound
-    except ImportError:
-        return None
-    X = np.stack([cells(frame, name) for name in names], axis=1)
-    try:
-        return float(lower_bound(X, k, time_limit=seconds).information_loss)
+        return lower_bound(frame.native, k, columns=names, time_limit=seconds).information_loss
     except ShoalError:
         return None
 
@@ -220,16 +224,11 @@ def _together(jobs: Sequence[Callable[[], Any]], workers: int, progress: Progres
 
 
 def _sorted(runs: Iterable[Run]) -> list[Run]:
-    """By loss, failures last; the Pareto front marked."""
-    placed = sorted(
-        runs, key=lambda r: (r.error is not None, r.information_loss or 0.0, r.risk or 0.0, r.k, r.method)
-    )
+    """By loss; the Pareto front marked."""
     lowest, found = float("inf"), []
-    for entry in placed:
-        on_front = entry.risk is not None and entry.risk < lowest
-        if on_front:
-            lowest = entry.risk
-        found.append(replace(entry, pareto=on_front))
+    for entry in sorted(runs, key=lambda r: (r.information_loss, r.risk, r.k, r.method)):
+        found.append(replace(entry, pareto=entry.risk < lowest))
+        lowest = min(lowest, entry.risk)
     return found
 
 
@@ -275,7 +274,7 @@ def suggest(
             raise InputError(f"the table has {len(frame)} records: too few to hide one among others")
     options.setdefault("bound_time", None)
     found = compare(frame.native, k, methods, **options)
-    tried = [run for run in found.runs if run.error is None]
+    tried = found.runs
     safe = [run for run in tried if run.risk_high <= max_risk]
     wish = f"at most {100 * max_risk:.3g} %"
     if not safe:

@@ -57,6 +57,7 @@ class Partition:
         if column is not None and values is not None:
             means = np.empty((len(self), 1))
             sse = self._for_halves(len(self), groups.moments_in_order, values, starts, name, means)
+            means.flags.writeable = False
             self._known = (column, means, float(sum(sse)))
         return self
 
@@ -91,7 +92,7 @@ class Partition:
     def means_and_sse(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Both at once, to the last digits: the means are rounded only after the SSE is known."""
         if self._known is not None and _same_memory(X[:, 0], self._known[0]) and X.shape[1] == 1:
-            return self._known[1].copy(), self._known[2]
+            return self._known[1:]
         X = _matrix(X)
         if self._in_order is not None:
             means = np.empty((len(self), X.shape[1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from shoal.errors import CheckFailed, InputError
 from shoal.plan import Plan
 from shoal.table import sql
 from shoal.table.files import Origin, as_arrow, file_format, replacing
+
+if TYPE_CHECKING:
+    from shoal.bounds import Bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +94,21 @@ class Release:
             "notes": list(self.notes),
         }
 
+    def lower_bound(self, time_limit: float = 60) -> Bound:
+        """How little any release of these columns with this k could lose: see `shoal.lower_bound`."""
+        from shoal.bounds import lower_bound
+
+        if self.plan.apart or self.plan.weight is not None:
+            raise InputError(
+                "a bound holds for groups of whole, unweighted records: leave blocks and weights out"
+            )
+        return lower_bound(self.original, self.plan.k, columns=self.columns, time_limit=time_limit)
+
     def report(self, path: str | os.PathLike[str], edition: str = "internal", **options: Any) -> None:
         """Write what was done, lost and is at risk, as .html, .json or .txt.
 
         The public edition tells neither risk nor seed. Options: `comparison`, `confidential`, `formula`,
-        `subgroups`, `sums`, `bound_time` (see `docs/report.md`).
+        `subgroups`, `sums`, `bound`, `bound_time` (see `docs/report.md`).
         """
         from shoal import report
 

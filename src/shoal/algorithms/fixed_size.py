@@ -96,7 +96,7 @@ def cbfs(X, k):
     return _from_centroid(X, k, Pool.take_around)
 
 
-@method(title="V-MDAV", paper="Solanas and Martinez-Balleste 2006", sizes="k..", cost="n^2")
+@method(title="V-MDAV", paper="Solanas and Martinez-Balleste 2006", sizes="k..", cost="n^2", mixed=True)
 def vmdav(X, k, *, gamma: float = 0.2):
     """The record farthest from the table's centroid and its k-1 nearest; up to 2k-1 if more lie close by.
 

@@ -77,8 +77,6 @@ def show(found: Comparison) -> None:
     """The runs as a table, by growing loss."""
     rows = []
     for run in found.runs:
-        if run.error is not None:
-            continue
         bound = found.bounds.get(run.k)
         rows.append(
             (
@@ -96,6 +94,5 @@ def show(found: Comparison) -> None:
     heads = ("", "method", "k", "lost", "proven least", "linked", "within 5 % sd", "groups", "time")
     print_table(heads, rows, stderr=True)
     print("* no other run loses less and risks less; linked: an intruder knows all columns", file=sys.stderr)
-    for run in found.runs:
-        if run.error is not None:
-            print(f"note: {run.method} at k={run.k}: {run.error}", file=sys.stderr)
+    for failure in found.failures:
+        print(f"note: {failure.method} at k={failure.k}: {failure.error}", file=sys.stderr)

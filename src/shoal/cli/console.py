@@ -134,6 +134,8 @@ def show_outcome(outcome: dict[str, Any]) -> None:
         ("groups", f"{outcome['groups']:,} of {sizes}"),
         ("information lost", percent(outcome["information_loss"])),
     ]
+    if "bound" in outcome:
+        rows.append(("proven", bound_in_words(outcome)))
     if outcome["rounding_loss"]:
         rows.append(("lost by rounding", "another " + percent(outcome["rounding_loss"])))
     rows += [
@@ -145,6 +147,14 @@ def show_outcome(outcome: dict[str, Any]) -> None:
     print_table(None, rows, stderr=True)
     for note in outcome["notes"]:
         print(f"note: {note}", file=sys.stderr)
+
+
+def bound_in_words(outcome: dict[str, Any]) -> str:
+    """What the bound says, and how far above it the release lies."""
+    words = f"no release with k={outcome['k']} can lose less than {percent(outcome['bound'])}"
+    if 0 < outcome["gap"] < float("inf"):
+        words += f"; this one lies {percent(100 * outcome['gap'])} above"
+    return words
 
 
 def percent(value: float) -> str:

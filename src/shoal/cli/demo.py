@@ -11,6 +11,7 @@ import typer
 
 import shoal
 from shoal.cli.app import K, app
+from shoal.cli.bound import facts
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
 from shoal.cli.protect import write_reports
 from shoal.cli.values import whole
@@ -33,9 +34,10 @@ def demo(
     with watching() as progress:
         release = interruptible(lambda: run(shoal.Plan(whole(k)), original, progress))
         release.write(target)
-    outcome = {**release.summary(), "output": str(target)}
+    proven = interruptible(lambda: release.lower_bound(10.0))
+    outcome = {**release.summary(), "output": str(target), **facts(proven, release.information_loss)}
     show_outcome(outcome)
     (folder / "outcome.json").write_text(json.dumps(outcome, indent=1) + "\n")
     editions = {"internal": folder / "report.html", "public": folder / "report.public.html"}
-    write_reports(release, editions, {"formula": "turnover ~ employees + wages"})
+    write_reports(release, editions, {"formula": "turnover ~ employees + wages", "bound": proven})
     print(f"Compare {original} with {target}; {editions['internal']} explains it.", file=sys.stderr)

@@ -13,6 +13,7 @@ import typer
 
 import shoal
 from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
+from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
 from shoal.cli.places import source_and_target
 from shoal.cli.values import assignments, parameters, whole
@@ -20,6 +21,8 @@ from shoal.errors import InputError
 
 if TYPE_CHECKING:
     from shoal.release import Release
+
+TERMINAL = Path("-")
 
 
 @app.command()
@@ -76,8 +79,12 @@ def protect(
         float | None, typer.Option(metavar="SECONDS", help="Return the best found by then.")
     ] = None,
     per_column: PerColumn = False,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Prove how little any release with this k could lose.")
+    ] = False,
+    bound_time: BoundTime = 60.0,
     report: Annotated[
-        Path | None, typer.Option(help="Write the internal report there: .html, .json or .txt.")
+        Path | None, typer.Option(help="Write the internal report there: .html, .json, .txt; - prints it.")
     ] = None,
     public_report: Annotated[
         Path | None, typer.Option(help="Write the public report there, without seed and risks.")
@@ -120,13 +127,16 @@ def protect(
             preserve=preserve,
         )
     editions = {"internal": report, "public": public_report}
-    options = {"formula": formula, "confidential": confidential, "sums": sums or ()}
+    options: dict[str, Any] = {"formula": formula, "confidential": confidential, "sums": sums or ()}
     with source_and_target(file, output, replace) as (source, target):
         refuse_reports(editions.values(), source, target)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, source, progress))
             release.write(target, replace=replace)
         outcome = {**release.summary(), "output": output or target}
+        if bound:
+            options["bound"] = interruptible(lambda: release.lower_bound(bound_time))
+            outcome |= facts(options["bound"], release.information_loss)
         show_outcome(outcome)
         for edition, path in write_reports(release, editions, options):
             print(f"{edition} report: {path}", file=sys.stderr)
@@ -137,7 +147,7 @@ def protect(
 def refuse_beside_plan(context: typer.Context) -> None:
     """A plan says everything: an option beside it would make another release than the plan's."""
     allowed = {"file", "k", "plan", "output", "replace", "as_json"}
-    allowed |= {"report", "public_report", "formula", "confidential", "sums"}
+    allowed |= {"bound", "bound_time", "report", "public_report", "formula", "confidential", "sums"}
     for option in context.command.params:
         given: Any = context.get_parameter_source(option.name or "")
         if option.name not in allowed and given is not None and given.name == "COMMANDLINE":
@@ -149,14 +159,19 @@ def write_reports(
 ) -> list[tuple[str, Path]]:
     """Write the reports asked for; the internal one compares the neighbouring k too."""
     from shoal.comparison import neighbours
+    from shoal.report import build, render
 
     wanted = [(edition, path) for edition, path in editions.items() if path is not None]
     for edition, path in wanted:
         own = dict(options)
         if edition == "internal":
-            own["comparison"] = interruptible(lambda: neighbours(release))
-        interruptible(partial(release.report, path, edition, **own))
-    return wanted
+            with watching() as progress:
+                own["comparison"] = interruptible(lambda: neighbours(release, progress))
+        if path == TERMINAL:
+            print(render(interruptible(partial(build, release, edition, **own)), "text"))
+        else:
+            interruptible(partial(release.report, path, edition, **own))
+    return [(edition, path) for edition, path in wanted if path != TERMINAL]
 
 
 def refuse_reports(paths: Iterable[Path | None], *taken: str) -> None:
@@ -164,7 +179,7 @@ def refuse_reports(paths: Iterable[Path | None], *taken: str) -> None:
     from shoal.report import report_format
 
     for path in paths:
-        if path is None:
+        if path is None or path == TERMINAL:
             continue
         report_format(path)
         if path.resolve() in {Path(other).resolve() for other in taken}:

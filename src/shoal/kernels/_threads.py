@@ -33,7 +33,11 @@ def map_threads(
     if threads <= 1:
         return [function(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, items))
+        try:
+            return list(pool.map(function, items))
+        except BaseException:  # also Ctrl-C: what has not begun shall not begin
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def together(*tasks: Callable[[], Result]) -> list[Result]:

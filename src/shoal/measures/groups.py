@@ -15,7 +15,8 @@ def same(columns: Sequence[NDArray]) -> NDArray[np.int64]:
     new = np.zeros(n, bool)
     for column in columns:
         placed = column[order]
-        new[1:] |= placed[1:] != placed[:-1]
+        gap = placed != placed  # NaN: a gap is like any other gap
+        new[1:] |= (placed[1:] != placed[:-1]) & ~(gap[1:] & gap[:-1])
     labels = np.empty(n, np.int64)
     labels[order] = np.cumsum(new)
     return labels

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,8 @@ def linkage(
     spaces = [_space(column, first, rows) for column in known]
     counts, own = np.bincount(labels), labels[rows]
     d, subsets = len(known), SUBSETS if n <= MANY else SUBSETS // 3
-    levels, single, worst = [], {}, None
+    levels: list[dict[str, Any]] = []
+    single, worst = {}, None
     for size in range(1, d + 1):
         tried = np.arange(len(rows))
         if n > MANY and 1 < size < d:
@@ -105,9 +107,9 @@ def _space(column: Column, first: NDArray, rows: NDArray) -> tuple[NDArray, NDAr
     centre = column.after.mean()
     spread = column.after.std(ddof=1) if len(column.after) > 1 else 0.0
     scale = spread if spread > 0 else max(np.abs(column.before - centre).max(), 1.0)
-    return tuple(
-        ((values - centre) / scale)[:, None] for values in (column.after[first], column.before[rows])
-    )
+    return ((column.after[first] - centre) / scale)[:, None], ((column.before[rows] - centre) / scale)[
+        :, None
+    ]
 
 
 def _subsets(d: int, size: int, most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:

@@ -19,7 +19,7 @@ class Measure:
     key: str
     title: str
     meaning: str
-    overall: float | None
+    overall: float
     columns: Mapping[Any, float] = field(default_factory=dict)
     unit: str = ""  # "%" for percent; "share" for 0..1; "sd" for standard deviations; "" for a plain number
     detail: Mapping[str, Any] = field(default_factory=dict)

@@ -139,8 +139,8 @@ def regression(before: Frame, after: Frame, formula: str) -> Measure:
         fits.append((columns, next(iter(y.values()))))
     names = [name for name in fits[0][0] if name in fits[1][0]]
     whole = np.ones(len(before), bool)
-    for columns, y in fits:
-        whole &= np.isfinite(y) & np.isfinite(np.stack([columns[name] for name in names])).all(axis=0)
+    for columns, left in fits:
+        whole &= np.isfinite(left) & np.isfinite(np.stack([columns[name] for name in names])).all(axis=0)
     solved = [
         least_squares(np.stack([columns[name] for name in names], axis=1)[whole], y[whole])
         for columns, y in fits

@@ -19,12 +19,28 @@ class Column(NamedTuple):
     before: NDArray
     after: NDArray
     numeric: bool
+    moment: bool = False  # microseconds since 1970
+
+    def scaled(self) -> Column:
+        """Extreme magnitudes brought near 1, so that squares neither overflow nor vanish."""
+        if not self.numeric:
+            return self
+        largest = max(np.abs(self.before).max(initial=0), np.abs(self.after).max(initial=0))
+        if largest == 0 or 1e-100 < largest < 1e100:
+            return self
+        shift = -int(np.frexp(largest)[1])
+        return self._replace(before=np.ldexp(self.before, shift), after=np.ldexp(self.after, shift))
 
 
 class Pair(NamedTuple):
     columns: list[Column]
     kept: NDArray[np.intp]  # the records without a gap, by their row
+    published: list[NDArray]  # what is published in each column for all records, gaps too
     notes: list[str]
+
+    def scaled(self) -> Pair:
+        """The same for measures that do not depend on units."""
+        return self._replace(columns=[column.scaled() for column in self.columns])
 
     @property
     def numbers(self) -> list[Column]:
@@ -65,13 +81,13 @@ def pair(original: Any, released: Any, columns: Sequence[Any] | Any | None) -> P
     for column in found:
         if column.numeric:
             whole &= np.isfinite(column.before) & np.isfinite(column.after)
-    notes = []
+    notes, published = [], [column.after for column in found]
     if not whole.all():
         notes.append(f"{int((~whole).sum())} records with a gap are left out of the measures")
         found = [c._replace(before=c.before[whole], after=c.after[whole]) for c in found]
     if not whole.any():
         raise InputError("every record has a gap in these columns: there is nothing to measure")
-    return Pair(found, np.flatnonzero(whole), notes)
+    return Pair(found, np.flatnonzero(whole), published, notes)
 
 
 def cells(frame: Frame, name: Any, which: str = "table") -> NDArray:
@@ -84,19 +100,31 @@ def cells(frame: Frame, name: Any, which: str = "table") -> NDArray:
     import narwhals as nw
 
     column = nw.from_native(frame.native, eager_only=True)[name]
-    kind = column.dtype
-    if kind in (nw.Date, nw.Datetime):
+    if _is_moment(column.dtype):
         column = column.cast(nw.Datetime("us")).dt.timestamp("us")
-        kind = column.dtype
-    if kind.is_numeric():
+    if column.dtype.is_numeric():
         return column.cast(nw.Float64).to_numpy().astype(np.float64)
     return np.array([" " if cell is None else str(cell) for cell in column.to_list()], dtype=np.str_)
+
+
+def _holds_moments(frame: Frame, name: Any) -> bool:
+    if isinstance(frame.native, (np.ndarray, list, tuple)):
+        return False
+    import narwhals as nw
+
+    return _is_moment(nw.from_native(frame.native, eager_only=True)[name].dtype)
+
+
+def _is_moment(kind: Any) -> bool:
+    import narwhals as nw
+
+    return kind in (nw.Date, nw.Datetime)
 
 
 def _column(before: Frame, after: Frame, name: Any) -> Column:
     old, new = cells(before, name, "original"), cells(after, name, "release")
     if old.dtype.kind == "f" and new.dtype.kind == "f":
-        return Column(name, old, new, True)
+        return Column(name, old, new, True, _holds_moments(before, name))
     if old.dtype.kind == "f" or new.dtype.kind == "f":
         raise InputError(f"column {name!r} holds numbers in one table and text in the other")
     codes = np.unique(np.concatenate((old, new)), return_inverse=True)[1]

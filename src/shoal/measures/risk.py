@@ -38,11 +38,11 @@ def risk(
     `seed`, against all of the release, and gives a confidence interval. `per_column=True` where each
     column was grouped on its own.
     """
-    both = pair(original, released, columns)
+    both = pair(original, released, columns).scaled()
     labels = same([column.after for column in both.columns])
     own = {c.name: same([c.after]) for c in both.columns} if per_column else {}
     notes = list(both.notes)
-    found = [_achieved(both.columns, labels)]
+    found = [_achieved([column.name for column in both.columns], both.published)]
     found.append(linkage(both.columns, labels, sample, seed, notes))
     found += _intervals(both.columns, interval)
     published = [(column, own.get(column.name, labels)) for column in both.columns]
@@ -69,8 +69,9 @@ def _kept(original: Any, names: Any, kept: NDArray, notes: list[str]) -> list[Co
     return columns
 
 
-def _achieved(columns: Sequence[Column], labels: NDArray) -> Measure:
-    sizes = np.bincount(labels)
+def _achieved(names: Sequence[Any], published: Sequence[NDArray]) -> Measure:
+    """Counted over all records: a published gap is a value like any other."""
+    sizes = np.bincount(same(published))
     counted = np.bincount(sizes)
     return Measure(
         "k",
@@ -78,14 +79,14 @@ def _achieved(columns: Sequence[Column], labels: NDArray) -> Measure:
         "How many records share the rarest published combination of values; for a column, its rarest value "
         "taken alone.",
         float(sizes.min()),
-        {c.name: float(np.bincount(same([c.after])).min()) for c in columns},
+        {name: float(np.bincount(same([values])).min()) for name, values in zip(names, published)},
         "",
         {
             "groups": len(sizes),
             "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
             "mean_size": float(sizes.mean()),
             "unique_records": int((sizes == 1).sum()),
-            "expected_share_found": len(sizes) / len(labels),
+            "expected_share_found": len(sizes) / len(published[0]),
         },
     )
 

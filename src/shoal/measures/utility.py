@@ -34,7 +34,7 @@ def utility(
     `subgroups` names columns of the original by whose values the means are compared; `models=False` leaves
     out the propensity measure, which takes longest. `seed` draws the sample that its models see.
     """
-    both = pair(original, released, columns)
+    both = pair(original, released, columns).scaled()
     numbers = both.numbers
     names = [column.name for column in numbers]
     X, Y = both.matrices()

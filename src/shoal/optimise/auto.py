@@ -3,9 +3,36 @@
 from shoal.algorithms.mdav import mdav
 from shoal.algorithms.univariate import univariate
 from shoal.method import method
+from shoal.optimise import blocks
+from shoal.optimise.improve import LARGE, optimise, search
+from shoal.optimise.search import Clock, pose
+
+#: The runs of each generation as in `improve`; the most proposals of a run, in all and per record.
+GENERATIONS = (((10.0, 1.0),) * 2, ((2.0, 0.25), (1.0, 0.25)), ((1.0, 0.25), (0.5, 1.0)))
+PROPOSALS, PER_RECORD = 6_000_000, 1000
 
 
-@method(title="Automatic choice", paper="shoal", sizes="k..2k-1", cost="n^2/k", mixed=True)
-def auto(X, k):
-    """The exact optimum for one column; MDAV for several."""
-    return univariate(X, k) if X.shape[1] == 1 else mdav(X, k)
+@method(title="Automatic choice", paper="shoal", sizes="k..2k-1", cost="n", mixed=True)
+def auto(X, k, *, rng, time_limit=None, progress=None):
+    """The exact optimum for one column; a short search up to 10,000 records, a search in blocks above.
+
+    With a time limit it is `optimise` for that time.
+    """
+    if X.shape[1] == 1:
+        return univariate(X, k)
+    if time_limit is not None:
+        return optimise(X, k, rng=rng, time_limit=time_limit, progress=progress)
+    clock = Clock(None)
+    report = progress or (lambda fraction: None)
+    if len(X) > LARGE:
+        return blocks.improve(X, k, None, rng, 1.0, clock, report)
+    proposals = min(PROPOSALS, PER_RECORD * len(X))
+    return search(
+        pose(X, k),
+        mdav(X, k),
+        rng,
+        proposals,
+        GENERATIONS,
+        clock,
+        lambda done: report(done / len(GENERATIONS)),
+    )

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
+
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 DARK, MIDDLE, LIGHT, ACCENT = "#17324d", "#5b7f95", "#cfdde6", "#c2410c"
@@ -53,13 +55,19 @@ def number(value: float) -> str:
     return "0" if abs(value) < 1e-12 else f"{value:.3g}"
 
 
+def day(value: float) -> str:
+    """The day of a moment, given in microseconds since 1970."""
+    return str(np.datetime64(int(value), "us").astype("datetime64[D]"))
+
+
 def drawn(name: str, size: tuple[float, float], alt: str, draw: Callable[[Any], None]) -> str:
     """Draw on a new figure and give it as an SVG element with its description."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE | {"svg.hashsalt": name}):
+    style: Any = STYLE | {"svg.hashsalt": name}
+    with matplotlib.rc_context(style):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure)

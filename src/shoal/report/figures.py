@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from shoal.measures.measure import shown
-from shoal.report.drawing import ACCENT, DARK, LIGHT, MIDDLE, drawn, label, number, percent, visible
+from shoal.report.drawing import ACCENT, DARK, LIGHT, MIDDLE, day, drawn, label, number, percent, visible
+from shoal.report.pictures import placed
 
 MARKERS = "osD^vP*Xp<>hd8"
 
@@ -19,7 +20,7 @@ def group_sizes(sizes: Mapping[str, int]) -> str:
     wide = sorted((int(size), count) for size, count in sizes.items())
     if len(wide) > 30 or wide[-1][0] - wide[0][0] > 60:
         edges = np.unique(np.geomspace(wide[0][0], wide[-1][0] + 1, 16).round().astype(int))
-        counts = np.histogram([s for s, _ in wide], edges, weights=[c for _, c in wide])[0]
+        counts = np.histogram([s for s, _ in wide], edges, weights=[c for _, c in wide])[0].tolist()
         names = [str(a) if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(edges)]
     else:
         every = dict(wide)
@@ -79,22 +80,22 @@ def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | 
 def distribution(index: int, facts: Mapping[str, Any]) -> str:
     """One column before (hatched) and after (line)."""
     edges, unit = np.array(facts["edges"]), facts["unit"]
-    place = (lambda v: v) if unit is None else (lambda v: np.arcsinh(np.asarray(v) / unit))
+    told = day if facts["moment"] else number
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         axes.stairs(
             facts["before"],
-            place(edges),
+            placed(edges, unit),
             fill=True,
             facecolor=LIGHT,
             edgecolor=MIDDLE,
             hatch="///",
             label="before",
         )
-        axes.stairs(facts["after"], place(edges), color=DARK, linewidth=1.8, label="after")
+        axes.stairs(facts["after"], placed(edges, unit), color=DARK, linewidth=1.8, label="after")
         ticks = _ticks(float(edges[0]), float(edges[-1]), unit)
-        axes.set_xticks(place(np.array(ticks)), [number(t) for t in ticks])
+        axes.set_xticks(placed(np.array(ticks), unit), [told(t) for t in ticks])
         percent(axes.yaxis)
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(label(facts["column"], 30))
@@ -104,8 +105,8 @@ def distribution(index: int, facts: Mapping[str, Any]) -> str:
 
     moved = 0.5 * float(np.abs(np.array(facts["before"]) - np.array(facts["after"])).sum())
     alt = (
-        f"Distribution of {visible(facts['column'])} before and after, from {number(edges[0])} to "
-        f"{number(edges[-1])}: {shown(moved, 'share')} of the records moved to another class."
+        f"Distribution of {visible(facts['column'])} before and after, from {told(edges[0])} to "
+        f"{told(edges[-1])}: {shown(moved, 'share')} of the records moved to another class."
     )
     return drawn(f"column{index}", (3.5, 2.1), alt, draw)
 
@@ -154,7 +155,7 @@ def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) 
         axes.spines[:].set_visible(False)
 
     other = np.abs(D - np.diag(np.diag(D)))
-    i, j = np.unravel_index(int(other.argmax()), other.shape)
+    i, j = divmod(int(other.argmax()), d)
     alt = (
         f"Heat map of the change of correlations between {d} columns. The largest is {D[i, j]:+.2f}, between "
         f"{visible(names[i])} and {visible(names[j])}."
@@ -179,7 +180,7 @@ def record_map(facts: Mapping[str, Any]) -> str:
 
         axes = figure.subplots()
         lines = np.stack((points, centres[codes]), axis=1)
-        axes.add_collection(LineCollection(lines, colors=MIDDLE, linewidths=0.6))
+        axes.add_collection(LineCollection(list(lines), colors=MIDDLE, linewidths=0.6))
         axes.plot(*points.T, "o", color=DARK, markersize=2.6, markeredgewidth=0, label="record")
         axes.plot(
             *centres.T,
@@ -248,7 +249,7 @@ def linkage(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, An
 
 def risk_utility_map(facts: Mapping[str, Any]) -> str:
     """Risk against loss, one point for each run; the front that no run beats; the proven bounds."""
-    runs = [run for run in facts["runs"] if run["error"] is None]
+    runs = facts["runs"]
     methods = list(dict.fromkeys(run["method"] for run in runs))
     front = [run for run in runs if run["pareto"]]
     bounds = {int(k): value for k, value in facts["bounds"].items()}
@@ -282,8 +283,9 @@ def risk_utility_map(facts: Mapping[str, Any]) -> str:
             axes.annotate(
                 f"k={k}",
                 (best["information_loss"], best["risk"]),
-                (6, 6),
+                (-6, -14),
                 textcoords="offset points",
+                ha="right",
                 fontsize=9,
             )
             if k in bounds:

@@ -69,13 +69,15 @@ def build(
     formula: str | None = None,
     subgroups: Sequence[Any] | Any | None = None,
     sums: Sequence[str] = (),
+    bound: Any = None,
     bound_time: float | None = BOUND_SECONDS,
 ) -> dict[str, Any]:
     """All that a report says about a release.
 
     `comparison` (from `shoal.compare`) answers "why this k" with figures; `confidential`, `formula` and
     `subgroups` are those of `shoal.risk` and `shoal.utility`; `sums` names totals that should still add
-    up, such as "total = wages + profit".
+    up, such as "total = wages + profit". `bound` is what `Release.lower_bound` found; without it `bound_time`
+    seconds are spent on finding one.
     """
     if edition not in EDITIONS:
         raise InputError(f"a report's edition is 'internal' or 'public', not {edition!r}")
@@ -107,7 +109,7 @@ def build(
     before = risk(original, original, names, **options)
     after = risk(original, release.table, names, **options)
     both = pair(original, release.table, names)
-    bound = _bound(release, bound_time)
+    least = _bound(release, bound, bound_time)
     found = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -115,14 +117,14 @@ def build(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "outcome": outcome,
         "provenance": _provenance(release),
-        "why_k": _why(release, after, comparison, bound),
-        "bound": bound,
+        "why_k": _why(release, after, comparison, least),
+        "bound": least,
         "utility": lost.facts(),
         "risk": {"before": before.facts(), "after": after.facts()},
         "distributions": distributions(both),
         "map": record_map(both, release.labels),
         "audit": audit(both, original, release.table, sums),
-        "notes": [*lost.notes, *after.notes],
+        "notes": list(dict.fromkeys([*lost.notes, *after.notes])),
     }
     return plain(found)
 
@@ -289,8 +291,9 @@ def _why(release: Any, after: Any, comparison: Any, bound: Mapping[str, Any] | N
     if comparison is not None:
         facts = comparison.facts()
         if bound is not None:
-            facts["bounds"].setdefault(str(k), bound["information_loss"])
-        own = [r for r in facts["runs"] if r["error"] is None and r["method"] == release.plan.method]
+            least = facts["bounds"].get(str(k), 0.0)
+            facts["bounds"][str(k)] = max(least, bound["information_loss"])
+        own = [r for r in facts["runs"] if r["method"] == release.plan.method]
         for entry in sorted(own, key=lambda r: r["k"]):
             if entry["k"] != k:
                 reasons.append(
@@ -303,25 +306,19 @@ def _why(release: Any, after: Any, comparison: Any, bound: Mapping[str, Any] | N
     return {"reasons": reasons, "comparison": facts}
 
 
-def _bound(release: Any, seconds: float | None) -> dict[str, Any] | None:
+def _bound(release: Any, bound: Any, seconds: float | None) -> dict[str, Any] | None:
     """The proven least loss of any partition into groups of k, and how far above it this release lies."""
-    if seconds is None or release.plan.k == 1 or len(release.labels) > BOUND_RECORDS:
-        return None
-    if release.labels.ndim > 1 or _special(release.plan) - {"roles", "centroids", "preserve", "missing"}:
-        return None  # the bound is on groups of whole records in plainly standardised columns
-    try:
-        from shoal.bounds import lower_bound
-    except ImportError:
-        return None
-    frame = Frame(release.original)
-    columns = [cells(frame, name) for name in release.columns]
-    if any(c.dtype.kind != "f" or np.isnan(c).any() for c in columns):
-        return None
-    try:
-        least = float(
-            lower_bound(np.stack(columns, axis=1), release.plan.k, time_limit=seconds).information_loss
-        )
-    except ShoalError:
-        return None
-    gap = (release.information_loss - least) / least if least > 0 else None
-    return {"information_loss": least, "gap": gap, "seconds": seconds}
+    if bound is None:
+        if seconds is None or len(release.labels) > BOUND_RECORDS:
+            return None
+        try:
+            bound = release.lower_bound(seconds)
+        except ShoalError:  # categories, gaps, weights or blocks: there is no bound to show
+            return None
+    gap = bound.gap(release.information_loss)
+    return {
+        "information_loss": bound.information_loss,
+        "gap": gap if np.isfinite(gap) else None,
+        "method": bound.method,
+        "seconds": bound.seconds,
+    }

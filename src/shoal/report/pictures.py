@@ -25,16 +25,19 @@ def distributions(both: Pair) -> list[dict[str, Any]]:
     for column in both.numbers:
         x, y = column.before, column.after
         low, high = min(x.min(), y.min()), max(x.max(), y.max())
-        unit = _unit(x)
-        place = (lambda v: v) if unit is None else (lambda v, unit=unit: np.arcsinh(v / unit))
-        edges = np.linspace(place(low), place(high) if high > low else place(low) + 1, BINS + 1)
-        shares = [np.histogram(place(v), edges)[0] / len(v) for v in (x, y)]
-        lost = float(np.square(x - y).sum() / max(np.square(x - x.mean()).sum(), 1e-300))
+        unit = None if column.moment else _unit(x)
+        ends = placed(low, unit), placed(high, unit)
+        edges = np.linspace(ends[0], ends[1] if high > low else ends[0] + 1, BINS + 1)
+        shares = [np.histogram(placed(v, unit), edges)[0] / len(v) for v in (x, y)]
+        near = column.scaled()
+        sst = np.square(near.before - near.before.mean()).sum()
+        lost = float(np.square(near.before - near.after).sum() / sst) if sst else 0.0
         found.append(
             {
                 "column": column.name,
                 "edges": edges if unit is None else np.sinh(edges) * unit,
                 "unit": unit,
+                "moment": column.moment,
                 "before": shares[0],
                 "after": shares[1],
                 "lost": lost,
@@ -44,8 +47,15 @@ def distributions(both: Pair) -> list[dict[str, Any]]:
     return [found[i] for i in sorted(kept)]
 
 
+def placed(values: Any, unit: float | None) -> Any:
+    """Where values stand on the axis of a column."""
+    return values if unit is None else np.arcsinh(np.asarray(values) / unit)
+
+
 def _unit(x: NDArray) -> float | None:
     """The typical size of a column with a long tail; None where plain classes show it well."""
+    if max(abs(x.min()), abs(x.max())) > 1e100:
+        return None
     spread = x.std()
     if spread == 0 or abs(float(np.mean(((x - x.mean()) / spread) ** 3))) < 2:
         return None
@@ -55,7 +65,7 @@ def _unit(x: NDArray) -> float | None:
 
 def record_map(both: Pair, labels: NDArray[np.int64]) -> dict[str, Any] | None:
     """Some whole groups in the plane of the two first principal components; None for groups per column."""
-    X, _ = both.matrices()
+    X, _ = both.scaled().matrices()
     if labels.ndim > 1 or X.shape[1] < 2:
         return None
     Z = (X - X.mean(axis=0)) / deviations(X)

@@ -87,8 +87,8 @@ def _pictures(model: Mapping[str, Any]) -> dict[str, Any]:
         return found
     before, after = model["risk"]["before"], model["risk"]["after"]
     found["sizes"] = figures.group_sizes(after["k"]["detail"]["sizes"])
-    levels = (side["linkage"]["detail"]["by_known_columns"] for side in (before, after))
-    found["linkage"] = figures.linkage(*levels, model["outcome"]["k"])
+    were, are = (side["linkage"]["detail"]["by_known_columns"] for side in (before, after))
+    found["linkage"] = figures.linkage(were, are, model["outcome"]["k"])
     found["distributions"] = [
         figures.distribution(i, facts) for i, facts in enumerate(model["distributions"])
     ]

@@ -138,6 +138,9 @@ class Frame:
     def replace(self, columns: Mapping[Any, Column], dropped: Collection[Any] = ()) -> Any:
         """A new table of the same kind in which these columns hold these cells; the rest is untouched."""
         if self._array is not None:
+            if self._array.shape[1] == len(columns) == 1:  # nothing to copy
+                (column,) = columns.values()
+                return _with_nan(column).astype(self._array.dtype, copy=False).reshape(np.shape(self.native))
             whole = len(columns) == self._array.shape[1]
             table = np.empty_like(self._array) if whole else self._array.copy()
             for name, column in columns.items():

@@ -1,0 +1,113 @@
+"""What a bound is: a number, the method that found it, and a certificate that proves it again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+
+#: Every price is lowered, every penalty raised by this share of itself before they are summed. Rounding in
+#: the proofs is below 1e-12 of the same quantities, so the stated bound holds for exact arithmetic too.
+MARGIN = 1e-9
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The numbers that prove a bound: which proof, for which k, on which records, and its arrays."""
+
+    proof: str  # "one group", "neighbours", "prices" or "matrix"
+    k: int
+    fingerprint: str  # of k and the standardised records
+    arrays: dict[str, NDArray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """No partition of these records into groups of at least k has a sum of squared errors below `sse`."""
+
+    sse: float
+    information_loss: float  # in percent of the total sum of squares
+    method: str
+    certificate: Certificate
+    seconds: float = 0.0
+    records: NDArray[np.float64] | None = field(
+        default=None, repr=False
+    )  # standardised, as the proof saw them
+    groups: list[tuple[int, ...]] = field(default_factory=list, repr=False)  # cheap groups met on the way
+
+    def verify(self, data: Any = None, columns: Any = None) -> bool:
+        """Prove the bound again from the data and the certificate, by code apart from the search for it.
+
+        Without `data`, from the records that the bound was made of; a bound that was loaded from a file has
+        none, and needs them. False if the certificate, the stated figures or the data are not what they were.
+        """
+        from shoal.bounds.verify import verify
+
+        if data is None:
+            if self.records is None:
+                raise InputError("a loaded bound knows no records: call verify(data) with the original data")
+            return verify(self, self.records)
+        from shoal.bounds import standardised
+
+        return verify(self, standardised(data, columns))
+
+    def gap(self, information_loss: float) -> float:
+        """How much more than the bound a partition loses, as a share of the bound; 0 means proven optimal."""
+        if self.information_loss > 0:
+            return (information_loss - self.information_loss) / self.information_loss
+        return 0.0 if information_loss <= 0 else math.inf
+
+    def save(self, path: str | Path) -> None:
+        """Write the figures and the certificate, not the records, as a .npz file."""
+        facts = {
+            "sse": self.sse,
+            "information_loss": self.information_loss,
+            "method": self.method,
+            "seconds": self.seconds,
+            "proof": self.certificate.proof,
+            "k": self.certificate.k,
+            "fingerprint": self.certificate.fingerprint,
+        }
+        with open(path, "wb") as file:
+            stored: dict[str, Any] = {"facts": json.dumps(facts), **self.certificate.arrays}
+            np.savez_compressed(file, **stored)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Bound:
+        with np.load(path, allow_pickle=False) as stored:
+            facts = json.loads(str(stored["facts"]))
+            arrays = {name: stored[name] for name in stored.files if name != "facts"}
+        certificate = Certificate(facts.pop("proof"), facts.pop("k"), facts.pop("fingerprint"), arrays)
+        return cls(certificate=certificate, **facts)
+
+
+def fingerprint(X: NDArray[np.float64], k: int) -> str:
+    """Names k and the standardised records, to eight decimals: the last bits differ between machines."""
+    rounded = np.round(X, 8) + 0.0  # no negative zero
+    return hashlib.sha256(f"{k} {X.shape}".encode() + np.ascontiguousarray(rounded).tobytes()).hexdigest()
+
+
+def total_sum_of_squares(X: NDArray[np.float64]) -> float:
+    return float(np.square(X - X.mean(axis=0)).sum())
+
+
+def priced_value(prices: NDArray[np.float64], penalties: NDArray[np.float64]) -> float:
+    """The bound that feasible prices and penalties prove, with the margin taken off."""
+    kept = math.fsum(prices) - MARGIN * math.fsum(np.abs(prices)) - (1 + MARGIN) * math.fsum(penalties)
+    return max(0.0, kept)
+
+
+def matrix_value(paid: NDArray[np.float64], taken: float, size: float) -> float:
+    """What a matrix of this size (Frobenius norm) proves: what the rows pay, less what it takes back."""
+    kept = (
+        math.fsum(paid) - taken - MARGIN * (math.fsum(np.abs(paid)) + abs(taken)) - 1e-12 * len(paid) * size
+    )
+    return max(0.0, kept)

@@ -1,0 +1,148 @@
+"""The third bound: a semidefinite relaxation, for groups too large to be priced one by one.
+
+A partition is the matrix Z with Z_ij = 1/|G| for two records of the same group G, else 0. Its rows sum to 1,
+it is a projection with as many eigenvalues 1 as there are groups, and its SSE is <D/2, Z>, D the squared
+distances. For any matrix M, with H = D/2 + M,
+
+    SSE = <H, Z> - <M, Z>  >=  sum over i of min over s of (1/s)(H_ii + the s-1 smallest H_ij)
+                               - (the most that <M, Z> can be),
+
+so any M at all is a certificate. M may live on a block of records only, the dearest ones: the other rows then
+have H = D/2, and what they pay is the neighbours' bound. A good M comes out of ADMM: rows on the one side,
+the semidefinite cone on the other, M the multiplier of their agreement.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh, eigvalsh
+from scipy.spatial.distance import cdist
+
+from shoal.bounds.certificate import matrix_value
+from shoal.bounds.neighbours import near_sums, neighbour_prices
+from shoal.kernels.semidefinite import row_bounds, row_step
+
+LOOK = 10  # rounds between two looks at what M proves
+
+
+def spectral_limit(M: NDArray[np.float64], n: int, k: int) -> float:
+    """At least the greatest <M, Z> over all partition matrices, with a margin for the eigenvalues' rounding.
+
+    On all records, Z = ee'/n + (a projection of rank at most n/k - 1 orthogonal to e). On a block of b, the
+    part of Z has eigenvalues in 0..1 and a trace of at most b/k. The largest positive eigenvalues bound it.
+    """
+    b = len(M)
+    S = (M + M.T) / 2
+    constant = 0.0
+    if b == n:
+        constant = float(S.sum()) / n
+        means = S.mean(axis=0)
+        S = S - means[:, None] - means[None, :] + S.mean()
+        rank: float = n // k - 1
+    else:
+        rank = b / k
+    largest = np.maximum(eigvalsh(S)[::-1][: int(np.ceil(rank))], 0.0)
+    size = float(np.linalg.norm(M))
+    return constant + float(largest.sum()) + 1e-12 * (rank + 1) * b * size
+
+
+def block_costs(X: NDArray[np.float64], k: int, block: NDArray[np.int64]) -> tuple:
+    """Half squared distances within the block, and each record's 2k-2 smallest to records outside it."""
+    half = cdist(X[block], X[block], "sqeuclidean") / 2
+    others = np.setdiff1d(np.arange(len(X)), block)
+    most = min(2 * k - 2, len(others))
+    outside = np.empty((len(block), most))
+    for first in range(0, len(block), 200) if most else ():
+        distance = cdist(X[block[first : first + 200]], X[others], "sqeuclidean") / 2
+        outside[first : first + 200] = np.partition(distance, most - 1, axis=1)[:, :most]
+    return half, outside
+
+
+def proven(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArray[np.float32]) -> float:
+    """What M on this block proves, the margin taken off."""
+    paid = neighbour_prices(near_sums(X, k), k)
+    exact = M.astype(np.float64)
+    half, outside = block_costs(X, k, block)
+    paid[block] = row_bounds(half, outside, exact, k)
+    return matrix_value(paid, spectral_limit(exact, len(X), k), float(np.linalg.norm(exact)))
+
+
+def solve(
+    X: NDArray[np.float64],
+    k: int,
+    *,
+    seconds: float,
+    largest: int = 1200,
+    threads: int = 2,
+    watch: Callable[[str], None] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """(block, M): the best certificate found in the time given."""
+    began = time.perf_counter()
+    prices = neighbour_prices(near_sums(X, k), k)
+    block = np.sort(np.argsort(-prices, kind="stable")[:largest])
+    n, b = len(X), len(block)
+    rest = prices.sum() - prices[block].sum()
+    half, outside = block_costs(X, k, block)
+    whole = b == n
+    rank = n / k - 1 if whole else b / k
+    M, Y, Z = np.zeros((b, b)), np.zeros((b, b)), np.eye(b) / k
+    best, best_M = prices.sum(), np.zeros((b, b), np.float32)
+    rho = 40.0 * float(np.sort(prices)[-max(1, n // 10) :].mean())  # from the dear tenth, which decides
+    edges = np.linspace(0, b, 2 * threads + 1).astype(int)
+    look_time = round_time = 0.0
+    step = 0
+    with ThreadPoolExecutor(threads) as pool:
+        while time.perf_counter() - began + 1.2 * round_time + look_time < seconds:
+            tick = time.perf_counter()
+            step += 1
+            fixed = [repeat(value) for value in (half, outside, M, Z, rho, k)]
+            list(pool.map(row_step, *fixed, edges[:-1], edges[1:], repeat(Y)))
+            before, Z = Z, _cone(Y + M / rho, rank, whole)
+            M += rho * (Y - Z)
+            apart = float(np.linalg.norm(Y - Z) / np.linalg.norm(Y))
+            moved = rho * float(np.linalg.norm(Z - before)) / max(float(np.linalg.norm(M)), 1e-300)
+            round_time = max(0.8 * round_time, time.perf_counter() - tick)
+            if step % 5 == 0 and step <= 150 and not 1 / 3 < apart / max(moved, 1e-300) < 3:
+                rho *= 1.3 if apart > moved else 1 / 1.3
+            last_round = time.perf_counter() - began + 1.2 * round_time + 2 * look_time >= seconds
+            if step % LOOK == 0 or last_round:
+                tick = time.perf_counter()
+                small = M.astype(np.float32)
+                exact = small.astype(np.float64)
+                value = rest + row_bounds(half, outside, exact, k).sum() - spectral_limit(exact, n, k)
+                if watch:
+                    watch(
+                        f"{step} {tick - began:.1f}s rho {rho:.1f} apart {apart:.1e} moved {moved:.1e} "
+                        f"bound {value:.3f}"
+                    )
+                if value > best:
+                    if value - best < 1e-6 * value:
+                        best, best_M = value, small
+                        break
+                    best, best_M = value, small
+                look_time = max(0.8 * look_time, time.perf_counter() - tick)
+    return block, best_M
+
+
+def _cone(A: NDArray[np.float64], rank: float, whole: bool) -> NDArray[np.float64]:
+    """The nearest matrix that is positive semidefinite with trace at most `rank` (and maps e to e)."""
+    A = (A + A.T) / 2
+    if whole:
+        means = A.mean(axis=0)
+        A = A - means[:, None] - means[None, :] + A.mean()
+    values, vectors = eigh(
+        A.astype(np.float32), subset_by_value=(0, np.inf), driver="evr", check_finite=False
+    )
+    down = values[::-1].astype(np.float64)
+    if down.sum() > rank:
+        shift = (np.cumsum(down) - rank) / np.arange(1, len(down) + 1)
+        values = np.maximum(values - np.float32(shift[np.flatnonzero(down > shift)[-1]]), 0)
+    vectors, values = vectors[:, values > 0], values[values > 0]
+    Z = ((vectors * values) @ vectors.T).astype(np.float64)
+    return Z + 1 / len(Z) if whole else Z

@@ -1,0 +1,74 @@
+"""`shoal bound`: how little any release could lose, proven."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.cli.app import AsJson, Columns, K, app
+from shoal.cli.console import guarded, interruptible, percent, print_table
+from shoal.cli.places import source_of
+from shoal.cli.values import whole
+from shoal.errors import CheckFailed
+
+BoundTime = Annotated[
+    float, typer.Option("--bound-time", metavar="SECONDS", help="What finding the proven bound may take.")
+]
+
+
+@app.command()
+@guarded
+def bound(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The original table.")],
+    k: K,
+    column: Columns = None,
+    time_limit: Annotated[
+        float, typer.Option(metavar="SECONDS", help="The best bound found by then.")
+    ] = 60.0,
+    save: Annotated[Path | None, typer.Option(help="Keep the certificate in this .npz file.")] = None,
+    verify: Annotated[
+        Path | None, typer.Option(help="Prove this saved certificate again, from the data alone.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove how much information every release of this table with this k must lose."""
+    import shoal
+
+    size = shoal.Plan(whole(k)).k
+    with source_of(file) as source:
+        if verify is None:
+            found = interruptible(
+                lambda: shoal.lower_bound(source, size, columns=column, time_limit=time_limit)
+            )
+        else:
+            found = shoal.Bound.load(verify)
+            if found.certificate.k != size or not interruptible(lambda: found.verify(source, column)):
+                raise CheckFailed(
+                    f"{str(verify)!r} does not prove its bound for this table, these columns and k={size}"
+                )
+    if save is not None:
+        found.save(save)
+    said = "proven again by" if verify else "proven by"
+    rows = [
+        ("k", str(size)),
+        ("must be lost", f"at least {percent(found.information_loss)}"),
+        (said, found.method),
+        ("time", f"{found.seconds:.1f} s"),
+    ]
+    print_table(None, rows, stderr=True)
+    if as_json:
+        print(json.dumps({"k": size, **facts(found)}))
+    else:
+        print(found.information_loss, file=sys.stdout)
+
+
+def facts(bound: Any, information_loss: float | None = None) -> dict[str, Any]:
+    """A bound as plain values; with a release's loss also how far above the bound it lies."""
+    found = {"bound": bound.information_loss, "bound_method": bound.method, "bound_seconds": bound.seconds}
+    if information_loss is not None:
+        found["gap"] = bound.gap(information_loss)
+    return found

@@ -1,0 +1,134 @@
+"""The anytime search: anneal several times, recombine what was found, heat it up again, and so on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+from shoal.kernels._threads import map_threads, thread_count
+from shoal.method import get_method, method, run_method
+from shoal.optimise import blocks
+from shoal.optimise.recombine import Pool
+from shoal.optimise.search import Clock, Problem, combine, cool, cool_region, pose, tidy
+
+#: Proposals for each record in one run of effort 1.
+PROPOSALS = 1000
+#: The runs of a generation, from the start and from the best so far: the hottest temperature, and the share
+#: of the records that is tried.
+FIRST = ((10.0, 1.0), (30.0, 1.0)) * 4
+LATER = ((30.0, 1.0), (2.0, 0.3), (2.0, 0.1), (1.0, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0), (0.3, 1.0))
+#: Generations without a time limit.
+GENERATIONS = (FIRST, LATER, LATER, LATER, LATER)
+#: Above so many records the search works in blocks.
+LARGE = 10_000
+
+
+def _run(problem, labels, proposals, clock, run):
+    seed, (hot, share) = run
+    if share == 1:
+        return cool(problem, labels, seed, proposals, hot, clock)
+    return cool_region(problem, labels, seed, proposals, hot, clock, share)
+
+
+def search(
+    problem: Problem,
+    labels: NDArray[np.int64],
+    rng: np.random.Generator,
+    proposals: int,
+    generations: Iterable[tuple[tuple[float, float], ...]],
+    clock: Clock,
+    progress: Callable[[int], None] | None = None,
+) -> NDArray[np.int64]:
+    """Improve a partition into groups of k..2k-1; the outcome is never worse.
+
+    Every run of a generation anneals the best partition so far, each from its own temperature and some in
+    a region only. Then the best takes over every part in which a run is better (`combine`), and set
+    partitioning over all groups seen looks for more. A generation that gains next to nothing makes the
+    next one's runs half as long again. Runs, seeds and regions do not depend on the number of threads.
+    """
+    best = labels
+    pool = Pool(problem)
+    pool.add(best)
+    value = problem.sse(best).sum()
+    for number, hottest in enumerate(generations):
+        if clock.left() <= 0:
+            break
+        seeds = [int(seed) for seed in rng.integers(2**63, size=len(hottest))]
+        anneal = partial(_run, problem, best, proposals, clock)
+        runs = map_threads(anneal, list(zip(seeds, hottest)))
+        for run in runs:
+            best = combine(problem, best, run)
+            pool.add(run)
+        best = pool.improve(best, rng, clock)
+        before, value = value, problem.sse(best).sum()
+        if value > 0.9998 * before:
+            proposals += proposals // 2
+        if progress:
+            progress(number + 1)
+    return best
+
+
+def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> int:
+    """Proposals of one run such that the first generation takes about a third of the time left."""
+    n = len(problem.P)
+    cool(problem, labels, 1, 100, 1.0, clock)  # compiles, if that was not done before
+    before = clock.spent()
+    cool(problem, labels, 1, 50 * n, 1.0, clock)
+    pace = 50 * n / (clock.spent() - before)
+    rounds = -(-len(FIRST) // thread_count())
+    return int(min(4 * PROPOSALS * n, max(10 * n, 0.33 * clock.left() * pace / rounds)))
+
+
+def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Labels of groups of k..2k-1 from the name of a method or from labels."""
+    if isinstance(start, str):
+        info = get_method(start)
+        if start in ("optimise", "auto"):
+            raise InputError(f"start={start!r} would start from itself: name another method, or give labels")
+        return tidy(X, run_method(info, X, k, seed=int(rng.integers(2**31))).labels, k)
+    labels = np.asarray(start)
+    if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
+        raise InputError(f"start needs one whole number for each of the {len(X)} records")
+    if np.unique(labels, return_counts=True)[1].min() < k:
+        raise InputError(
+            f"start has groups of fewer than k={k} records: give a partition with k or more in each"
+        )
+    return tidy(X, labels, k)
+
+
+@method(title="Optimise", paper="shoal", sizes="k..2k-1", cost="n", mixed=True)
+def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=None):
+    """Anneal a partition many times over and recombine the groups found: the least loss that time allows.
+
+    `start` is the name of a method or labels. Without a time limit the work is bounded by moves (`effort`
+    scales them), and the same seed gives the same groups on any number of threads. With one, the search
+    goes on until it ends and returns the best so far. Above 10,000 records the work is done in blocks, and
+    the start "mdav" means MDAV inside blocks.
+    """
+    if not effort > 0:
+        raise InputError(f"effort must be above 0, not {effort}")
+    clock = Clock(time_limit)
+
+    def report(fraction: float) -> None:
+        if progress:
+            progress(min(1.0, fraction if time_limit is None else clock.spent() / time_limit))
+
+    if len(X) > LARGE:
+        labels = None if isinstance(start, str) and start == "mdav" else _start(X, k, start, rng)
+        return blocks.improve(X, k, labels, rng, 4 * effort, clock, report)
+    labels = _start(X, k, start, rng)
+    problem = pose(X, k)
+    if time_limit is None:
+        proposals = int(PROPOSALS * effort * len(X))
+        generations: Iterable[tuple[tuple[float, float], ...]] = GENERATIONS
+    else:
+        proposals = _affordable(problem, labels, clock)
+        generations = itertools.chain([FIRST], itertools.repeat(LATER))
+    return search(
+        problem, labels, rng, proposals, generations, clock, lambda done: report(done / len(GENERATIONS))
+    )

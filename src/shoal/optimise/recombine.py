@@ -1,0 +1,177 @@
+"""The best partition that can be made of groups seen before: set partitioning, region by region."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels._threads import map_threads
+from shoal.kernels.cover import cover
+from shoal.optimise.search import Clock, Problem
+
+#: Nodes of one search for a cover: what bounds its work, the same on every machine.
+NODES = 5_000
+
+
+def _prices(members: NDArray[np.int64], cost: NDArray[np.float64], records: int) -> NDArray[np.float64]:
+    """The duals of the set-partitioning linear program: what each record costs at least."""
+    import highspy
+
+    inside = members >= 0
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(cost), records
+    lp.col_cost_ = cost
+    lp.col_lower_, lp.col_upper_ = np.zeros(len(cost)), np.full(len(cost), np.inf)
+    lp.row_lower_ = lp.row_upper_ = np.ones(records)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(inside.sum(1))])
+    lp.a_matrix_.index_ = members[inside]
+    lp.a_matrix_.value_ = np.ones(inside.sum())
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("solver", "simplex")
+    solver.passModel(lp)
+    solver.run()
+    return np.asarray(solver.getSolution().row_dual)
+
+
+def cheapest_cover(
+    members: NDArray[np.int64], cost: NDArray[np.float64], known: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], bool]:
+    """Which groups (rows of `members`, filled up with -1) hold every record exactly once at least cost.
+
+    `known` is a cover to improve on. The linear program prices the records; a group whose reduced cost
+    exceeds the distance from the known cover down to the program's value cannot be in a better one, and a
+    depth-first search goes through the others. Also tells whether the answer is proven to be the best.
+    """
+    records, index = np.unique(members, return_inverse=True)
+    missing = int(records[0] < 0)
+    members = index.reshape(members.shape) - missing
+    count = len(records) - missing
+    price = _prices(members, cost, count)
+    if len(price) != count:
+        return known, False
+    reduced = np.maximum(0.0, cost - np.append(price, 0.0)[members].sum(1))
+    gap = cost[known].sum() - price.sum()
+    gap -= 1e-10 * cost[known].sum()
+    open_ = np.flatnonzero(reduced < gap)
+    if gap <= 0 or len(np.unique(members[open_])) - missing < count:
+        return known, True
+    open_ = open_[np.argsort(reduced[open_], kind="stable")]
+    column, place = np.nonzero(members[open_] >= 0)
+    record = members[open_[column], place]
+    holders = column[np.argsort(record, kind="stable")]
+    start = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=count))])
+    best = np.empty(count, np.int64)
+    found, proven = cover(members[open_], reduced[open_], start, holders, gap, NODES, best)
+    if found == 0:
+        return known, proven
+    chosen = np.zeros(len(cost), bool)
+    chosen[open_[best[:found]]] = True
+    return chosen, proven
+
+
+class Pool:
+    """Groups seen in good partitions, the newest last, each once."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.width = 2 * problem.k - 1
+        self.members = np.empty((0, self.width), np.int64)
+        self.cost = np.empty(0)
+        self.target = 400  # groups of the pool in a region; adapts to how hard the programs are
+        self.sweeps = 4  # adapts to what they gain: little where k is large and groups seldom recur
+
+    def add(self, labels: NDArray[np.int64]) -> None:
+        """Add the groups of a partition; keep the newest ones if there are very many."""
+        sizes = np.bincount(labels)
+        rows = np.full((len(sizes), self.width), -1)
+        order = np.argsort(labels, kind="stable")
+        within = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows[labels[order], within] = order
+        rows = np.concatenate([self.members, rows])
+        cost = np.concatenate([self.cost, self.problem.sse(labels)[: len(sizes)]])
+        _, last = np.unique(rows[::-1], axis=0, return_index=True)
+        keep = np.sort(len(rows) - 1 - last)[-20 * len(sizes) :]
+        self.members, self.cost = rows[keep], cost[keep]
+
+    def improve(self, labels: NDArray[np.int64], rng: np.random.Generator, clock: Clock) -> NDArray[np.int64]:
+        """Cut the groups of `labels` into regions that the pool's groups link, and solve each for itself."""
+        self.add(labels)
+        idle = 0
+        gained = False
+        for _ in range(self.sweeps):
+            if clock.left() <= 0 or idle == 2:
+                break
+            regions = self._regions(labels, rng)
+            answers = map_threads(partial(self._solve, labels, clock), regions)
+            better = [new for new, _ in answers if new is not None]
+            labels = labels.copy()
+            for inside, new in better:
+                labels[inside] = new + labels.max() + 1
+            labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+            hard = not all(proven for _, proven in answers)
+            self.target = max(100, self.target // 2) if hard else min(4000, self.target * 3 // 2)
+            idle = 0 if better else idle + 1
+            gained |= bool(better)
+        self.sweeps = 4 if gained else 1
+        return labels
+
+    def _regions(self, labels: NDArray[np.int64], rng: np.random.Generator) -> list[NDArray[np.int64]]:
+        """Disjoint sets of groups, each grown from a random group by adding the one most linked to it."""
+        groups = int(labels.max()) + 1
+        touched = np.sort(np.where(self.members >= 0, labels[self.members], groups), axis=1)
+        left, right = touched[:, :-1].ravel(), touched[:, 1:].ravel()
+        real = (right < groups) & (left != right)
+        pairs, count = np.unique(left[real] * groups + right[real], return_counts=True)
+        a, b = (
+            np.concatenate([pairs // groups, pairs % groups]),
+            np.concatenate([pairs % groups, pairs // groups]),
+        )
+        count = np.concatenate([count, count])
+        order = np.argsort(a, kind="stable")
+        b, count = b[order], count[order]
+        first = np.searchsorted(a[order], np.arange(groups + 1))
+        size = max(2, int(self.target * groups / len(self.cost)))
+        regions = []
+        free = np.ones(groups, bool)
+        for seed in rng.permutation(groups):
+            if not free[seed]:
+                continue
+            links: dict[int, int] = {int(seed): 1}
+            region: list[int] = []
+            while links and len(region) < size:
+                g = max(links, key=lambda h: (links[h], -h))
+                del links[g]
+                region.append(g)
+                free[g] = False
+                for h, c in zip(b[first[g] : first[g + 1]], count[first[g] : first[g + 1]]):
+                    if free[h]:
+                        links[int(h)] = links.get(int(h), 0) + int(c)
+            if len(region) > 1:
+                regions.append(np.array(region))
+        return regions
+
+    def _solve(self, labels: NDArray[np.int64], clock: Clock, region: NDArray[np.int64]):
+        """The records of a region with better groups for them (or None), and whether that is proven."""
+        chosen = np.zeros(int(labels.max()) + 2, bool)
+        chosen[region] = True
+        inside = chosen[labels]
+        fits = np.append(inside, True)[self.members].all(1)
+        members, cost = self.members[fits], self.cost[fits]
+        if len(cost) <= len(region) or clock.left() <= 0:
+            return None, True
+        known = np.where(members >= 0, labels[members], -1)
+        same = (known == known[:, :1]) | (known < 0)
+        known = same.all(1) & ((members >= 0).sum(1) == np.bincount(labels)[known[:, 0]])
+        best, proven = cheapest_cover(members, cost, known)
+        if best is known:
+            return None, proven
+        records = np.flatnonzero(inside)
+        new = np.empty(len(inside), np.int64)
+        for g, row in enumerate(members[best]):
+            new[row[row >= 0]] = g
+        return (records, new[records]), proven

@@ -1,0 +1,37 @@
+"""Neighbour lists against sorting all distances."""
+
+import numpy as np
+import pytest
+
+from shoal.kernels.neighbours import nearest
+
+
+def plain(X, m):
+    D = np.square(X[:, None] - X[None]).sum(2)
+    np.fill_diagonal(D, np.inf)
+    order = np.argsort(D, axis=1, kind="stable")[:, :m]
+    return order, np.take_along_axis(D, order, 1)
+
+
+@pytest.mark.parametrize("d", [1, 3, 12])
+@pytest.mark.parametrize("n", [2, 24, 25, 400])
+def test_nearest_equals_sorting(n, d):
+    rng = np.random.default_rng(n + d)
+    X = rng.normal(size=(n, d))
+    X[n // 2 :] = np.round(X[n // 2 :])  # ties, and duplicates in one column
+    ids, squares = nearest(X, 9)
+    expected, distances = plain(X, min(9, n - 1))
+    assert squares == pytest.approx(distances)
+    assert (ids == expected).all()
+
+
+def test_all_records_alike_give_the_lowest_others():
+    ids, squares = nearest(np.zeros((100, 2)), 3)
+    assert (squares == 0).all()
+    assert (ids[5] == [0, 1, 2]).all()
+    assert (ids[1] == [0, 2, 3]).all()
+
+
+def test_threads_change_nothing():
+    X = np.random.default_rng(0).normal(size=(12_000, 2))
+    assert (nearest(X, 4, threads=1)[0] == nearest(X, 4, threads=3)[0]).all()
