@@ -50,7 +50,7 @@ def _middle(
         return means.astype(values.dtype)
     if column.type == "nominal" or how == "mode":
         return _modes(values, partition, weight)
-    whole = column.type != "continuous"
+    whole = column.type != "continuous" or values.dtype.kind != "f"
     if how == "mean":
         if weight is None and values.dtype.kind == "f" and whole:
             return round_half_away(centroids(values, partition)).astype(values.dtype)
