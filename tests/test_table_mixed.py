@@ -364,11 +364,8 @@ def test_decimals_are_numbers_and_stay_decimals(library, how):
     table = pa.table({"d": pa.array(cells, pa.decimal128(9, 2)), "w": [1.0] * 6})
     native = LIBRARIES[library](table)
     release = shoal.microaggregate(native, 2, columns="d", weight="w", centroids=how)
-    found = (
-        [None if pd.isna(v) else v for v in release.table["d"].to_pylist()]
-        if library == "pyarrow"
-        else [None if v is None or pd.isna(v) else v for v in list(release.table["d"])]
-    )
+    column = release.table["d"].to_pylist() if library == "pyarrow" else list(release.table["d"])
+    found = [None if v is None or pd.isna(v) else v for v in column]
     assert found == [Decimal("1.88")] * 2 + [None] * 2 + [Decimal("-7.01")] * 2
     if library == "polars":
         assert shoal.microaggregate(native.drop("w"), 2).columns == ("d",)
