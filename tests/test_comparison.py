@@ -74,8 +74,10 @@ def test_progress_reaches_the_end(table):
 
 
 def test_bounds_are_used_where_there_are_some(table, monkeypatch):
-    bounds = SimpleNamespace(lower_bound=lambda X, k, time_limit: SimpleNamespace(information_loss=k / 10))
-    monkeypatch.setitem(__import__("sys").modules, "shoal.bounds", bounds)
+    def tenth(data, k, **options):
+        return SimpleNamespace(information_loss=k / 10)
+
+    monkeypatch.setattr("shoal.comparison.lower_bound", tenth)
     found = shoal.compare(table, [3, 5], "mdav")
     assert found.bounds == {3: 0.3, 5: 0.5}
     assert "least at k=5" in found.svg()
@@ -83,7 +85,10 @@ def test_bounds_are_used_where_there_are_some(table, monkeypatch):
 
 
 def test_without_bounds(table, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "shoal.bounds", None)
+    def refuse(*data, **options):
+        raise InputError("no bound")
+
+    monkeypatch.setattr("shoal.comparison.lower_bound", refuse)
     assert shoal.compare(table, [3], "mdav").bounds == {}
 
 
