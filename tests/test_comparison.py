@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -74,22 +75,22 @@ def test_progress_reaches_the_end(table):
 
 
 def test_bounds_are_used_where_there_are_some(table, monkeypatch):
-    def tenth(data, k, **options):
+    def least(data, k, columns, time_limit):
         return SimpleNamespace(information_loss=k / 10)
 
-    monkeypatch.setattr("shoal.comparison.lower_bound", tenth)
+    monkeypatch.setattr("shoal.comparison.lower_bound", least)
     found = shoal.compare(table, [3, 5], "mdav")
     assert found.bounds == {3: 0.3, 5: 0.5}
     assert "least at k=5" in found.svg()
     assert ",0.3\n" in found.csv()
 
 
-def test_without_bounds(table, monkeypatch):
-    def refuse(*data, **options):
-        raise InputError("no bound")
-
-    monkeypatch.setattr("shoal.comparison.lower_bound", refuse)
-    assert shoal.compare(table, [3], "mdav").bounds == {}
+def test_where_no_bound_can_be_had_there_is_none():
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": rng.normal(size=30), "b": rng.integers(0, 9, 30)})
+    gaps = table.set_column(1, "b", pa.array([None, *table["b"].to_pylist()[1:]]))
+    assert shoal.compare(table, [3], "mdav").bounds.keys() == {3}
+    assert shoal.compare(gaps, [3], "mdav").bounds == {}
 
 
 def test_written_as_csv_json_and_svg(found, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shoal
+from shoal.bounds import Bound
 from shoal.cli.commands import app
 from shoal.comparison import neighbours
 from shoal.datasets import survey
@@ -224,14 +226,11 @@ def test_text_for_the_terminal(internal):
 
 
 def test_bound_and_gap_are_told(release, monkeypatch):
-    from types import SimpleNamespace
-
     least = release.information_loss / 1.05
-    bound = SimpleNamespace(
-        information_loss=least, gap=lambda loss: loss / least - 1, method="-", seconds=1.0
-    )
-    monkeypatch.setattr("shoal.bounds.lower_bound", lambda *data, **options: bound)
+    known = Bound(1.0, least, "made up", certificate=None, seconds=2.0)
+    monkeypatch.setattr("shoal.bounds.lower_bound", lambda data, k, columns, time_limit: known)
     model = build(release, comparison=neighbours(release))
+    assert model["bound"] == build(release, bound=known, bound_time=None)["bound"]
     assert model["bound"]["gap"] == pytest.approx(0.05)
     assert model["why_k"]["comparison"]["bounds"] == {"5": least}
     page = render(model)
@@ -435,11 +434,11 @@ def test_many_group_sizes_are_drawn_in_classes():
     assert "–" in picture
 
 
-def test_bounds_that_cannot_be_had(release, monkeypatch):
-    ranked = shoal.microaggregate(survey(20), 3, columns=["wages"], method="univariate", per_column=True)
-    assert _bound(ranked, None, 1.0) is None
-    monkeypatch.setattr("shoal.report.model.BOUND_RECORDS", 100)
-    assert _bound(release, None, 1.0) is None
+def test_bounds_that_cannot_be_had(release):
+    gaps = pa.table({"x": [1.0, None, 3, 4], "y": [1.0, 2, 3, 4]})
+    assert _bound(replace(release, original=gaps, columns=("x", "y")), None, 1.0) is None
+    assert _bound(replace(release, plan=replace(release.plan, per_column=True)), None, 1.0) is None
+    assert _bound(release, None, None) is None
 
 
 def test_numbers_and_names_for_axes():
