@@ -19,6 +19,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev
+	$(PIP) microagg1d
 	$(BIN)/python -m benchmarks.univariate
 	$(BIN)/python -m benchmarks.methods
 	$(BIN)/python -m benchmarks.trees

@@ -16,6 +16,7 @@ from shoal.cli.commands import app
 from shoal.comparison import neighbours
 from shoal.datasets import survey
 from shoal.errors import InputError
+from shoal.pipeline import run
 from shoal.report import build, render
 from shoal.report.audit import sentences
 from shoal.report.drawing import number, visible
@@ -271,7 +272,11 @@ def test_broken_sums_are_told():
     model = build(release, sums=["t = a + b"], bound_time=None)
     assert "does not add up for" in render(model)
     with pytest.raises(InputError, match="holds text"):
-        build(shoal.microaggregate(survey(20), 2), sums=["turnover = wages + sector"], bound_time=None)
+        build(
+            shoal.microaggregate(survey(20), 2, method="mdav"),
+            sums=["turnover = wages + sector"],
+            bound_time=None,
+        )
 
 
 def test_dates_gaps_and_categories_are_told():
@@ -330,7 +335,11 @@ def test_files_by_their_ending(release, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["r.html", "r.json", "r.txt"]
 
 
-def test_command_line(tmp_path):
+def test_command_line(tmp_path, monkeypatch):
+    def refuse(*data, **options):
+        raise InputError("no bound")
+
+    monkeypatch.setattr("shoal.bounds.lower_bound", refuse)
     path, report, public = tmp_path / "firms.csv", tmp_path / "in.html", tmp_path / "out.json"
     shoal.write(survey(80), path)
     words = ["protect", path, "-k", 4, "-m", "mdav", "--report", report, "--public-report", public]
@@ -376,6 +385,47 @@ def test_a_release_without_its_original_is_refused(release):
 
     with pytest.raises(InputError, match="does not know its original"):
         build(replace(release, original=None))
+
+
+def test_plans_that_say_more_are_replayed_from_themselves(tmp_path):
+    table = survey(80)
+    roles = {"region": "identifier", "assets": "confidential"}
+    release = shoal.microaggregate(
+        table,
+        3,
+        columns=["wages", "profit"],
+        method="mdav",
+        strata=["sector"],
+        merge_small_strata=True,
+        roles=roles,
+    )
+    model = build(release, bound_time=None)
+    origin = model["provenance"]
+    assert origin["roles"]["region"] == "identifier: left out"
+    assert origin["roles"]["sector"] == "stratum: kept, groups stay within it"
+    assert origin["settings"] == {"strata": ["sector"], "merge_small_strata": True}
+    assert list(model["risk"]["after"]["fixed"]["columns"]) == ["assets"]
+    assert origin["replay"] == "shoal protect FILE --plan plan.toml"
+    (tmp_path / "plan.toml").write_text(origin["toml"])
+    again = run(shoal.Plan.read(tmp_path / "plan.toml"), table)
+    assert again.table.equals(release.table)
+    page = render(model)
+    assert "Plan: merge small strata" in page
+    assert "where <code>plan.toml</code> is" in page
+
+
+def test_mixed_columns_are_reported():
+    table = survey(80)
+    gaps = np.arange(80) % 20 == 0
+    wages = pa.array(table["wages"].to_numpy(), mask=gaps)
+    table = table.set_column(table.column_names.index("wages"), "wages", wages)
+    release = shoal.microaggregate(
+        table, 3, columns=["wages", "profit", "sector"], types={"sector": "nominal"}, method="mdav_generic"
+    )
+    for edition in ("internal", "public"):
+        model = build(release, edition, bound_time=None)
+        assert "sector" in model["utility"]["changed"]["columns"]
+        assert not Page(render(model)).open
 
 
 def test_many_group_sizes_are_drawn_in_classes():

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections import Counter
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -354,3 +355,17 @@ def test_totals_are_kept_exactly_when_asked():
     assert (kept.min(0) >= X.min(0)).all()
     with pytest.raises(InputError, match="every group has a multiple of 5 records"):
         shoal.microaggregate(np.r_[np.arange(9), 10], 5, preserve="totals")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("how", ["mean", "median", "trimmed"])
+def test_decimals_are_numbers_and_stay_decimals(library, how):
+    cells = [Decimal("1.50"), Decimal("2.25"), None, None, Decimal("-7.01"), Decimal("-7.00")]
+    table = pa.table({"d": pa.array(cells, pa.decimal128(9, 2)), "w": [1.0] * 6})
+    native = LIBRARIES[library](table)
+    release = shoal.microaggregate(native, 2, columns="d", weight="w", centroids=how)
+    column = release.table["d"].to_pylist() if library == "pyarrow" else list(release.table["d"])
+    found = [None if v is None or pd.isna(v) else v for v in column]
+    assert found == [Decimal("1.88")] * 2 + [None] * 2 + [Decimal("-7.01")] * 2
+    if library == "polars":
+        assert shoal.microaggregate(native.drop("w"), 2).columns == ("d",)

@@ -38,6 +38,8 @@ def group_means(X: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np
 class Pool:
     """Free records of X; taking k of them makes the next group. Ties always go to the lowest row index."""
 
+    _outermost: int
+
     def __init__(self, X: NDArray[np.float64]):
         self.X = X.copy()  # writable, for numba would compile every search once more for read-only rows
         self.groups = 0

@@ -129,9 +129,9 @@ def repordmic(
     less than 1e-7 is the last. Ours: equal records and edges go to the earliest, and k-means is our own.
     """
     if start is not None:
-        given = [_start(X, k, start)]
+        given: list[ArrayLike] = [_start(X, k, start)]
     elif starts >= 1 and starts == int(starts):
-        given = kmeans_starts(X, int(starts), rng)
+        given = list(kmeans_starts(X, int(starts), rng))
     else:
         raise InputError(f"starts must be a whole number of at least 1, but is {starts!r}")
     outcomes = repeated_ordering(X, k, given, insertion, progress=progress)

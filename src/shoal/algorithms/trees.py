@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from shoal.algorithms.fixed_size import centroid, diameter
 from shoal.errors import InputError
@@ -88,6 +86,9 @@ def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.floa
 
 def _checked(tree: ArrayLike, n: int) -> NDArray[np.int64]:
     """The tree that a caller gives, if it is one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     edges = np.ascontiguousarray(tree)
     if edges.shape == (n - 1, 2) and edges.dtype.kind in "iu" and edges.min() >= 0 and edges.max() < n:
         graph = coo_array((np.ones(n - 1), edges.T), shape=(n, n))

@@ -5,6 +5,8 @@ Work is spread over cores by calling such kernels from ordinary threads on fixed
 of threads, and worker processes can be forked safely.
 """
 
+from typing import Any
+
 import numba
 
-kernel = numba.njit(cache=True, nogil=True)
+kernel: Any = numba.njit(cache=True, nogil=True)

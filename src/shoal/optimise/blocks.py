@@ -117,4 +117,5 @@ def improve(
 
         labels = _pass(X, k, labels, parts, rng, int(PROPOSALS * effort), hot, clock, share)
         number += 1
+    assert labels is not None  # there is at least one pass
     return labels

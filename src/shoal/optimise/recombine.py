@@ -142,7 +142,7 @@ class Pool:
             if not free[seed]:
                 continue
             links: dict[int, int] = {int(seed): 1}
-            region = []
+            region: list[int] = []
             while links and len(region) < size:
                 g = max(links, key=lambda h: (links[h], -h))
                 del links[g]

@@ -202,6 +202,7 @@ def _provenance(release: Any) -> dict[str, Any]:
         "source": None if release.source is None else str(release.source),
         "sha256": fingerprints,
         "plan": {f.name: _setting(getattr(plan, f.name)) for f in fields(plan)},
+        "settings": {name: _setting(getattr(plan, name)) for name in _settings(plan)},
         "roles": _roles(release, frame),
         "versions": {"shoal": shoal.__version__, "python": platform.python_version()}
         | {name: version(name) for name in ("numpy", "scipy", "numba")},
@@ -236,6 +237,12 @@ def _special(plan: Any) -> set[str]:
     if set(_told(plan).values()) <= {"quasi"}:
         told.discard("roles")
     return told - {"k", "columns", "method", "parameters", "seed", "time_limit", "per_column", *RECORDS}
+
+
+def _settings(plan: Any) -> list[str]:
+    """The same with the parameters and limits, in the plan's order; roles are told for each column."""
+    told = {*_special(plan), *(n for n in ("parameters", "time_limit", "per_column") if getattr(plan, n))}
+    return [f.name for f in fields(plan) if f.name in told - {"roles"}]
 
 
 def _default(f: Any) -> Any:

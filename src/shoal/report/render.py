@@ -58,13 +58,22 @@ def to_html(model: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
         finalize=cell,
     )
-    page.filters |= {"shown": shown, "digits": digits, "count": lambda value: f"{value:,}"}
+    page.filters |= {"shown": shown, "digits": digits, "setting": _setting, "count": lambda v: f"{v:,}"}
     pictures = {
         name: [Markup(p) for p in picture] if isinstance(picture, list) else Markup(picture)
         for name, picture in _pictures(model).items()
     }
     said = sentences(model["audit"], model["outcome"]["records"]) if "audit" in model else []
     return page.get_template("report.html").render(**model, pictures=pictures, said=said)
+
+
+def _setting(value: Any) -> str:
+    """A setting of the plan in plain words."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_setting(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_setting, value))
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
 def _pictures(model: Mapping[str, Any]) -> dict[str, Any]:

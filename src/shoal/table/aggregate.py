@@ -56,7 +56,7 @@ def _middle(
         return means.astype(values.dtype)
     if column.type == "nominal" or how == "mode":
         return _modes(values, partition, weight)
-    whole = column.type != "continuous"
+    whole = column.type != "continuous" or values.dtype.kind != "f"
     if how == "mean":
         if weight is None and values.dtype.kind == "f" and whole:
             return round_half_away(centroids(values, partition)).astype(values.dtype)
@@ -87,7 +87,7 @@ def centroids(column: NDArray, partition: Partition) -> NDArray:
 def _float_means(column: NDArray, partition: Partition) -> NDArray:
     wide = column.astype(np.float64, copy=False)[:, None]
     if wide.min() > -1e300 and wide.max() < 1e300:
-        means = partition.means(wide)
+        means, _ = partition.means_and_sse(wide)  # which a method may have left there
     else:  # differences of such values could overflow
         means = np.ldexp(partition.means(np.ldexp(wide, -4)), 4)
     return means[:, 0].astype(column.dtype, copy=False)

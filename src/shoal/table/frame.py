@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,8 @@ class Frame:
     def choose(self, columns: Sequence[Any] | Any | None, besides: Collection[Any] = ()) -> list[Any]:
         """The columns asked for, or every numeric one `besides` those that have another role."""
         if columns is None:
-            chosen = [name for name in self.numeric() if name not in besides]
+            numeric = [n for n in self.names if n in set(self.numeric()) or self._is_decimal(n)]
+            chosen = [name for name in numeric if name not in besides]
             if not chosen:
                 raise InputError("the table has no numeric column: shoal groups records by numbers")
             return chosen
@@ -64,6 +66,9 @@ class Frame:
             if chosen.count(name) > 1:
                 raise InputError(f"column {name!r} is named twice: name it once")
         return chosen
+
+    def _is_decimal(self, name: Any) -> bool:
+        return self._array is None and self._frame.schema[name].is_decimal()
 
     def find(self, names: Iterable[Any]) -> list[Any]:
         """These columns by the names the table has for them: a plan writes the number 0 as "0"."""
@@ -209,6 +214,9 @@ def _arrow_array(column: Column) -> Any:
     if pa.types.is_string(stored) or pa.types.is_large_string(stored):  # a date that was written as text
         days = pa.array(column.values.astype(np.int32), mask=column.gaps).cast(pa.date32())
         return days.cast(stored)
+    if pa.types.is_decimal(stored):
+        cells = [Decimal(value).scaleb(-stored.scale) for value in column.values.tolist()]
+        return pa.array(cells, stored, mask=column.gaps)
     width = np.int32 if stored.bit_width == 32 else np.int64
     return pa.array(column.values.astype(width), mask=column.gaps).cast(stored)
 

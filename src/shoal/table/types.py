@@ -29,6 +29,8 @@ def read_column(
         return _categories(frame, name, kind, stored, levels)
     if kind == "date":
         return _date(frame, name)
+    if kind in ("integer", "continuous") and _is_decimal(frame, name):
+        return _decimal(frame, name)
     values, gaps = frame.numbers(name)
     if kind == "integer" and values.dtype.kind == "f":
         fraction = values != np.rint(values)
@@ -55,7 +57,7 @@ def stored_kind(frame: Frame, name: Any) -> str:
         return "integer" if frame.numbers(name)[0].dtype.kind in "iu" else "continuous"
     if dtype.is_integer():
         return "integer"
-    if dtype.is_float():
+    if dtype.is_float() or dtype.is_decimal():
         return "continuous"
     if dtype == nw.Boolean:
         return "boolean"
@@ -80,6 +82,8 @@ def _kind_of_objects(frame: Frame, name: Any) -> str:
         return "other"
     if types.is_boolean(found):
         return "boolean"
+    if types.is_decimal(found):
+        return "continuous"
     return "date" if types.is_date(found) or types.is_timestamp(found) else "other"
 
 
@@ -113,6 +117,27 @@ def _categories(frame: Frame, name: Any, kind: str, stored: str, levels: Sequenc
     codes: NDArray = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
     places = np.array([position[level] for level in found] or [0], np.int64)
     return categories(name, kind, places[codes], gaps)
+
+
+def _is_decimal(frame: Frame, name: Any) -> bool:
+    import narwhals as nw
+    import pyarrow.types as types
+
+    dtype = frame.dtype(name)
+    if dtype is None or not (dtype.is_decimal() or dtype == nw.Object):
+        return False
+    return types.is_decimal(frame.arrow(name).type)
+
+
+def _decimal(frame: Frame, name: Any) -> Column:
+    """Decimal numbers as whole numbers of their smallest unit, in which their means are rounded."""
+    cells = frame.arrow(name)
+    units = [0 if cell is None else int(cell.scaleb(cells.type.scale)) for cell in cells.to_pylist()]
+    if max(map(abs, units), default=0) >= 2**63:
+        raise InputError(f"column {name!r} has decimals of too many digits: convert it to floating-point")
+    gaps = cells.is_null().to_numpy(zero_copy_only=False)
+    values = np.array(units, np.int64)
+    return Column(name, "continuous", values, gaps if gaps.any() else None, stored=cells.type)
 
 
 def _date(frame: Frame, name: Any) -> Column:
