@@ -100,7 +100,7 @@ def test_the_two_halves_meet_in_the_optimum(monkeypatch):
         assert met.sum() == n
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [2, 3, 6])
 def test_the_search_compiled_for_one_k_is_the_near_search(k, monkeypatch):
     for n in (1, k, 2 * k - 1, 40 * k):
         for x in shapes(np.random.default_rng(n), n):

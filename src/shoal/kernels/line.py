@@ -27,8 +27,7 @@ SSE, ABSOLUTE, RANGE, WHOLE = range(4)
 
 FAR_FROM = 20  # k from which `_far` is the faster search (benchmarks/univariate.py)
 HALVE_UP_TO = 256  # ends leapt over up to which halving beats the linear search
-UNROLL_UP_TO = 10  # k up to which it pays to compile `_near` for that very k,
-UNROLL_FROM = 50_000  # and for how many values
+UNROLL_FROM = 50_000  # values from which it pays to compile `_near` for the very k
 TOGETHER_FROM = 200_000  # values from which two threads pay
 
 
@@ -71,7 +70,7 @@ def search(
     size = np.zeros(len(v) + 1, np.int32)
     if k >= FAR_FROM if far is None else far:
         _far(v, k, (0,) * kind, inverse, best, size, halve)
-    elif kind == SSE and k <= UNROLL_UP_TO and len(v) >= UNROLL_FROM:
+    elif kind == SSE and len(v) >= UNROLL_FROM:
         _unrolled(v, (0,) * k, inverse, best, size)
     else:
         _near(v, k, (0,) * kind, inverse, best, size)
@@ -167,21 +166,25 @@ def _near(v, k, kind, inverse, best, size):
 
 @kernel
 def _unrolled(v, k, inverse, best, size):
-    """`_near` for SSE and the k that is the length of a tuple, so that the compiler unrolls each loop."""
+    """`_near` for SSE and the k that is the length of a tuple, so that the compiler knows how long loops are."""
     least, most = len(k), 2 * len(k) - 1
     _near(v[: most - 1], least, (), inverse, best, size)
+    where = 0
     for end in range(most, len(v) + 1):
         values, path = v[end - most : end], best[end - most : end]
         last = values[most - 1]
         total = squares = 0.0
-        found, where = np.inf, 0
-        for start in range(most - 2, -1, -1):
+        for start in range(most - 2, least - 1, -1):
             total += last - values[start]
             squares += (last - values[start]) * (last - values[start])
-            if start < least:
-                cost = squares - total * total * inverse[most - start] + path[start]
-                where = start if cost < found else where
-                found = min(cost, found)
+        low = max(0, where - 1) if least > 5 else 0
+        found, where = np.inf, 0
+        for start in range(least - 1, low - 1, -1):
+            total += last - values[start]
+            squares += (last - values[start]) * (last - values[start])
+            cost = squares - total * total * inverse[most - start] + path[start]
+            where = start if cost < found else where
+            found = min(cost, found)
         best[end] = found
         size[end] = most - where
 
