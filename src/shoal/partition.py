@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.errors import CheckFailed
 from shoal.kernels import groups
 from shoal.kernels._threads import together
-from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors, total_squares
+from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors
 
 TOGETHER_FROM = 100_000  # records from which two threads pay
 
@@ -114,7 +114,9 @@ class Partition:
 
     def sst(self, X: NDArray[np.float64]) -> float:
         """Sum of squared distances of all records to their common mean: the SSE of a single group."""
-        return float(total_squares(_matrix(X)))
+        X = _matrix(X)
+        centre = sum(self._for_halves(len(X), groups.sums_from_first, X)) / len(X)
+        return float(sum(self._for_halves(len(X), groups.squares_about, X, centre)))
 
     def check(self, k: int, records: int, largest: int | None = None) -> None:
         """Raise unless there is one label for each record and every group has k..largest records."""

@@ -15,16 +15,17 @@ def count_and_compare(labels: NDArray[np.int64], values: NDArray, groups: int) -
     Both halves of the records are counted at once; a group that occurs in both must agree.
     """
     middle = len(labels) // 2
-    halves = (labels[:middle], values[:middle]), (labels[middle:], values[middle:])
-    (counts, first, alike), (more, other, also) = together(*(partial(_count, *h, groups) for h in halves))
-    both = (counts > 0) & (more > 0)
-    return counts + more, alike and also and np.array_equal(first[both], other[both])
+    counts, first = np.zeros((2, groups), np.int32), np.empty((2, groups), values.dtype)
+    alike = together(
+        partial(_count, labels[:middle], values[:middle], counts[0], first[0]),
+        partial(_count, labels[middle:], values[middle:], counts[1], first[1]),
+    )
+    agree = (first[0] == first[1]) | (counts[0] == 0) | (counts[1] == 0)
+    return counts[0] + counts[1], all(alike) and bool(agree.all())
 
 
 @kernel
-def _count(labels, values, groups):
-    counts = np.zeros(groups, np.int32)
-    first = np.empty(groups, values.dtype)
+def _count(labels, values, counts, first):
     alike = True
     for i in range(len(labels)):
         g = labels[i]
@@ -33,4 +34,4 @@ def _count(labels, values, groups):
         elif first[g] != values[i]:
             alike = False
         counts[g] += 1
-    return counts, first, alike
+    return alike

@@ -71,20 +71,26 @@ def squared_errors(X, labels, parts):
 
 
 @kernel
-def total_squares(X):
-    """Sum of squared distances of all records to their common mean."""
-    n, d = X.shape
+def sums_from_first(first, last, X):
+    """Sums of the records first..last-1, counted from the very first record."""
+    sums = np.zeros(X.shape[1])
+    for j in range(X.shape[1]):
+        total = 0.0
+        for i in range(first, last):
+            total += X[i, j] - X[0, j]
+        sums[j] = total
+    return sums
+
+
+@kernel
+def squares_about(first, last, X, centre):
+    """Sum of squared distances of those records to a centre counted from the very first record."""
     total = 0.0
-    for j in range(d):
-        pivot = X[0, j]
-        shift = 0.0
-        for i in range(n):
-            shift += X[i, j] - pivot
-        shift /= n
-        for start in range(0, n, 1024):
+    for j in range(X.shape[1]):
+        for start in range(first, last, 1024):
             stretch = 0.0
-            for i in range(start, min(start + 1024, n)):
-                difference = X[i, j] - pivot - shift
+            for i in range(start, min(start + 1024, last)):
+                difference = X[i, j] - X[0, j] - centre[j]
                 stretch += difference * difference
             total += stretch
     return total
