@@ -90,9 +90,10 @@ def test_check_names_what_is_wrong():
         partition.check(2, 5, 2)
 
 
-@pytest.mark.parametrize("together_from", [0, 10**9])
-def test_a_partition_in_order_is_the_same_partition(together_from, monkeypatch):
-    monkeypatch.setattr("shoal.partition.TOGETHER_FROM", together_from)
+@pytest.mark.parametrize("many", [0, 10**9])
+def test_a_partition_in_order_is_the_same_partition(many, monkeypatch):
+    monkeypatch.setattr("shoal.partition.TOGETHER_FROM", many)
+    monkeypatch.setattr("shoal.partition.MANY_GROUPS", many)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(60, 2)) + 1e6
     labels = Partition(rng.integers(0, 9, 60)).labels

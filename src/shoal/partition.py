@@ -16,6 +16,7 @@ from shoal.kernels._threads import together
 from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors
 
 TOGETHER_FROM = 100_000  # records from which two threads pay
+MANY_GROUPS = 1_000_000  # groups from which their values leave the cache: better visited one by one
 
 
 class Partition:
@@ -50,7 +51,7 @@ class Partition:
         self._in_order = (order, starts)
         self.labels = np.empty(len(order), np.int64)
         self.sizes = np.diff(starts)
-        self._for_halves(len(self), groups.label, order, starts, self.labels)
+        self._for_halves(len(self), groups.put, order, starts, np.arange(len(self)), self.labels)
         self._freeze()
         if values is not None:
             self.own = self._moments(values)
@@ -109,7 +110,11 @@ class Partition:
         if published.dtype not in (np.float64, np.int64):
             return published[self.labels]
         out = np.empty(len(self.labels), published.dtype)
-        self._for_halves(len(out), groups.spread, np.ascontiguousarray(published), self.labels, out)
+        published = np.ascontiguousarray(published)
+        if self._in_order is not None and len(self) > MANY_GROUPS:
+            self._for_halves(len(self), groups.put, *self._in_order, published, out)
+        else:
+            self._for_halves(len(out), groups.spread, published, self.labels, out)
         return out
 
     def sst(self, X: NDArray[np.float64]) -> float:

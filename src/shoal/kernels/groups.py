@@ -107,11 +107,11 @@ def spread(first, last, published, labels, out):
 
 
 @kernel
-def label(first, last, order, starts, labels):
-    """Label the records of the groups first..last-1."""
+def put(first, last, order, starts, published, out):
+    """Give each record of the groups first..last-1 what its group publishes."""
     for g in range(first, last):
         for i in range(starts[g], starts[g + 1]):
-            labels[order[i]] = g
+            out[order[i]] = published[g]
 
 
 @kernel

@@ -166,7 +166,7 @@ def _near(v, k, kind, inverse, best, size):
 
 @kernel
 def _unrolled(v, k, inverse, best, size):
-    """`_near` for SSE and the k that is the length of a tuple, so that the compiler knows how long loops are."""
+    """`_near` for SSE and one k, the length of a tuple, so that the compiler knows how long the loops are."""
     least, most = len(k), 2 * len(k) - 1
     _near(v[: most - 1], least, (), inverse, best, size)
     where = 0
