@@ -124,7 +124,7 @@ def measurable(columns: Sequence[Column]) -> Space:
     values = columns[0].values
     if len(columns) == 1 and columns[0].gaps is None and not columns[0].categorical:
         limit = 1e150 if values.dtype.kind == "f" else 2**53
-        if -limit < values.min() and values.max() < limit:
+        if -limit < values.min().item() and values.max().item() < limit:
             return Space(values.astype(np.float64, copy=False)[:, None], [UNCHANGED], [slice(0, 1)], "own")
     return encode(columns)
 
