@@ -2,16 +2,21 @@
 
 import dataclasses
 import itertools
+import json
 import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+import shoal
 from shoal.bounds import Bound, bound_matrix, lower_bound, program, semidefinite, standardised
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.bounds.verify import by_matrix, by_neighbours, by_prices
+from shoal.cli.commands import app
+from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.kernels.pricing import charge, violated_triples
 from tests.benchmark_data import raw
@@ -285,3 +290,54 @@ def test_published_figures_below_the_bound():
     X = standardised(raw("tarragona"))
     assert 100 * by_neighbours(X, 3) / np.square(X).sum() == pytest.approx(9.8551, abs=1e-4)
     assert neighbour_prices(near_sums(X, 3), 3).sum() >= by_neighbours(X, 3)
+
+
+def test_a_release_knows_its_bound(tmp_path):
+    """The release's own groups only save time: what is proven holds for the table as anyone reads it."""
+    path = tmp_path / "firms.csv"
+    shoal.write(survey(60), path)
+    release = shoal.microaggregate(path, 3, columns=["turnover", "wages"])
+    bound = release.lower_bound(600)
+    assert 0 < bound.information_loss <= release.information_loss
+    assert bound.verify(path, ["turnover", "wages"])
+    assert not bound.verify(path, ["turnover", "assets"])
+    plain = shoal.lower_bound(path, 3, columns=["turnover", "wages"], time_limit=600)
+    assert bound.information_loss == pytest.approx(plain.information_loss, rel=1e-3)
+    with pytest.raises(InputError, match="whole, unweighted records"):
+        shoal.microaggregate(path, 3, columns=["turnover", "wages"], per_column=True).lower_bound()
+
+
+def test_bound_on_the_command_line(tmp_path):
+    path, kept = tmp_path / "firms.csv", tmp_path / "proof.npz"
+    shoal.write(survey(60), path)
+
+    def call(*words, status=0):
+        outcome = CliRunner().invoke(app, ["bound", *map(str, words)])
+        assert outcome.exit_code == status, outcome.output
+        return outcome
+
+    words = (path, "-k", 3, "-c", "turnover", "-c", "wages")
+    found = json.loads(call(*words, "--time-limit", 600, "--save", kept, "--json").stdout)
+    assert found["bound"] == shoal.Bound.load(kept).information_loss
+    assert "proven again" in call(*words, "--verify", kept).stderr
+    assert "does not prove" in call(path, "-k", 3, "-c", "turnover", "--verify", kept, status=1).stderr
+    words = [
+        "protect",
+        path,
+        "-k",
+        3,
+        "-c",
+        "turnover",
+        "-c",
+        "wages",
+        "--bound",
+        "--bound-time",
+        600,
+        "--json",
+    ]
+    outcome = CliRunner().invoke(app, list(map(str, words)))
+    outcome_facts = json.loads(outcome.stdout)
+    assert outcome_facts["gap"] == pytest.approx(
+        outcome_facts["information_loss"] / outcome_facts["bound"] - 1
+    )
+    assert "no release with k=3 can lose less than" in " ".join(outcome.stderr.split())

@@ -96,13 +96,17 @@ class Release:
 
     def lower_bound(self, time_limit: float = 60) -> Bound:
         """How little any release of these columns with this k could lose: see `shoal.lower_bound`."""
-        from shoal.bounds import lower_bound
+        from shoal.bounds import bound_matrix, standardised
 
         if self.plan.apart or self.plan.weight is not None:
             raise InputError(
                 "a bound holds for groups of whole, unweighted records: leave blocks and weights out"
             )
-        return lower_bound(self.original, self.plan.k, columns=self.columns, time_limit=time_limit)
+        by_group = np.argsort(self.labels, kind="stable")
+        groups = np.split(by_group, np.cumsum(self.group_sizes)[:-1])
+        good = [group.tolist() for group in groups if len(group) < 2 * self.plan.k]  # to begin with
+        Z = standardised(self.original, self.columns)
+        return bound_matrix(Z, self.plan.k, time_limit=time_limit, start_groups=good)
 
     def report(self, path: str | os.PathLike[str], edition: str = "internal", **options: Any) -> None:
         """Write what was done, lost and is at risk, as .html, .json or .txt.

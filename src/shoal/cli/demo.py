@@ -22,7 +22,7 @@ from shoal.cli.values import whole
 def demo(
     folder: Annotated[Path, typer.Option("--folder", help="Where to put the files.")] = Path("demo"),
     records: Annotated[int, typer.Option("-n", help="How many businesses the survey has.")] = 5000,
-    k: K = "5",
+    k: K = "3",
 ) -> None:
     """Make a business survey, protect it, and show what was lost."""
     from shoal.datasets import survey
@@ -34,7 +34,7 @@ def demo(
     with watching() as progress:
         release = interruptible(lambda: run(shoal.Plan(whole(k)), original, progress))
         release.write(target)
-    proven = interruptible(lambda: release.lower_bound(10.0))
+    proven = interruptible(lambda: release.lower_bound(20.0))
     outcome = {**release.summary(), "output": str(target), **facts(proven, release.information_loss)}
     show_outcome(outcome)
     (folder / "outcome.json").write_text(json.dumps(outcome, indent=1) + "\n")
