@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shoal import checks
+from shoal.errors import InputError
 from shoal.method import method, methods
 
 
@@ -29,3 +30,8 @@ def test_brute_force_on_a_case_solved_by_hand():
     X = np.array([[0.0], [1.0], [10.0], [12.0], [11.0]])
     assert checks.brute_force(X, 2) == pytest.approx(0.5 + 2.0)
     assert checks.brute_force(np.array([[0], [1], [10], [12], [11]]), 2, integer=True) == 1 + 2
+
+
+def test_checking_an_unknown_method_names_the_nearest():
+    with pytest.raises(InputError, match="'mdva': did you mean 'mdav'"):
+        checks.check_method("mdva")

@@ -205,3 +205,22 @@ def test_a_region_leaves_the_rest_alone():
         assert min(len(group) for group in after) >= 4
         assert max(len(group) for group in after) <= 7
         assert 200 <= sum(len(group) for group in before & after) < 300
+
+
+@pytest.mark.parametrize("effort", [0, -1, float("nan"), float("inf")])
+def test_refuses_an_effort_that_never_ends_or_never_begins(effort):
+    with pytest.raises(InputError, match="effort must be a number above 0"):
+        run_method(get_method("optimise"), np.arange(24.0).reshape(12, 2), 3, parameters={"effort": effort})
+
+
+def test_no_further_pass_over_the_blocks_once_time_is_over(monkeypatch):
+    passes = []
+    one_pass = blocks._pass
+    monkeypatch.setattr(blocks, "_pass", lambda *given: passes.append(1) or one_pass(*given))
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    over = Clock(-1.0)
+    labels = blocks.improve(X, 3, None, np.random.default_rng(0), 1.0, over, lambda fraction: None)
+    assert len(passes) == 1
+    assert np.bincount(labels).min() >= 3
+    assert blocks.improve(X, 3, labels, np.random.default_rng(0), 1.0, over, lambda fraction: None) is labels
+    assert len(passes) == 1

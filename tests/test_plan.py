@@ -273,3 +273,11 @@ def test_command_line_options_for_tables(tmp_path):
     )
     assert "sector" not in shoal.read(out).column_names
     assert "COLUMN=WORD" in call("protect", path, "-k", 4, "--type", "sector", status=2).stderr
+
+
+def test_a_time_limit_may_be_any_kind_of_number_but_no_truth():
+    assert shoal.Plan(5, time_limit=np.int64(2)).time_limit == 2.0
+    assert shoal.Plan(5, time_limit=np.float32(0.5)).time_limit == 0.5
+    for wrong in (True, "2", 0, -1, float("nan"), float("inf")):
+        with pytest.raises(InputError, match="time_limit must be a positive number of seconds"):
+            shoal.Plan(5, time_limit=wrong)

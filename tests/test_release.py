@@ -161,3 +161,10 @@ def test_the_check_of_columns_sees_a_short_group_and_a_stray_value():
 def test_summary_names_what_a_time_limit_does():
     X = np.random.default_rng(0).normal(size=(30, 3))
     assert "no effect" in shoal.microaggregate(X, 3, method="mdav", time_limit=5).notes[0]
+
+
+def test_a_column_that_one_text_keeps_from_being_numeric_is_pointed_out(tmp_path):
+    path = tmp_path / "wages.csv"
+    path.write_text("age,wage\n30,100\n31,unknown\n32,120\n")
+    assert any("not numeric: wage" in note for note in shoal.microaggregate(path, 3).notes)
+    assert not any("not numeric" in note for note in shoal.microaggregate(path, 3, columns="age").notes)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoal.method import MethodInfo, methods, run_method
+from shoal.method import MethodInfo, get_method, run_method
 from shoal.partition import Partition
 from shoal.pipeline import microaggregate
 from shoal.table.encode import standardise
@@ -25,8 +25,9 @@ _settings = settings(max_examples=25, deadline=None, derandomize=True, database=
 
 def check_method(key: str) -> None:
     """Run every check over the method of that key."""
+    info = get_method(key)
     for check in CHECKS:
-        check(methods()[key])
+        check(info)
 
 
 def brute_force(X: NDArray, k: int, integer: bool = False) -> float:

@@ -170,6 +170,11 @@ def _notes(plan: Plan, info: MethodInfo, table: Prepared, released: dict[Any, Co
         notes.append("the data differ from those that the plan was written for")
     if plan.columns is None:
         notes += notes_on_columns(table.columns)
+        kept = [
+            str(name) for name in table.frame.names if name not in table.columns and name not in plan.roles
+        ]
+        if kept:
+            notes.append(f"published as they are, for they are not numeric: {', '.join(kept)}")
     if plan.apart and not plan.per_column:
         notes.append("each block was grouped on its own: k holds for each block, not for the record")
     filled = sum(

@@ -7,6 +7,7 @@ import operator
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from numbers import Real
 from typing import Any
 
 from shoal.errors import InputError, did_you_mean
@@ -53,9 +54,12 @@ class Plan:
         for name in ("parameters", "roles", "types", "levels", "column_weights"):
             put(name, dict(getattr(self, name)))
         if self.time_limit is not None and not (
-            isinstance(self.time_limit, (int, float)) and 0 < self.time_limit < math.inf
+            isinstance(self.time_limit, Real)
+            and not isinstance(self.time_limit, bool)
+            and 0 < self.time_limit < math.inf
         ):
             raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}")
+        put("time_limit", None if self.time_limit is None else float(self.time_limit))
         self._check_words()
         self._spread_roles(put)
         if self.blocks is not None:

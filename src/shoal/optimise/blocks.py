@@ -101,11 +101,12 @@ def improve(
 
     The first pass cuts the records where a column is widest. Each later pass cuts the groups found so far,
     whole, by their centroids turned in a random direction: the borders of one pass lie inside the blocks
-    of the next. With a time limit the passes go on until it ends.
+    of the next. With a time limit the passes go on until it ends,
+    and no further.
     """
     X = X - X.mean(0)
     number = 0
-    while number < len(HOTTEST) or (clock.limit is not None and clock.left() > 0):
+    while labels is None or (clock.left() > 0 and (number < len(HOTTEST) or clock.limit is not None)):
         hot = HOTTEST[min(number, len(HOTTEST) - 1)]
         if labels is None:
             parts = split(X, max(SIZE, 20 * k), k)
@@ -117,5 +118,4 @@ def improve(
 
         labels = _pass(X, k, labels, parts, rng, int(PROPOSALS * effort), hot, clock, share)
         number += 1
-    assert labels is not None  # there is at least one pass
     return labels

@@ -110,8 +110,8 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
     goes on until it ends and returns the best so far. Above 10,000 records the work is done in blocks, and
     the start "mdav" means MDAV inside blocks.
     """
-    if not effort > 0:
-        raise InputError(f"effort must be above 0, not {effort}")
+    if not 0 < effort < np.inf:
+        raise InputError(f"effort must be a number above 0, not {effort}")
     clock = Clock(time_limit)
 
     def report(fraction: float) -> None:
