@@ -86,7 +86,8 @@ def encode(columns: Sequence[Column], scaling: Callable[[Column], str] = lambda 
     spans = [slice(end - width, end) for width, end in zip(widths, ends)]
     space = Space(np.empty((len(columns[0].values), ends[-1])), scales, spans)
     for j, column in enumerate(columns):
-        values = _ranks(column) if scaling(column) == "rank" else column.values
+        ranked = scaling(column) == "rank" and column.type != "nominal"
+        values = _ranks(column) if ranked else column.values
         space.matrix[:, spans[j]] = space.place(j, values)
         if column.gaps is not None:
             space.matrix[column.gaps, spans[j]] = 0.0
