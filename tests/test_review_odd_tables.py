@@ -90,3 +90,22 @@ def test_whole_numbers_of_a_stata_file_stay_whole(tmp_path):
     before, after = shoal.read(tmp_path / "a.dta"), shoal.read(tmp_path / "b.dta")
     assert pa.types.is_integer(before["n"].type)
     assert before["n"].equals(after["n"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "said"),
+    [
+        ([1.7e308, -1.7e308, 1.0, 2.0], {"scaling": "none"}, "squares overflow"),
+        (list("aabb"), {"types": {"c": "nominal"}, "log": ["c"]}, "no logarithm"),
+        ([[1], [2], [3], [4]], {"types": {"c": "nominal"}}, "no categories"),
+    ],
+)
+def test_what_cannot_be_grouped_is_said_in_one_sentence(cells, options, said):
+    table = pa.table({"c": cells, "x": np.arange(4.0)})
+    with pytest.raises(shoal.ShoalError, match=said):
+        shoal.microaggregate(table, 2, columns=["c", "x"], **options)
+
+
+def test_a_confidential_column_of_gaps_only():
+    table = pa.table({"x": np.arange(4.0), "c": pa.array([None] * 4, pa.float64())})
+    assert shoal.risk(table, table, ["x"], confidential=["c"])["k"].overall == 1

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import InputError
 from shoal.table.column import Column
 
 #: Levels of a nominal column that get a coordinate of their own; rarer ones share the last.
@@ -107,9 +108,19 @@ def grouping_matrix(
     """
     if not log and not weights and all(scaling(column) == "standard" for column in columns):
         return space.matrix
+    for column in columns:
+        if column.name in log and column.categorical:
+            raise InputError(
+                f"column {column.name!r} is {column.type} and has no logarithm: leave it out of log"
+            )
     drawn = [_logarithm(column) if column.name in log else column for column in columns]
-    other = encode(drawn, scaling)
+    with np.errstate(over="ignore"):  # found below
+        other = encode(drawn, scaling)
     for column, span in zip(columns, other.spans):
+        if not np.abs(other.matrix[:, span]).max() < 1e150:
+            raise InputError(
+                f"column {column.name!r} has values whose squares overflow: choose a scaling other than none"
+            )
         other.matrix[:, span] *= np.sqrt(weights.get(column.name, 1.0))
     return other.matrix
 
