@@ -109,3 +109,17 @@ def test_what_cannot_be_grouped_is_said_in_one_sentence(cells, options, said):
 def test_a_confidential_column_of_gaps_only():
     table = pa.table({"x": np.arange(4.0), "c": pa.array([None] * 4, pa.float64())})
     assert shoal.risk(table, table, ["x"], confidential=["c"])["k"].overall == 1
+
+
+def test_the_gaps_of_every_pandas_type_are_gaps_in_measures():
+    column = pa.array(["a", "a", None, None])
+    for frame in (
+        pd.DataFrame({"c": column.to_pandas(types_mapper=pd.ArrowDtype)}),
+        pd.DataFrame({"c": pd.array(["a", "a", None, None], "string")}),
+    ):
+        assert shoal.risk(frame, frame, ["c"])["k"].overall == 2
+
+
+def test_a_report_of_one_record_without_gaps(tmp_path):
+    X = np.array([[1, 2, 3], [1, np.nan, 3], [np.nan, 2, 4]])
+    shoal.microaggregate(X, 2).report(tmp_path / "report.html", bound_time=None)

@@ -125,7 +125,7 @@ def cells(frame: Frame, name: Any, which: str = "table") -> NDArray:
 
 def _text(cell: Any) -> str:
     """A category as a text: no text is like a gap, and a long one is told by its beginning and its hash."""
-    if cell is None or cell != cell:
+    if cell is None or type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
         return "\0gap"
     text = str(cell)
     if len(text) <= LONGEST:

@@ -67,7 +67,7 @@ def _unit(x: NDArray) -> float | None:
 def record_map(both: Pair, labels: NDArray[np.int64]) -> dict[str, Any] | None:
     """Some whole groups in the plane of the two first principal components; None for groups per column."""
     X, _ = both.scaled().matrices()
-    if labels.ndim > 1 or X.shape[1] < 2:
+    if labels.ndim > 1 or min(X.shape) < 2:
         return None
     Z = (X - X.mean(axis=0)) / deviations(X)
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(Z, rowvar=False)))
