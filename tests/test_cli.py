@@ -226,3 +226,10 @@ def test_stopped_inside_a_kernel_leaves_nothing(data, tmp_path_factory, number, 
     assert run.returncode == status, errors
     assert "Traceback" not in errors
     assert [p.name for p in data.parent.iterdir()] == ["firms.csv"]
+
+
+def test_two_reports_cannot_be_one_file(data):
+    both = data.with_name("report.html")
+    said = call("protect", data, "-k", 5, "--report", both, "--public-report", both, status=2).stderr
+    assert "cannot be a report and another file too" in said
+    assert not both.exists()

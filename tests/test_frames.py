@@ -79,6 +79,28 @@ def test_numpy_keeps_its_type_and_shape(dtype):
     assert np.array_equal(np.unique(release.labels), np.arange(len(release.group_sizes)))
 
 
+def test_columns_may_have_any_name():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    expected = shoal.microaggregate(X, 3, method="mdav")
+    for names in (range(3), [0, "a", 2.5], [(1, "a"), (1, "b"), (2, "a")]):
+        table = pd.DataFrame(X, columns=pd.Index(list(names), dtype=object, tupleize_cols=False))
+        release = shoal.microaggregate(table, 3, method="mdav")
+        assert np.array_equal(release.table.to_numpy(), expected.table)
+        assert list(release.table.columns) == list(table.columns)
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i4", "f2"])
+def test_unusual_number_types_come_back_as_they_were(dtype):
+    X = np.random.default_rng(0).integers(0, 500, (30, 2)).astype(dtype)
+    for data in (X, X[:, 0]):
+        release = shoal.microaggregate(data, 3, method="mdav")
+        assert release.table.dtype == data.dtype
+        assert release.table.shape == data.shape
+        assert np.array_equal(
+            release.labels, shoal.microaggregate(data.astype(float), 3, method="mdav").labels
+        )
+
+
 def test_columns_of_an_array_are_numbered():
     X = np.random.default_rng(0).normal(size=(30, 3))
     release = shoal.microaggregate(X, 3, columns=[0, 2], method="mdav")

@@ -237,8 +237,6 @@ def test_tables_that_do_not_match():
         shoal.utility(pa.table({"x": [1]}), pa.table({"x": ["1"]}), "x")
     with pytest.raises(InputError, match="no records"):
         shoal.utility(SMALL[:0], SMALL[:0])
-    with pytest.raises(InputError, match="every record has a gap"):
-        shoal.utility(np.array([np.nan]), np.array([1.0]))
 
 
 def test_propensity_models_see_a_sample(monkeypatch):

@@ -281,3 +281,22 @@ def test_a_time_limit_may_be_any_kind_of_number_but_no_truth():
     for wrong in (True, "2", 0, -1, float("nan"), float("inf")):
         with pytest.raises(InputError, match="time_limit must be a positive number of seconds"):
             shoal.Plan(5, time_limit=wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[release]\nk = 2\nper_column = "no"',
+        '[release]\nk = 2\nmerge_small_strata = "false"',
+        "[release]\nk = 2\nscaling = 3",
+        '[release]\nk = 2\nmethod = ["mdav"]',
+        '[release]\nk = 2\n[columns.a]\nblock = "x"\n[columns.b]\nblock = 1',
+        '[release]\nk = 2\n[columns.a]\nrole = "quasi"\nlog = "no"',
+        '[release]\nk = 2\n[columns.a]\nrole = "quasi"\nstratum = "no"',
+        '[release]\nk = 2\n[columns.a]\nrole = "quasi"\nlevels = 3',
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_and_never_taken_for_true(tmp_path, text):
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(shoal.ShoalError, match="not "):
+        shoal.Plan.read(tmp_path / "plan.toml")

@@ -168,3 +168,14 @@ def test_a_column_that_one_text_keeps_from_being_numeric_is_pointed_out(tmp_path
     path.write_text("age,wage\n30,100\n31,unknown\n32,120\n")
     assert any("not numeric: wage" in note for note in shoal.microaggregate(path, 3).notes)
     assert not any("not numeric" in note for note in shoal.microaggregate(path, 3, columns="age").notes)
+
+
+@pytest.mark.parametrize("method", ["univariate", "auto", "mdav"])
+@pytest.mark.parametrize("exponent", [-1000, -530, 0, 530, 1000])
+def test_one_column_of_any_magnitude(method, exponent):
+    x = np.random.default_rng(0).normal(size=40)
+    release = shoal.microaggregate(np.ldexp(x, exponent), 3, method=method)
+    plain = shoal.microaggregate(x, 3, method=method)
+    assert np.array_equal(release.labels, plain.labels)
+    assert release.information_loss == pytest.approx(plain.information_loss, rel=1e-9)
+    assert np.array_equal(release.table, np.ldexp(plain.table, exponent))

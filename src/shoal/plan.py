@@ -45,6 +45,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        self._check_kinds()
         put("k", _whole("k", self.k, 1))
         put("seed", _whole("seed", self.seed, 0))
         put("blocks", None if self.blocks is None else tuple(_names(block) for block in self.blocks))
@@ -64,6 +65,20 @@ class Plan:
         self._spread_roles(put)
         if self.blocks is not None:
             self._check_blocks(put)
+
+    def _check_kinds(self) -> None:
+        """A word such as "no" must not pass for true."""
+        for name in ("per_column", "merge_small_strata"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} is true or false, not {getattr(self, name)!r}")
+        if not isinstance(self.method, str):
+            raise InputError(f"method is the name of one method, not {self.method!r}")
+        for name in ("scaling", "centroids"):
+            if not isinstance(getattr(self, name), (str, Mapping)):
+                raise InputError(f"{name} is a word, or a word for each column, not {getattr(self, name)!r}")
+        for name, levels in self.levels.items():
+            if isinstance(levels, str) or not isinstance(levels, Collection):
+                raise InputError(f"the levels of column {name!r} are a list, lowest first, not {levels!r}")
 
     def _check_words(self) -> None:
         for role in self.roles.values():

@@ -23,6 +23,7 @@ _FIELDS = {  # key of a column -> field of the plan
     "centroid": "centroids",
 }
 _COLUMN = ("role", "stratum", "log", "block", *_FIELDS)
+_BLOCK = ("block", int, "a whole number")
 _SECTIONS = ("made", "release", "parameters", "columns")
 
 _COMMENTS = {
@@ -133,6 +134,9 @@ def _columns(tables: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(facts, dict):
             raise InputError(f"[columns] holds a table for each column, but {name!r} is {facts!r}")
         _known(f"key of column {name!r}", facts, _COLUMN)
+        for key, kind, what in (("log", bool, "true or false"), ("stratum", bool, "true or false"), _BLOCK):
+            if type(facts.get(key, kind())) is not kind:
+                raise InputError(f"{key} of column {name!r} is {what}, not {facts[key]!r}")
         if "role" in facts:
             fields["roles"][name] = facts["role"]
         if facts.get("stratum") or facts.get("role") == "stratum":

@@ -36,6 +36,10 @@ def univariate(X, k, *, cost: Literal["sse", "absolute", "range"] = "sse"):
     if values.dtype.kind == "i":  # counted from the smallest, so that all digits fit where they can
         values = (values.view(np.uint64) - values[:1].view(np.uint64)).astype(np.float64)
         return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]))
+    largest = max(-values[0], values[-1])
+    if not 1e-100 < largest < 1e100:  # squares would leave the range of doubles; powers of two cost no digits
+        values = np.ldexp(values, -int(np.frexp(largest)[1]))
+        return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]))
     return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]), values)
 
 

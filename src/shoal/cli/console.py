@@ -31,9 +31,9 @@ def guarded(command: Callable) -> Callable:
         except ShoalError as error:
             _fail(str(error), error.exit_code)
         except KeyboardInterrupt:
-            _stop("stopped; nothing was written", 130)
+            _stop("stopped; no file is left half-written", 130)
         except Terminated:
-            _stop("ended; nothing was written", 143)
+            _stop("ended; no file is left half-written", 143)
         except MemoryError:
             _fail("the memory does not suffice: close other programs, or protect fewer columns at a time", 3)
         except BrokenPipeError:  # whoever read our output has seen enough

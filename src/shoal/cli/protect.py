@@ -178,12 +178,14 @@ def refuse_reports(paths: Iterable[Path | None], *taken: str) -> None:
     """Say before the work what would fail after it."""
     from shoal.report import report_format
 
+    others = {Path(other).resolve() for other in taken}
     for path in paths:
         if path is None or path == TERMINAL:
             continue
         report_format(path)
-        if path.resolve() in {Path(other).resolve() for other in taken}:
-            raise InputError(f"{str(path)!r} cannot be the table and its report: name another file")
+        if path.resolve() in others:
+            raise InputError(f"{str(path)!r} cannot be a report and another file too: name another")
+        others.add(path.resolve())
         if not path.parent.is_dir():
             raise InputError(
                 f"the folder {str(path.parent)!r} does not exist: make it first, or write elsewhere"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
 from shoal.table.frame import Frame
+
+LONGEST = 84  # characters of a text that are compared as they are
 
 
 class Column(NamedTuple):
@@ -59,7 +62,8 @@ class Pair(NamedTuple):
 def pair(original: Any, released: Any, columns: Sequence[Any] | Any | None) -> Pair:
     """Read the columns of both tables; without `columns`, every numeric one that both have.
 
-    Records with a gap in a numeric column, before or after, are left out, and a note says how many.
+    Records with a gap in a numeric column, before or after, are left out, and a note says how many; if all
+    have one, a gap counts as the column's mean.
     """
     before, after = Frame(original), Frame(released)
     if len(before) != len(after):
@@ -82,12 +86,21 @@ def pair(original: Any, released: Any, columns: Sequence[Any] | Any | None) -> P
         if column.numeric:
             whole &= np.isfinite(column.before) & np.isfinite(column.after)
     notes, published = [], [column.after for column in found]
-    if not whole.all():
+    if not whole.any():
+        notes.append("every record has a gap: in the measures a gap counts as its column's mean")
+        found = [_filled(column) if column.numeric else column for column in found]
+        whole[:] = True
+    elif not whole.all():
         notes.append(f"{int((~whole).sum())} records with a gap are left out of the measures")
         found = [c._replace(before=c.before[whole], after=c.after[whole]) for c in found]
-    if not whole.any():
-        raise InputError("every record has a gap in these columns: there is nothing to measure")
     return Pair(found, np.flatnonzero(whole), published, notes)
+
+
+def _filled(column: Column) -> Column:
+    known = column.before[np.isfinite(column.before)]
+    mean = float((known / max(len(known), 1)).sum())  # which cannot overflow
+    before, after = (np.where(np.isfinite(v), v, mean) for v in (column.before, column.after))
+    return column._replace(before=before, after=after)
 
 
 def cells(frame: Frame, name: Any, which: str = "table") -> NDArray:
@@ -103,8 +116,21 @@ def cells(frame: Frame, name: Any, which: str = "table") -> NDArray:
     if _is_moment(column.dtype):
         column = column.cast(nw.Datetime("us")).dt.timestamp("us")
     if column.dtype.is_numeric():
-        return column.cast(nw.Float64).to_numpy().astype(np.float64)
-    return np.array([" " if cell is None else str(cell) for cell in column.to_list()], dtype=np.str_)
+        import pyarrow as pa
+
+        doubles = column.to_arrow().cast(pa.float64(), safe=False)  # the nearest, where it is not exact
+        return doubles.to_numpy(zero_copy_only=False)
+    return np.array([_text(cell) for cell in column.to_list()], dtype=np.str_)
+
+
+def _text(cell: Any) -> str:
+    """A category as a text: no text is like a gap, and a long one is told by its beginning and its hash."""
+    if cell is None or type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
+        return "\0gap"
+    text = str(cell)
+    if len(text) <= LONGEST:
+        return text
+    return text[:20] + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _holds_moments(frame: Frame, name: Any) -> bool:

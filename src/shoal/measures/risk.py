@@ -62,7 +62,8 @@ def _kept(original: Any, names: Any, kept: NDArray, notes: list[str]) -> list[Co
         numeric = values.dtype.kind == "f"
         if numeric and np.isnan(values).any():
             notes.append(f"gaps in {name!r} count as its mean in the measures of confidential values")
-            values = np.where(np.isnan(values), np.nanmean(values), values)
+            known = values[~np.isnan(values)]
+            values = np.where(np.isnan(values), known.mean() if len(known) else 0.0, values)
         if not numeric:
             values = np.unique(values, return_inverse=True)[1]
         columns.append(Column(name, values, values, numeric))

@@ -35,7 +35,7 @@ def distributions(both: Pair) -> list[dict[str, Any]]:
         found.append(
             {
                 "column": column.name,
-                "edges": edges if unit is None else np.sinh(edges) * unit,
+                "edges": edges if unit is None else np.clip(np.sinh(edges) * unit, low, high),
                 "unit": unit,
                 "moment": column.moment,
                 "before": shares[0],
@@ -54,8 +54,9 @@ def placed(values: Any, unit: float | None) -> Any:
 
 def _unit(x: NDArray) -> float | None:
     """The typical size of a column with a long tail; None where plain classes show it well."""
-    if max(abs(x.min()), abs(x.max())) > 1e100:
-        return None
+    largest = max(abs(x.min()), abs(x.max()))
+    if largest > 1e100:
+        return None if largest < 1e307 else float(largest) / 1e6  # differences could overflow
     spread = x.std()
     if spread == 0 or abs(float(np.mean(((x - x.mean()) / spread) ** 3))) < 2:
         return None
@@ -66,7 +67,7 @@ def _unit(x: NDArray) -> float | None:
 def record_map(both: Pair, labels: NDArray[np.int64]) -> dict[str, Any] | None:
     """Some whole groups in the plane of the two first principal components; None for groups per column."""
     X, _ = both.scaled().matrices()
-    if labels.ndim > 1 or X.shape[1] < 2:
+    if labels.ndim > 1 or min(X.shape) < 2:
         return None
     Z = (X - X.mean(axis=0)) / deviations(X)
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(Z, rowvar=False)))

@@ -122,13 +122,31 @@ def _whole_means_of_any_size(column: NDArray, partition: Partition) -> NDArray:
 
 
 def _weighted_means(values: NDArray, partition: Partition, weight: NDArray[np.float64]) -> NDArray:
-    """Summed as differences from the smallest value; a group whose weights are all 0 has its plain mean."""
-    wide = values.astype(np.float64)
-    low = wide.min()
+    """Differences from each group's smallest value are summed: neither far values nor large ones cost digits.
+
+    A group whose weights are all 0 has its plain mean.
+    """
     labels, groups = partition.labels, len(partition)
+    weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
     weight = np.where(np.bincount(labels, weight, groups)[labels] > 0, weight, 1.0)
-    shift = np.bincount(labels, weight * (wide - low), groups) / np.bincount(labels, weight, groups)
-    return low + shift
+    whole = values.dtype.kind != "f"
+    wide = values.astype({"i": np.int64, "u": np.uint64, "f": np.float64}[values.dtype.kind])
+    exponent = 100 if not whole and np.abs(wide).max() > 1e150 else 0  # else the sums could overflow
+    wide = wide if whole else np.ldexp(wide, -exponent)
+    low = np.full(groups, wide.max())
+    np.minimum.at(low, labels, wide)
+    if whole:
+        above = (wide.view(np.uint64) - low.view(np.uint64)[labels]).astype(np.float64)
+    else:
+        above = wide - low[labels]
+    shift = np.bincount(labels, weight * above, groups) / np.bincount(labels, weight, groups)
+    if not whole:
+        return np.ldexp(low + shift, exponent)
+    top = wide.max().item()
+    if max(abs(wide.min().item()), abs(top)) < 2**53:
+        return low + shift
+    means = [min(least + int(step + 0.5), top) for least, step in zip(low.tolist(), shift.tolist())]
+    return np.array(means, wide.dtype)  # whole numbers that a double does not hold
 
 
 def _sorted(values: NDArray, partition: Partition) -> tuple[NDArray[np.intp], NDArray[np.int64]]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import InputError
 from shoal.table.column import Column
 
 #: Levels of a nominal column that get a coordinate of their own; rarer ones share the last.
@@ -88,7 +89,8 @@ def encode(columns: Sequence[Column], scaling: Callable[[Column], str] = lambda 
     spans = [slice(end - width, end) for width, end in zip(widths, ends)]
     space = Space(np.empty((len(columns[0].values), ends[-1])), scales, spans)
     for j, column in enumerate(columns):
-        values = _ranks(column) if scaling(column) == "rank" else column.values
+        ranked = scaling(column) == "rank" and column.type != "nominal"
+        values = _ranks(column) if ranked else column.values
         space.matrix[:, spans[j]] = space.place(j, values)
         if column.gaps is not None:
             space.matrix[column.gaps, spans[j]] = 0.0
@@ -108,9 +110,19 @@ def grouping_matrix(
     """
     if not log and not weights and all(scaling(column) == "standard" for column in columns):
         return space.matrix
+    for column in columns:
+        if column.name in log and column.categorical:
+            raise InputError(
+                f"column {column.name!r} is {column.type} and has no logarithm: leave it out of log"
+            )
     drawn = [_logarithm(column) if column.name in log else column for column in columns]
-    other = encode(drawn, scaling)
+    with np.errstate(over="ignore"):  # found below
+        other = encode(drawn, scaling)
     for column, span in zip(columns, other.spans):
+        if not np.abs(other.matrix[:, span]).max() < 1e150:
+            raise InputError(
+                f"column {column.name!r} has values whose squares overflow: choose a scaling other than none"
+            )
         other.matrix[:, span] *= np.sqrt(weights.get(column.name, 1.0))
     return other.matrix
 
@@ -119,12 +131,13 @@ def measurable(columns: Sequence[Column]) -> Space:
     """A space in which to measure the loss where no method asked for a standardised one.
 
     The loss of one column is a ratio, whatever its unit: its values will do as they are, if doubles hold
-    them exactly and their squares do not overflow.
+    them exactly and their squares stay within range.
     """
     values = columns[0].values
     if len(columns) == 1 and columns[0].gaps is None and not columns[0].categorical:
-        limit = 1e150 if values.dtype.kind == "f" else 2**53
-        if -limit < values.min().item() and values.max().item() < limit:
+        limit = 1e100 if values.dtype.kind == "f" else 2**53
+        largest = max(-values.min().item(), values.max().item())
+        if largest < limit and (largest > 1e-100 or not values.any()):
             return Space(values.astype(np.float64, copy=False)[:, None], [UNCHANGED], [slice(0, 1)], "own")
     return encode(columns)
 

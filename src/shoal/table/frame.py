@@ -85,14 +85,17 @@ class Frame:
         gaps = None
         if self._array is not None:
             values = self._array[:, name]
+            values = values.astype(values.dtype.newbyteorder("="), copy=False)
         else:
-            column = self._frame[name]
+            column = self._frame.get_column(name)
             if not (column.dtype.is_integer() or column.dtype.is_float()):
                 raise _not_numeric(name, column)
             if column.null_count():
                 gaps = column.is_null().to_numpy()
                 column = column.fill_null(0)
             values = column.to_numpy()
+        if values.dtype == np.float16:  # kernels begin at 32 bits
+            values = values.astype(np.float32)
         if values.dtype.kind == "f":
             finite = np.isfinite(values)
             if not finite.all():
@@ -115,7 +118,7 @@ class Frame:
         if self._array is not None:
             return pa.array(np.ascontiguousarray(self._array[:, name]), from_pandas=True)
         try:
-            column = self._frame[name].to_arrow()
+            column = self._frame.get_column(name).to_arrow()
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             raise InputError(
                 f"column {name!r} mixes kinds of values: make them all texts or all numbers, or leave it out"
@@ -129,7 +132,7 @@ class Frame:
 
     def dtype(self, name: Any) -> Any:
         """How narwhals calls the type of a column; None for an array's, which are all numbers."""
-        return None if self._array is not None else self._frame[name].dtype
+        return None if self._array is not None else self._frame.schema[name]
 
     def rows(self, chosen: NDArray[np.bool_]) -> Frame:
         """The table with only some of its rows."""
@@ -169,7 +172,7 @@ class Frame:
     def _series(self, column: Column) -> Any:
         import narwhals as nw
 
-        old = self._frame[column.name]
+        old = self._frame.get_column(column.name)
         if column.first is not None:
             return old[_source_rows(column)]
         if column.stored is None and column.gaps is None:

@@ -33,7 +33,7 @@ def keep_total(name: object, values: NDArray, published: NDArray, partition: Par
     steps = np.zeros(len(sizes), np.int64)
 
     def room(groups: NDArray, sign: int) -> NDArray[np.bool_]:
-        return np.array([low <= published[g] + steps[g] + sign <= high for g in groups], bool)
+        return np.array([low <= published[g] + int(steps[g]) + sign <= high for g in groups], bool)
 
     while abs(missing) >= largest:  # first come down to what a few steps can bridge
         sign = 1 if missing > 0 else -1
@@ -60,7 +60,7 @@ def keep_total(name: object, values: NDArray, published: NDArray, partition: Par
         )
     for item in chosen:
         steps[moves[item][2]] += moves[item][3]
-    return (published + steps).astype(values.dtype)
+    return (published + steps.astype(object)).astype(values.dtype)
 
 
 def _cheapest(groups: NDArray, rest: NDArray, sign: int, count: int, room: object) -> list[tuple[float, int]]:

@@ -100,6 +100,8 @@ def _categories(frame: Frame, name: Any, kind: str, stored: str, levels: Sequenc
             f"column {name!r} is ordinal, but a text has no order of its own: "
             "give its levels, lowest first (levels=, or `levels` in the plan)"
         )
+    if pa.types.is_nested(cells.type):
+        raise InputError(f"column {name!r} holds {cells.type}, which are no categories: leave it out")
     encoded = cells.dictionary_encode()
     found = encoded.dictionary.to_pylist()
     position = {level: place for place, level in enumerate(order or sorted(found))}

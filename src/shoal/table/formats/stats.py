@@ -56,7 +56,12 @@ def _read(path: Path, kind: str, own_gaps: bool) -> Any:
         raise InputError(f"{str(path)!r} cannot be read as a file of {_OWNERS[kind]}: {error}") from None
     lettered = known.missing_user_values or {}
     columns = {
-        name: _column(values, known.original_variable_types.get(name), name in lettered)
+        name: _column(
+            values,
+            known.original_variable_types.get(name),
+            known.readstat_variable_types.get(name),
+            name in lettered,
+        )
         for name, values in cells.items()
     }
     facts = {there: getattr(known, here) for here, there in (_COMMON | _SPSS).items()}
@@ -66,8 +71,11 @@ def _read(path: Path, kind: str, own_gaps: bool) -> Any:
     return with_details(pa.table(columns), stats={"kind": kind, **facts})
 
 
-def _column(values: Any, form: str | None, lettered: bool) -> Any:
-    """A list of cells as an Arrow array; whole numbers where the file's own format shows no decimals."""
+def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -> Any:
+    """A list of cells as an Arrow array; whole numbers where the file's own format shows no decimals.
+
+    Stata's whole numbers have at most 32 bits; wider ones would be written as doubles.
+    """
     import pyarrow as pa
 
     values = list(values)
@@ -76,6 +84,8 @@ def _column(values: Any, form: str | None, lettered: bool) -> Any:
     array = pa.array(values, from_pandas=True)
     if pa.types.is_null(array.type):
         return array.cast(pa.float64())
+    if stored in ("int8", "int16", "int32") and pa.types.is_integer(array.type):
+        return array.cast(pa.int32())
     shows_whole = form is not None and form.startswith("F") and form.endswith(".0")
     if shows_whole and pa.types.is_floating(array.type):
         try:
