@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import plain, plain_orders, plain_trees
+from benchmarks import plain, plain_line, plain_orders, plain_trees
 from benchmarks._common import header, save, table
 from shoal.method import MethodInfo, methods, run_method
 from shoal.partition import Partition
 
 SIZES = (1000, 2000, 4000, 8000)
 BESIDE_PLAIN = 500
-PLAIN = plain.PLAIN | plain_orders.PLAIN_ORDERS | plain_trees.PLAIN
+PLAIN = plain.PLAIN | plain_line.PLAIN | plain_orders.PLAIN_ORDERS | plain_trees.PLAIN
 
 
 def clustered(n: int, columns: int, seed: int = 0) -> NDArray[np.float64]:
@@ -40,16 +40,20 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
 
 def measure(info: MethodInfo, k: int, columns: int, limit: float) -> dict[str, Any]:
     """One row of the table; a run that would take longer than `limit` seconds is skipped."""
-    width = 1 if info.columns == "one" else columns
+
+    def records(n: int) -> NDArray:
+        X = clustered(n, 1 if info.columns == "one" else columns)
+        return np.rint(1e6 * X).astype(np.int64) if info.whole else X
+
     row: dict[str, Any] = {"method": info.key}
-    run_method(info, clustered(200, width), k)  # compiles
+    run_method(info, records(200), k)  # compiles
     seconds: list[float] = []
     for n in SIZES:
         growth = max(4.0, seconds[-1] / seconds[-2]) if len(seconds) > 1 else 4.0
         if seconds and seconds[-1] * growth > limit:
             row[f"{n}"] = f"skipped: about {seconds[-1] * growth:.0f} s"
             break
-        X = clustered(n, width)
+        X = records(n)
         took, _ = timed(lambda X=X: run_method(info, X, k))
         seconds.append(took)
         row[f"{n}"] = f"{took:.3f}"
@@ -57,12 +61,13 @@ def measure(info: MethodInfo, k: int, columns: int, limit: float) -> dict[str, A
         power = math.log(seconds[-1] / seconds[0]) / math.log(SIZES[len(seconds) - 1] / SIZES[0])
         row["grows as"] = f"n^{power:.2f}"
     if info.key in PLAIN:
-        X = clustered(BESIDE_PLAIN, width)
+        X = records(BESIDE_PLAIN)
         took, partition = timed(lambda: run_method(info, X, k))
         slow, labels = timed(lambda: PLAIN[info.key](X, k))
         row["plain"] = f"{slow:.2f}"
         row["times faster"] = f"{slow / took:.0f}"
-        row["same partition"] = "yes" if np.array_equal(Partition(labels).labels, partition.labels) else "NO"
+        same = np.array_equal(Partition(labels).labels, Partition(partition.labels).labels)
+        row["same partition"] = "yes" if same else "NO"
     return row
 
 
