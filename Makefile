@@ -39,5 +39,5 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e '.[dev,stats,sql]'
+	$(PIP) -e '.[dev,all]'
 	touch $@ $(VENV)/.core
