@@ -47,7 +47,7 @@ def _axis(name: str = "", **more: Any) -> dict[str, Any]:
         "axisTick": {"show": False},
         "axisLabel": {"color": "#52616e", "hideOverlap": True},
         "splitLine": {"lineStyle": {"color": "#eef2f5"}},
-        "nameTextStyle": {"color": "#52616e"},
+        "nameTextStyle": {"color": "#52616e", **({"align": "left"} if "nameLocation" in more else {})},
         **more,
     }
 
@@ -102,7 +102,7 @@ def correlations(detail: Mapping[str, Any]) -> dict[str, Any]:
             "itemWidth": 10,
             "itemHeight": 120,
             "calculable": False,
-            "inRange": {"color": ["#b45309", "#ffffff", ACCENT]},
+            "inRange": {"color": ["#f2b880", "#ffffff", "#7fc4d6"]},
         },
         "series": [
             {
@@ -127,7 +127,7 @@ def group_map(facts: Mapping[str, Any]) -> dict[str, Any]:
         "legend": _legend("records", "centres of groups"),
         "grid": {"left": 8, "right": 16, "top": 44, "bottom": 24, "containLabel": True},
         "xAxis": _axis(f"first direction ({share[0]} of the variation)", type="value", scale=True),
-        "yAxis": _axis(f"second ({share[1]})", type="value", scale=True, nameGap=32),
+        "yAxis": _axis(f"second ({share[1]})", type="value", scale=True, nameLocation="end", nameGap=8),
         "series": [
             {
                 "type": "lines",

@@ -33,7 +33,8 @@ class Worker:
         async with self._turn:
             self._stopping = False
             process = await self._started()
-            assert process.stdin is not None and process.stdout is not None
+            assert process.stdin is not None
+            assert process.stdout is not None
             number = next(self._numbers)
             process.stdin.write(json.dumps({"number": number, "task": task, **order}).encode() + b"\n")
             while line := await process.stdout.readline():

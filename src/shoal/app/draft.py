@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import InputError
@@ -15,7 +16,7 @@ class Draft:
     """What the form says. Roles and types are by column; the rest is for all of them."""
 
     roles: dict[str, str]
-    types: dict[str, str | None]
+    types: dict[str, str | None]  # None: as stored
     k: int | None = 5
     method: str = "auto"
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -28,6 +29,7 @@ class Draft:
     preserve: bool = False
     merge_small_strata: bool = False
     prove: bool = True
+    levels: dict[str, str] = field(default_factory=dict)  # of ordinal columns, lowest first, as typed
 
     @classmethod
     def guessed(cls, facts: Mapping[str, Any], demo: bool = False) -> Draft:
@@ -37,10 +39,11 @@ class Draft:
             for column in columns:
                 if column["type"] == "nominal":
                     column["role"], column["reason"] = "other", "a broad category; the demo keeps it as it is"
-        return cls({c["name"]: c["role"] for c in columns}, {c["name"]: c["type"] for c in columns})
+        types = {c["name"]: None if c["type"] == c["kind"] else c["type"] for c in columns}
+        return cls({c["name"]: c["role"] for c in columns}, types)
 
     def copy(self) -> Draft:
-        return replace(self, roles=dict(self.roles), types=dict(self.types), parameters=dict(self.parameters))
+        return deepcopy(self)
 
     def named(self, role: str) -> list[str]:
         return [name for name, given in self.roles.items() if given == role]
@@ -69,13 +72,14 @@ class Draft:
             per_column=self.per_column,
             roles=self.roles,
             types={name: kind for name in quasi if (kind := self.types[name]) is not None},
+            levels={
+                name: [word.strip() for word in words.split(",")]
+                for name, words in self.levels.items()
+                if words.strip() and self.types.get(name) == "ordinal" and name in quasi
+            },
             missing=self.missing,
             scaling=self.scaling,
             centroids=self.centroids or {},
             preserve="totals" if self.preserve else None,
             merge_small_strata=self.merge_small_strata,
         )
-
-    def changed(self, other: Draft) -> list[str]:
-        """The names of settings that differ."""
-        return [f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)]

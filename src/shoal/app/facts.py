@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from shoal.report.pictures import distributions
 from shoal.table.files import as_arrow
 from shoal.table.frame import Frame
 from shoal.table.roles import guess_roles
+from shoal.table.types import stored_kind
 
 PREVIEW = 8  # rows shown of a table
 LEVELS = 8  # categories drawn of a column
@@ -34,6 +36,7 @@ def table_facts(frame: Frame) -> dict[str, Any]:
             "reason": guess.reason,
             "distinct": guess.distinct,
             "gaps": guess.gaps,
+            "kind": stored_kind(frame, guess.name),
             "stored": str(table.schema.field(j).type),
             **_picture(frame, guess.name, table.column(j)),
         }
@@ -65,15 +68,16 @@ def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
     numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     if numeric or types.is_date(kind) or types.is_timestamp(kind):
         try:
-            (shape,) = distributions(pair(frame.native, frame.native, [name])) or [None]
+            shapes = distributions(pair(frame.native, frame.native, [name]))
         except (ValueError, TypeError):
-            shape = None
-        if shape is not None and len(cells) > cells.null_count:
+            shapes = []
+        if shapes and len(cells) > cells.null_count:
+            (shape,) = shapes
             said = [day(edge) if shape["moment"] else digits(edge, 6) for edge in shape["edges"]]
             counts = np.rint(np.asarray(shape["before"]) * (len(cells) - cells.null_count))
             return {
                 "range": f"{said[0]} to {said[-1]}",
-                "classes": [f"{a} to {b}" for a, b in zip(said, said[1:])],
+                "classes": [f"{a} to {b}" for a, b in pairwise(said)],
                 "counts": counts,
             }
     if types.is_nested(kind):

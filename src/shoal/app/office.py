@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ class Run:
     facts: dict[str, Any] | None = None
     bound: dict[str, Any] | None = None
     error: str | None = None
+    expected: float | None = None  # seconds, by the last run like this one
 
     @property
     def over(self) -> bool:
@@ -121,13 +123,12 @@ class Office:
         """Start with the server, end with it."""
         self.desk, self.runner = Worker(), Worker()
         self.queue: asyncio.Queue[tuple[Session, Work, Run]] = asyncio.Queue()
-        tasks = [asyncio.create_task(self._carry_out()), asyncio.create_task(self.runner.do("warm"))]
+        task = asyncio.create_task(self._carry_out())
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
             await self.desk.stop()
             await self.runner.stop()
 
@@ -159,6 +160,9 @@ class Office:
         folder.mkdir(mode=0o700)
         (folder / "plan.toml").write_text(plan.toml(), encoding="utf-8")
         run = Run(len(work.runs) + 1, plan, draft.copy(), folder)
+        for other in work.finished:
+            if other.plan.method == plan.method and other.facts is not None:
+                run.expected = other.facts["outcome"]["seconds"]
         work.runs.append(run)
         session.changes += 1
         self.queue.put_nowait((session, work, run))
@@ -175,6 +179,8 @@ class Office:
 
     async def _carry_out(self) -> None:
         """One run after another, those of all sessions in one line."""
+        with contextlib.suppress(ShoalError):
+            await self.runner.do("warm")
         while True:
             session, work, run = await self.queue.get()
             if run.over:
@@ -184,7 +190,7 @@ class Office:
             try:
                 await self.runner.do(
                     "run",
-                    lambda event, value, s=session, r=run: self._hear(s, r, event, value),
+                    partial(self._hear, session, run),
                     path=str(work.path),
                     plan=str(run.folder / "plan.toml"),
                     folder=str(run.folder),

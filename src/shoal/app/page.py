@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from nicegui import app as nicegui_app
 from nicegui import ui
 
 from shoal.app.markup import show
-from shoal.app.office import Office, Run, Session, Work
+from shoal.app.office import Office
 from shoal.app.steps import data, look, running, settings, take
 from shoal.app.tab import STEPS, Tab
 
@@ -81,7 +82,8 @@ class View:
         self.refresh()
         ui.timer(LOOK_AGAIN, self.look_again)
         ui.on("shoal-uploaded", lambda event: self.uploaded(event.args))
-        ui.context.client.on_delete(tab.leave)
+        ui.context.client.on_connect(tab.come)
+        ui.context.client.on_disconnect(tab.leave)
 
     def refresh(self) -> None:
         """Build the shown step anew."""
@@ -153,9 +155,4 @@ class View:
 
 def _js(value: str | None) -> str:
     """A text as a literal of JavaScript that can end no script."""
-    import json
-
     return json.dumps(value).replace("<", "\\u003c")
-
-
-__all__ = ["Run", "Session", "Work", "add_page"]

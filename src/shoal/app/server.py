@@ -14,10 +14,10 @@ from shoal.errors import InputError, MachineError
 
 
 def serve(port: int = 0, *, browser: bool = True, upload_limit: int = 2000) -> None:
-    """Serve the page until Ctrl-C. The first line on stdout is its address; `upload_limit` is in megabytes."""
+    """Serve the page until Ctrl-C. The first line on stdout is its address. The limit is in megabytes."""
     _require_nicegui()
     listener = _listen(port)
-    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:  # for this user's eyes only (0700)
+    with tempfile.TemporaryDirectory(prefix="shoal-app-") as folder:  # for this user's eyes only (0700)
         tempfile.tempdir = folder
         os.environ["NICEGUI_STORAGE_PATH"] = folder
         try:
@@ -55,6 +55,10 @@ def _run(guard: Any, listener: socket.socket, address: str, browser: bool) -> No
     class Server(uvicorn.Server):
         """Says the address once it listens; Ctrl-C ends it without an exception."""
 
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            self.force_exit = self.should_exit
+            self.should_exit = True
+
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             print(address, flush=True)
@@ -65,12 +69,6 @@ def _run(guard: Any, listener: socket.socket, address: str, browser: bool) -> No
         guard, log_level="critical", lifespan="on", timeout_graceful_shutdown=1, server_header=False
     )
     server = Server(config)
-
-    def end(number: int, frame: Any) -> None:
-        server.force_exit = server.should_exit
-        server.should_exit = True
-
-    server.handle_exit = end  # type: ignore[method-assign]
     server.run(sockets=[listener])
     if not server.started:
         raise MachineError("the page could not be started: see the messages above")

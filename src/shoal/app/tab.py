@@ -22,6 +22,7 @@ class Tab:
         self.shown: Run | None = None  # the run that is looked at
         self.beside: Run | None = None  # and the one beside it
         self.column = 0  # whose distribution is shown
+        self.here = False
         self.kept_plan: str | None = None
         self.refresh: Callable[[], None] = lambda: None
         self.announce: Callable[[str, bool], None] = lambda sentence, bad: None
@@ -31,17 +32,27 @@ class Tab:
             self._enter(session.works[-1])
 
     def _enter(self, work: Work) -> None:
+        here = self.here
         self.leave()
         self.work = work
-        work.tabs += 1
+        if here:
+            self.come()
         self.draft = work.draft.copy()
         self.shown = work.finished[-1] if work.finished else None
         self.beside = None
         self.column = 0
 
+    def come(self) -> None:
+        """The browser is there, for the first time or again."""
+        if not self.here and self.work is not None:
+            self.work.tabs += 1
+        self.here = True
+
     def leave(self) -> None:
-        if self.work is not None:
+        """The browser has closed the tab, or lost the way."""
+        if self.here and self.work is not None:
             self.work.tabs -= 1
+        self.here = False
 
     def open_work(self, number: int, step: str | None = None) -> None:
         """Show another table of this session."""

@@ -57,6 +57,15 @@ def _welcome(tab: Tab) -> None:
         )
     )
     _door(tab)
+    show(
+        Markup(
+            "<ol class='way'><li><b>Data</b>What the columns are is guessed, with reasons; you decide.</li>"
+            "<li><b>Settings</b>How many records share a value, and the method.</li>"
+            "<li><b>Run</b>As many as you like; each is kept, and can be cancelled.</li>"
+            "<li><b>Look</b>Loss, risk and proof; two runs side by side.</li>"
+            "<li><b>Take away</b>Release, reports, plan, and the same in Python.</li></ol>"
+        )
+    )
 
 
 def _door(tab: Tab) -> None:
@@ -88,11 +97,12 @@ async def _demo(tab: Tab) -> None:
 def _columns(tab: Tab, facts: dict[str, Any]) -> None:
     """Every column with what it holds; its role and type are changed on the spot."""
     roles = [(role, f"{role}: {MEANINGS[role]}") for role in sorted(ROLES, key=list(MEANINGS).index)]
-    types = [("", "as stored"), *((kind, kind) for kind in TYPES)]
     rows = []
     for j, column in enumerate(facts["columns"]):
         name, role = column["name"], tab.draft.roles[column["name"]]
         kind = tab.draft.types[name] or ""
+        stored = f"as stored: {column['kind']}"
+        types = [("", stored), *((word, word) for word in TYPES if word != column["kind"])]
         gaps = (
             Markup("<span class='gaps'>{} gaps</span>").format(f"{column['gaps']:,}")
             if column["gaps"]
@@ -101,7 +111,7 @@ def _columns(tab: Tab, facts: dict[str, Any]) -> None:
         rows.append(
             Markup(
                 "<tr data-role='{}'><th scope='row'>{}</th><td>{}<span class='why'>{}</span></td><td>{}"
-                "<span class='why'>stored as {}</span></td><td>{}<span class='why'>{} different {}</span></td>"
+                "<span class='why'>{}</span></td><td>{}<span class='why'>{} different {}</span></td>"
                 "<td>{}</td></tr>"
             ).format(
                 role,

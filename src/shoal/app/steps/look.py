@@ -19,8 +19,10 @@ RISKS = ("k", "linkage", "interval_sd", "fixed", "l_diversity", "t_closeness", "
 def build(tab: Tab) -> None:
     work = tab.work
     assert work is not None
-    if tab.shown is None or tab.shown not in work.finished:
-        tab.shown = work.finished[-1]
+    run = tab.shown if tab.shown in work.finished else work.finished[-1]
+    assert run is not None
+    assert run.facts is not None
+    tab.shown = run
     known = _state(tab)
 
     def changed() -> None:
@@ -32,7 +34,7 @@ def build(tab: Tab) -> None:
     with ui.element("section").classes("lead"):
         show(
             Markup("<h2>{}</h2><p class='soft'>{}.</p>").format(
-                tab.shown.title, tab.shown.facts["outcome"]["promise"].capitalize()
+                run.title, run.facts["outcome"]["promise"].capitalize()
             )
         )
         with ui.element("div").classes("actions"):
@@ -78,7 +80,8 @@ def _beside(tab: Tab) -> None:
 def _tradeoff(tab: Tab) -> None:
     """The risk-utility map of all runs, and the same as a list for the keyboard."""
     work = tab.work
-    assert work is not None and tab.shown is not None
+    assert work is not None
+    assert tab.shown is not None
     points = [
         {
             "number": run.number,
@@ -167,7 +170,7 @@ def _panel(tab: Tab, run: Run, named: bool) -> None:
         with _card("Group sizes", "How many groups have how many records."):
             charts.draw(
                 charts.group_sizes(facts["risk"]["after"]["k"]["detail"]["sizes"]),
-                f"Groups of {facts['outcome']['smallest_group']} to {facts['outcome']['largest_group']} records",
+                "Groups of {smallest_group} to {largest_group} records".format(**facts["outcome"]),
             )
         with _card("Risk before and after", "Somebody knows true values and takes the nearest record."):
             before, after = facts["risk"]["before"], facts["risk"]["after"]
@@ -267,7 +270,6 @@ def _distribution(tab: Tab, facts: dict[str, Any]) -> None:
         return
     names = {j: str(shape["column"]) for j, shape in enumerate(shapes)}
     place = tab.column if tab.column in names else 0
-    holder = ui.element("div")
 
     def choose(j: int) -> None:
         tab.column = j
@@ -280,8 +282,7 @@ def _distribution(tab: Tab, facts: dict[str, Any]) -> None:
 
     chosen = ui.select(names, label="Column", value=place, on_change=lambda event: choose(event.value))
     chosen.props("outlined dense").classes("wide")
-    chosen.move(target_index=0)
-    holder.move(target_index=-1)
+    holder = ui.element("div")
     choose(place)
 
 

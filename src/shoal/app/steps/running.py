@@ -22,7 +22,8 @@ def build(tab: Tab) -> None:
         quasi = len(draft.named("quasi"))
         show(
             Markup(
-                "<h2>Run</h2><p class='soft'>k = {}, method {}, {} of {} columns to be protected in {} records.</p>"
+                "<h2>Run</h2><p class='soft'>k = {}, method {}, {} of {} columns to be protected in {} "
+                "records.</p>"
             ).format(draft.k or "?", draft.method, quasi, len(draft.roles), f"{work.records:,}")
         )
         with ui.element("div").classes("actions"):
@@ -64,7 +65,8 @@ def _start(tab: Tab, further: str | None) -> None:
             draft.k = size
             if size is not None and size > tab.work.records:
                 raise InputError(
-                    f"k={size} needs at least {size:,} records, but the table has {tab.work.records:,}: lower k"
+                    f"k={size} needs at least {size:,} records, but the table has {tab.work.records:,}: "
+                    "lower k"
                 )
             tab.office.submit(tab.session, tab.work, draft)
     except ShoalError as error:
@@ -138,4 +140,6 @@ def _state(run: Run) -> str:
     words += f"; {run.elapsed:.0f} s so far"
     if run.left is not None:
         words += f", about {max(run.left, 1):.0f} s left"
+    elif run.expected is not None and run.stage in ("reading", "grouping"):
+        words += f"; the last one by this method took {run.expected:.0f} s"
     return words

@@ -55,12 +55,16 @@ def build(tab: Tab) -> None:
                 put("k", None if event.value is None else int(event.value))
                 explain()
 
+            def take(size: int) -> None:
+                put("k", size)
+                tab.refresh()
+
             with ui.element("div").classes("kline"):
                 ui.number("k", value=draft.k, min=1, step=1, precision=0, on_change=change_k).props(
                     FIELD + " aria-label=k"
                 ).classes("knumber")
                 for size in (3, 5, 10, 20):
-                    ui.button(str(size), on_click=lambda size=size: (put("k", size), tab.refresh())).props(
+                    ui.button(str(size), on_click=lambda size=size: take(size)).props(
                         "flat dense no-caps"
                     ).props["aria-label"] = f"Set k to {size}"
             said = ui.element("div")
@@ -168,6 +172,19 @@ def _parameter(tab: Tab, name: str, default: Any) -> None:
         ui.number(name, value=value, on_change=lambda e: put(e.value)).props(FIELD)
 
 
+def _levels(tab: Tab, name: str) -> None:
+    """The order of an ordinal column, where it has none of its own."""
+
+    def put(words: str) -> None:
+        tab.draft.levels[name] = words
+        tab.save_draft()
+
+    field = ui.input(value=tab.draft.levels.get(name, ""), on_change=lambda e: put(e.value or "")).props(
+        FIELD
+    )
+    field.props["label"] = f"Levels of {name}, lowest first, with commas"
+
+
 def _more(tab: Tab, put: Any) -> None:
     draft, work = tab.draft, tab.work
     assert work is not None
@@ -186,7 +203,7 @@ def _more(tab: Tab, put: Any) -> None:
         draft.give(role, wanted)
         tab.save_draft()
 
-    places = {j: name for j, name in enumerate(names)}
+    places = dict(enumerate(names))
     index = lambda role: [names.index(name) for name in draft.named(role)]  # noqa: E731
     with ui.expansion("More: strata, weights, centroids, missing values, scaling").classes("more"):
         with ui.element("div").classes("grid3"):
@@ -220,6 +237,9 @@ def _more(tab: Tab, put: Any) -> None:
                 min=0.1,
                 on_change=lambda e: put("time_limit", e.value or None),
             ).props(FIELD + " clearable")
+            for name in draft.named("quasi"):
+                if draft.types[name] == "ordinal":
+                    _levels(tab, name)
         with ui.element("div").classes("checks"):
             for field, label in (
                 ("merge_small_strata", "Merge strata that are short of k with the most similar"),

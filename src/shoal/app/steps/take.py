@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from markupsafe import Markup
 from nicegui import ui
 
@@ -50,8 +52,8 @@ def build(tab: Tab) -> None:
         with ui.element("section").classes("card"):
             show(
                 Markup(
-                    "<h3>The reports</h3><p class='soft'>The internal one tells everything. The public one has "
-                    "no seed, no risk and no value of the original.</p>"
+                    "<h3>The reports</h3><p class='soft'>The internal one tells everything. The public one "
+                    "has no seed, no risk and no value of the original.</p>"
                 )
             )
             with ui.element("div").classes("actions"):
@@ -99,7 +101,7 @@ async def _report(tab: Tab, run: Run, edition: str) -> None:
     await _make(tab, run, "report", f"{edition}.html", f"{edition}.html", edition=edition)
 
 
-async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: str) -> None:
+async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: Any) -> None:
     """Let the desk write a file, then hand it to the browser under a harmless name."""
     work = tab.work
     assert work is not None
