@@ -16,7 +16,7 @@ from typing import Any
 
 from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
-from shoal.errors import ShoalError
+from shoal.errors import InputError, ShoalError
 from shoal.plan import Plan
 
 STAGES = {
@@ -145,6 +145,8 @@ class Office:
         """Look at a table and put it on the session's desk. What is wrong is said with the owner's name."""
         try:
             facts = await self.desk.do(task, path=str(path))
+            if not facts["records"]:
+                raise InputError(f"{name!r} has no records: there is nothing to protect")
         except ShoalError as error:
             path.unlink(missing_ok=True)
             raise type(error)(str(error).replace(str(path), name)) from None

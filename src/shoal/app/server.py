@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 import tempfile
+import threading
 import webbrowser
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from shoal.errors import InputError, MachineError
 
 def serve(port: int = 0, *, browser: bool = True, upload_limit: int = 2000) -> None:
     """Serve the page until Ctrl-C. The first line on stdout is its address. The limit is in megabytes."""
-    _require_nicegui()
     listener = _listen(port)
     with tempfile.TemporaryDirectory(prefix="shoal-app-") as folder:  # for this user's eyes only (0700)
         tempfile.tempdir = folder
@@ -28,8 +28,11 @@ def serve(port: int = 0, *, browser: bool = True, upload_limit: int = 2000) -> N
 
 
 def _serve(listener: socket.socket, folder: Path, browser: bool, upload_limit: int) -> None:
+    try:
+        from nicegui import ui
+    except ImportError:
+        raise InputError("the page needs NiceGUI: install it with `pip install 'shoal[app]'`") from None
     from fastapi import FastAPI
-    from nicegui import ui
 
     from shoal.app.guard import Guard
     from shoal.app.office import Office
@@ -63,7 +66,7 @@ def _run(guard: Any, listener: socket.socket, address: str, browser: bool) -> No
             await super().startup(sockets)
             print(address, flush=True)
             if browser:
-                webbrowser.open(address)
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     config = uvicorn.Config(
         guard, log_level="critical", lifespan="on", timeout_graceful_shutdown=1, server_header=False
@@ -88,10 +91,3 @@ def _listen(port: int) -> socket.socket:
             f"port {port} cannot be used ({error.strerror}): name another with --port, or none for a free one"
         ) from None
     return listener
-
-
-def _require_nicegui() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("nicegui") is None:
-        raise InputError("the page needs NiceGUI: install it with `pip install 'shoal[app]'`")

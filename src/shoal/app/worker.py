@@ -83,15 +83,18 @@ def write(tell: Tell, folder: str, target: str) -> Any:
     _kept(folder).write(target)
 
 
-def report(tell: Tell, folder: str, target: str, edition: str) -> Any:
-    """Write the report of a run; the internal one compares the neighbouring k, as on the command line."""
-    from shoal.comparison import neighbours
+def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[str, Any]]) -> Any:
+    """Write the report of a run; the internal one compares it with the other runs on the same columns."""
+    from shoal.comparison import Comparison, Run, by_loss
 
     release = _kept(folder)
     proof = Path(folder) / "bound.pickle"
     options: dict[str, Any] = {"bound": pickle.loads(proof.read_bytes()) if proof.exists() else None}
     if edition == "internal":
-        options |= {"comparison": neighbours(release), "bound_time": None}
+        names = tuple(map(str, release.columns))
+        tried = tuple(by_loss(Run(**facts) for facts in runs))
+        options["comparison"] = Comparison(len(release.labels), names, tried, (), {})
+        options["bound_time"] = None
     release.report(target, edition, **options)
 
 

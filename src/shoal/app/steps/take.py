@@ -98,7 +98,27 @@ async def _release(tab: Tab, run: Run, ending: str) -> None:
 
 
 async def _report(tab: Tab, run: Run, edition: str) -> None:
-    await _make(tab, run, "report", f"{edition}.html", f"{edition}.html", edition=edition)
+    await _make(
+        tab, run, "report", f"{edition}.html", f"{edition}.html", edition=edition, runs=_like(tab, run)
+    )
+
+
+def _like(tab: Tab, run: Run) -> list[dict[str, Any]]:
+    """The runs on the same columns, as the report compares them; of each method and k the last."""
+    assert tab.work is not None
+    found = {}
+    for other in tab.work.finished:
+        if other.facts is None or other.plan.columns != run.plan.columns:
+            continue
+        outcome, risk = other.facts["outcome"], other.facts["risk"]["after"]
+        wanted = ("method", "k", "information_loss", "groups", "smallest_group", "largest_group", "seconds")
+        found[other.plan.method, other.plan.k] = {
+            **{key: outcome[key] for key in wanted},
+            "risk": risk["linkage"]["overall"],
+            "risk_high": risk["linkage"]["detail"]["high"],
+            "interval_disclosure": risk["interval_sd"]["overall"],
+        }
+    return list(found.values())
 
 
 async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: Any) -> None:
