@@ -83,7 +83,9 @@ def test_a_foreign_origin_is_refused(server, origin):
     cookie = server.cookie()
     assert server.ask(f"/?token={server.token}", Origin=origin).status == 403
     assert server.ask("/", Origin=origin, Cookie=cookie).status == 403
-    assert server.ask("/upload", "POST", b"a\n1\n", Origin=origin, Cookie=cookie, X_Name="a.csv").status == 403
+    assert (
+        server.ask("/upload", "POST", b"a\n1\n", Origin=origin, Cookie=cookie, X_Name="a.csv").status == 403
+    )
     assert shake_hands(server, Origin=origin, Cookie=cookie) == 403
     polled = "/_nicegui_ws/socket.io/?EIO=4&transport=polling"
     assert server.ask(polled, Origin=origin, Cookie=cookie).status == 403
@@ -176,7 +178,10 @@ def test_without_nicegui_it_says_what_to_install(tmp_path):
         "from shoal.cli import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     assert done.returncode == 2
     assert done.stdout == ""

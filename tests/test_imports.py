@@ -44,7 +44,18 @@ ALLOWED = {
     "datasets": {"errors"},
     "cli": {"", "errors", "pipeline", "table", "check", "datasets", "release", "plan", "method"}
     | {"comparison", "report", "app"},
-    "app": {"", "errors", "pipeline", "plan", "method", "table", "measures", "report", "comparison", "datasets"},
+    "app": {
+        "",
+        "errors",
+        "pipeline",
+        "plan",
+        "method",
+        "table",
+        "measures",
+        "report",
+        "comparison",
+        "datasets",
+    },
 }
 
 

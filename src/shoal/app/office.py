@@ -17,6 +17,7 @@ from typing import Any
 from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
 from shoal.errors import InputError, ShoalError
+from shoal.method import methods
 from shoal.plan import Plan
 
 STAGES = {
@@ -124,11 +125,12 @@ class Office:
         self.desk, self.runner = Worker(), Worker()
         self.queue: asyncio.Queue[tuple[Session, Work, Run]] = asyncio.Queue()
         task = asyncio.create_task(self._carry_out())
+        methods_known = asyncio.create_task(asyncio.to_thread(methods))  # imported before anybody asks
         try:
             yield
         finally:
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.gather(task, methods_known, return_exceptions=True)
             await self.desk.stop()
             await self.runner.stop()
 

@@ -55,16 +55,11 @@ def build(tab: Tab) -> None:
                 put("k", None if event.value is None else int(event.value))
                 explain()
 
-            def take(size: int) -> None:
-                put("k", size)
-                tab.refresh()
-
             with ui.element("div").classes("kline"):
-                ui.number("k", value=draft.k, min=1, step=1, precision=0, on_change=change_k).props(
-                    FIELD + " aria-label=k"
-                ).classes("knumber")
+                number = ui.number("k", value=draft.k, min=1, step=1, precision=0, on_change=change_k)
+                number.props(FIELD + " aria-label=k").classes("knumber")
                 for size in (3, 5, 10, 20):
-                    ui.button(str(size), on_click=lambda size=size: take(size)).props(
+                    ui.button(str(size), on_click=lambda size=size: number.set_value(size)).props(
                         "flat dense no-caps"
                     ).props["aria-label"] = f"Set k to {size}"
             said = ui.element("div")
@@ -111,27 +106,34 @@ def _method(tab: Tab, put: Any) -> None:
     def choose(key: str) -> None:
         put("method", key)
         put("parameters", {})
-        tab.refresh()
+        tell()
+
+    def tell() -> None:
+        info = known[draft.method]
+        told.clear()
+        with told:
+            show(
+                Markup(
+                    "<p>{}</p><dl class='facts'><dt>Paper</dt><dd>{}</dd><dt>Cost</dt><dd>{}</dd>"
+                    "<dt>Groups of</dt><dd>{}</dd></dl>"
+                ).format(info.summary, info.paper, info.cost, info.sizes)
+            )
+            for name, default in info.parameters.items():
+                _parameter(tab, name, default)
 
     show(Markup("<h3>Method</h3>"))
     names = {key: f"{info.title} ({key})" for key, info in known.items()}
     order = ["auto", "optimise", *(key for key in names if key not in ("auto", "optimise"))]
-    ui.select(
+    chosen = ui.select(
         {key: names[key] for key in order},
         label="Method",
         value=draft.method,
         with_input=True,
         on_change=lambda event: choose(event.value),
-    ).props(FIELD + " aria-label=Method").classes("wide")
-    info = known[draft.method]
-    show(
-        Markup(
-            "<p>{}</p><dl class='facts'><dt>Paper</dt><dd>{}</dd><dt>Cost</dt><dd>{}</dd>"
-            "<dt>Groups of</dt><dd>{}</dd></dl>"
-        ).format(info.summary, info.paper, info.cost, info.sizes)
     )
-    for name, default in info.parameters.items():
-        _parameter(tab, name, default)
+    chosen.props(FIELD + " aria-label=Method").classes("wide")
+    told = ui.element("div")
+    tell()
     rows = joined(
         Markup(
             "<tr><td><button type='button' class='link' data-key='{}'>{}</button></td><td>{}</td>"
@@ -149,7 +151,7 @@ def _method(tab: Tab, put: Any) -> None:
     )
     listed.on(
         "click",
-        lambda event: choose(event.args) if event.args in known else None,
+        lambda event: chosen.set_value(event.args) if event.args in known else None,
         js_handler="(e) => { const b = e.target.closest('[data-key]'); if (b) emit(b.dataset.key); }",
     )
 
