@@ -43,7 +43,7 @@ def server(tmp_path_factory):
     assert (server.process.returncode, out, err) == (0, "", "")
 
 
-@pytest.fixture()
+@pytest.fixture
 def visit(browser):
     """Open pages in a new browser session, and watch what they ask for."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
@@ -246,7 +246,10 @@ def test_cancel_really_stops_and_the_next_run_works(server, visit, tmp_path):
     expect(page.locator(".run.cancelled")).to_have_count(2)
     expect(page.locator(".run.cancelled").first).to_contain_text("Nothing was changed")
     assert len(before - server.workers()) == 1  # the process that computed is gone
-    use(page, 20_001, "mdav")  # one group: quick
+    step(page, "data")
+    upload(page, firms(tmp_path, 60, "small.csv"))
+    expect(page.locator("h2")).to_have_text("small.csv")
+    use(page, 3)
     start(page)
     expect(page.locator(".run.done")).to_have_count(1)
 
@@ -356,9 +359,12 @@ def test_it_can_be_used_by_keyboard_and_on_a_tablet(server, visit):
     page.locator("[data-step=settings]").focus()
     page.keyboard.press("Enter")
     expect(page.locator(".knumber")).to_be_visible()
+    page.get_by_text("More: strata").click()
+    expect(page.get_by_role("checkbox")).to_have_count(4)
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll('button, select, input, textarea')].filter(e =>
-            !(e.ariaLabel || e.innerText?.trim() || e.labels?.length || e.closest('label') || e.tabIndex < 0))
+            e.checkVisibility() && e.tabIndex >= 0 &&
+            !(e.ariaLabel || e.textContent.trim() || e.labels?.length || e.closest('label')))
             .map(e => e.outerHTML)"""
     )
     assert unnamed == []

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("nicegui")
 
-from tests.app_server import Server  # noqa: E402
+from tests.app_server import Server
 
 
 @pytest.fixture(scope="module")

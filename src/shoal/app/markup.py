@@ -9,6 +9,14 @@ from markupsafe import Markup
 from nicegui import ui
 
 
+def sentence(words: Any) -> str:
+    """With a capital letter (but for a lone k) and a full stop."""
+    text = str(words)
+    if not text.startswith(("k=", "k ")):
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
 def show(markup: Markup, tag: str = "div") -> ui.html:
     """Put markup on the page. Only `Markup` is taken, so that nothing unescaped gets here."""
     assert isinstance(markup, Markup)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shoal.app.draft import Draft
+from shoal.app.markup import sentence
 from shoal.app.office import Office, Run, Session, Work
 
 STEPS = {"data": "Data", "settings": "Settings", "run": "Run", "look": "Look", "take": "Take away"}
@@ -82,11 +83,9 @@ class Tab:
             )
         self.refresh()
 
-    def say(self, sentence: Any, bad: bool = False) -> None:
+    def say(self, words: Any, bad: bool = False) -> None:
         """Show one sentence, with its full stop."""
-        text = str(sentence)
-        text = text[:1].upper() + text[1:]
-        self.announce(text if text.endswith((".", "!", "?")) else text + ".", bad)
+        self.announce(sentence(words), bad)
 
     def save_draft(self) -> None:
         """Remember the settings for when the page is loaded again."""

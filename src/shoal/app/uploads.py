@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from fastapi import Request
 from fastapi.responses import JSONResponse
 
+from shoal.app.markup import sentence
 from shoal.app.office import Office
 from shoal.errors import ShoalError
 from shoal.table.files import FORMATS
@@ -53,7 +54,7 @@ def add_uploads(app: Any, office: Office, limit: int) -> None:
                     file.write(chunk)
             work = await office.take_in(session, path, name)
         except ShoalError as error:
-            return refuse(422, str(error)[0].upper() + str(error)[1:] + ".")
+            return refuse(422, sentence(error))
         except OSError as error:
             path.unlink(missing_ok=True)
             return refuse(507, f"The file could not be kept: {error.strerror}.")

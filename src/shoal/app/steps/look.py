@@ -8,7 +8,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app import charts
-from shoal.app.markup import joined, show, table
+from shoal.app.markup import joined, sentence, show, table
 from shoal.app.office import Run
 from shoal.app.tab import Tab
 from shoal.measures.measure import shown
@@ -33,8 +33,8 @@ def build(tab: Tab) -> None:
 
     with ui.element("section").classes("lead"):
         show(
-            Markup("<h2>{}</h2><p class='soft'>{}.</p>").format(
-                run.title, run.facts["outcome"]["promise"].capitalize()
+            Markup("<h2>{}</h2><p class='soft'>{}</p>").format(
+                run.title, sentence(run.facts["outcome"]["promise"])
             )
         )
         with ui.element("div").classes("actions"):
@@ -193,7 +193,7 @@ def _panel(tab: Tab, run: Run, named: bool) -> None:
             with _card("Worth knowing", "What a careful colleague would point out."):
                 show(
                     Markup("<ul class='notes'>{}</ul>").format(
-                        joined(Markup("<li>{}</li>").format(note[:1].upper() + note[1:]) for note in notes)
+                        joined(Markup("<li>{}</li>").format(sentence(note)) for note in notes)
                     )
                 )
 
@@ -248,7 +248,7 @@ def _loss(run: Run) -> Markup:
         gap = run.bound["gap"]
         words += f"; this one lies {shown(100 * gap, '%')} above." if 0 < gap < 1e6 else "."
     elif run.bound is not None:
-        words = run.bound["why"].capitalize() + "."
+        words = sentence(run.bound["why"])
     elif not run.over:
         words = "The least possible loss is being proven."
     columns = run.facts["utility"].get("information_loss", {}).get("columns", {})

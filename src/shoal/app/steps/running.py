@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import show, text
+from shoal.app.markup import sentence, show, text
 from shoal.app.office import STAGES, Run
 from shoal.app.tab import Tab
 from shoal.errors import InputError, ShoalError
@@ -91,7 +91,7 @@ def _row(tab: Tab, run: Run, watched: list[tuple[Run, Any, Any]]) -> None:
         if run.over and not run.error:
             show(_outcome(run))
         elif run.error:
-            text("p", run.error[:1].upper() + run.error[1:] + ".", "warn")
+            text("p", sentence(run.error), "warn")
         else:
             with ui.element("div").classes("progress"):
                 bar = ui.linear_progress(run.fraction or 0, show_value=False, size="8px").props("rounded")
