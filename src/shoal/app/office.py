@@ -164,9 +164,6 @@ class Office:
         folder.mkdir(mode=0o700)
         (folder / "plan.toml").write_text(plan.toml(), encoding="utf-8")
         run = Run(len(work.runs) + 1, plan, draft.copy(), folder)
-        for other in work.finished:
-            if other.plan.method == plan.method and other.facts is not None:
-                run.expected = other.facts["outcome"]["seconds"]
         work.runs.append(run)
         session.changes += 1
         self.queue.put_nowait((session, work, run))
@@ -190,6 +187,9 @@ class Office:
             if run.over:
                 continue
             run.stage, run.began = "reading", time.monotonic()
+            for other in work.finished:
+                if other.plan.method == run.plan.method and other.facts is not None:
+                    run.expected = other.facts["outcome"]["seconds"]
             session.changes += 1
             try:
                 await self.runner.do(
