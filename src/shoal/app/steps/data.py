@@ -101,7 +101,7 @@ def _columns(tab: Tab, facts: dict[str, Any]) -> None:
     for j, column in enumerate(facts["columns"]):
         name, role = column["name"], tab.draft.roles[column["name"]]
         kind = tab.draft.types[name] or ""
-        stored = f"as stored: {column['kind']}"
+        stored = f"{column['kind']} (stored)"
         types = [("", stored), *((word, word) for word in TYPES if word != column["kind"])]
         gaps = (
             Markup("<span class='gaps'>{} gaps</span>").format(f"{column['gaps']:,}")
