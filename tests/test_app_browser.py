@@ -195,6 +195,31 @@ def click_point(page, number):
     chart.click(position={"x": place[0], "y": place[1]})
 
 
+def test_every_table_of_a_database(server, visit, tmp_path):
+    database = tmp_path / "office.db"
+    for name in ("firms", "shops"):
+        shoal.write(survey(40).select(["wages", "profit"]), f"sqlite:///{database}#{name}")
+    page = visit(server)
+    upload(page, database)
+    expect(page.locator("h2")).to_have_text("office.db#firms")
+    use(page, 3)
+    start(page)
+    expect(page.locator(".run.done")).to_have_count(1)
+    step(page, "take")
+    expected = shoal.read(download(page, "Download the release", tmp_path))
+    command = page.locator("pre").nth(1).inner_text()
+    assert "sqlite:///office.db#firms" in command
+    subprocess.run([sys.executable, "-m", *shlex.split(command)], cwd=tmp_path, check=True)
+    assert shoal.read(tmp_path / "office_firms.protected.csv").equals(expected)
+    page.get_by_label("Format").click()
+    page.get_by_role("option", name="SQLite (.db)").click()
+    stored = download(page, "Download the release", tmp_path)
+    assert shoal.read(f"sqlite:///{stored}#release")["wages"].to_pylist() == expected["wages"].to_pylist()
+    page.get_by_label("The table in this tab").click()
+    page.get_by_role("option", name=re.compile("shops")).click()
+    expect(page.locator("h2")).to_have_text("office.db#shops")
+
+
 def test_bad_files_are_told_and_nothing_is_lost(server, visit, tmp_path):
     page = visit(server)
     upload(page, firms(tmp_path))
