@@ -15,6 +15,7 @@ _names = {
     "lower_bound": "shoal.bounds",
     "methods": "shoal.method",
     "microaggregate": "shoal.pipeline",
+    "protect_files": "shoal.engines.disk",
     "read": "shoal.table.files",
     "risk": "shoal.measures.risk",
     "suggest": "shoal.comparison",
