@@ -22,7 +22,7 @@ _names = {
     "utility": "shoal.measures.utility",
     "write": "shoal.table.files",
 }
-_modules = ("check", "checks", "datasets")
+_modules = ("check", "checks", "datasets", "spark")
 __all__ = ["__version__", *_names, *_modules]
 
 

@@ -63,9 +63,9 @@ def protect_large(
     target = output or _beside(file)
     with watching() as progress:
         if engine == "spark":
-            from shoal.engines import spark
+            from shoal.engines.spark import run as run_on_spark
 
-            outcome = spark.run(plan, file, target, master=master, replace=replace)
+            outcome = run_on_spark(plan, file, target, master=master, replace=replace)
         else:
             from shoal.engines import disk
 
