@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
+import time
 from datetime import date, timedelta
 
 import numpy as np
@@ -397,6 +399,23 @@ def test_the_command_line_takes_a_folder(tmp_path):
     again = cli(tmp_path / "in", "-k", 3, "-c", "age")
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
     assert "exists already" in again.stderr
+
+
+def test_ctrl_c_leaves_nothing(tmp_path):
+    folder_of(people(60_000), tmp_path / "in")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shoal", "protect", "in", "-k", "5", "-m", "optimise"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and len(list(tmp_path.iterdir())) == 1:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate()[1]
+    assert process.returncode == 130, said
+    assert "no file is left half-written" in said
+    assert [p.name for p in tmp_path.iterdir()] == ["in"]
 
 
 def test_the_engine_is_chosen_by_the_table(tmp_path, monkeypatch):

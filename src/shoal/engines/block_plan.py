@@ -20,10 +20,9 @@ from shoal.errors import InputError
 from shoal.table.column import Column
 from shoal.table.encode import Scale
 
-#: A block aims at an eighth of all records within these limits, and has at least an eighth of that: the
+#: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
 #: larger the blocks, the fewer groups lie at a border and cannot reach across (see docs/scaling.md).
 SMALL, LARGE = 50_000, 500_000
-EIGHTH = 8
 #: A part of the table is cut again while it has more than this many times the records aimed at.
 SLACK = 1.4
 #: Records of the sample for each block, and the least and most in all.
@@ -110,7 +109,7 @@ class BlockPlan:
 
 def block_size(records: int) -> int:
     """How many records a block aims at."""
-    return min(max(records // EIGHTH, SMALL), LARGE)
+    return min(max(records // 4, SMALL), LARGE)
 
 
 def sample_size(records: int, target: int) -> int:
@@ -201,7 +200,7 @@ def _place(
     parting: list[int], counts: list[int], target: int, k: int
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """Join leaves that are too small to the neighbour most alike, and share out those that are too large."""
-    least = max(k, target // EIGHTH)
+    least = max(k, target // 8)
     groups = [[leaf] for leaf in range(len(counts))]
     sizes, parting = list(counts), list(parting)
     while len(sizes) > 1 and min(sizes) < least:

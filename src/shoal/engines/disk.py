@@ -31,6 +31,8 @@ from shoal.plan import Plan
 from shoal.table.column import Column
 
 Progress = Callable[[float], None]
+#: Blocks in memory at a time; the search inside a block uses all cores anyway.
+AT_ONCE = 2
 #: The shares of the whole work after statistics, spilling, grouping, writing; the check is the rest.
 SHARES = (0.03, 0.07, 0.9, 0.95)
 
@@ -144,7 +146,7 @@ def _join(parts: Sequence[Column]) -> Column:
 def _group(
     plan: BlockPlan, spill: Spill, compute: Callable[[Callable[[], Any]], Any], report: Progress
 ) -> Groups:
-    """Every block, as many at a time as there are cores; the outcome does not depend on how many."""
+    """Every block, a few at a time; the outcome does not depend on how many."""
     groups = Groups(plan, spill.chosen)
 
     def one(block: int) -> tuple[NDArray[np.int64], Grouped]:
@@ -152,7 +154,7 @@ def _group(
         return rows, group_block(plan, block, columns, rows)
 
     done = 0
-    for batch in _batches(len(plan.counts), thread_count()):
+    for batch in _batches(len(plan.counts), min(thread_count(), AT_ONCE)):
         for rows, grouped in compute(partial(map_threads, one, batch)):
             groups.add(rows, grouped)
             done += len(rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import sys
@@ -19,7 +20,6 @@ from shoal.errors import CheckFailed, MachineError
 PATIENCE = 5
 SETTINGS = {
     "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
@@ -42,6 +42,7 @@ def session(master: str | None) -> Iterator[Any]:
     builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
+    builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
     home = str(Path(shoal.__file__).parents[1])
     paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
     builder = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(paths))
@@ -88,12 +89,17 @@ def speaking(what: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        own = [line for line in lines if line.startswith("shoal.errors.")]
-        if own:
-            name, _, sentence = own[-1].partition(": ")
-            kind = CheckFailed if name.endswith("CheckFailed") else MachineError
-            raise kind(sentence) from None
-        cause = [line for line in lines if line.startswith(("Caused by:", "pyspark.errors"))] or lines[:1]
-        words = cause[-1].removeprefix("Caused by:").strip() if cause else type(error).__name__
-        raise MachineError(f"{what}: {words[:300].rstrip('.')}") from None
+        name, sentence = _cause(str(error))
+        if name.startswith("shoal.errors."):
+            raise (CheckFailed if name.endswith("CheckFailed") else MachineError)(sentence) from None
+        raise MachineError(f"{what}: {sentence or type(error).__name__}") from None
+
+
+def _cause(text: str) -> tuple[str, str]:
+    """The name and the sentence of what went wrong first: in Python if it was there, else in Java."""
+    found = re.findall(r"^(?:Caused by: )?([\w.]+(?:Error|Exception|Failed)): *(\S.*)$", text, re.MULTILINE)
+    python = [
+        pair for pair in found if not pair[0].startswith(("org.", "java.", "scala.", "py4j.", "pyspark."))
+    ]
+    name, sentence = (python or found or [("", text.strip().partition("\n")[0])])[-1]
+    return name, sentence.strip().rstrip(".")[:300]
