@@ -132,6 +132,8 @@ def test_a_frozen_plan_gives_the_same_release_however_the_table_is_cut_and_order
     monkeypatch.setattr(parquet, "BATCH", 100)
     monkeypatch.setenv("SHOAL_THREADS", "1")
     protect(tmp_path / "other", tmp_path / "again", seed=3, method="repordmic", blocks=frozen)
+    with pytest.raises(InputError, match=r"made for seed=3, not 4: ask for the same"):
+        protect(tmp_path / "other", tmp_path / "no", seed=4, method="repordmic", blocks=frozen)
     again = read(tmp_path / "again").sort_by("id")
     for name in QUASI:
         assert again[name].equals(read(tmp_path / "out")[name])

@@ -41,8 +41,8 @@ def spark():
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
         pytest.skip("SPARK IS NOT TESTED: there is no Java on this machine")
     pytest.importorskip("pyspark", reason="SPARK IS NOT TESTED: pyspark is not installed")
-    with session("local-cluster[2,1,1024]") as running:
-        running.conf.set("spark.sql.shuffle.partitions", "6")
+    settings = {"spark.task.maxFailures": "2", "spark.sql.shuffle.partitions": "3"}  # fewer workers to start
+    with session("local-cluster[2,1,1024]", settings) as running:
         yield running
 
 
@@ -162,7 +162,7 @@ def test_a_task_that_fails_for_good_publishes_nothing(release, df, place, monkey
 
     spoil_task(monkeypatch, fail)
     before = visible(place)
-    released = shoal.spark.protect(df, 5, QUASI, block_plan=frozen_plan(place))
+    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=frozen_plan(place))
     with pytest.raises(MachineError, match="Spark could not finish, nothing is published") as told:
         shoal.spark.write(released, place / "bad")
     assert "this worker has had enough" in str(told.value)
@@ -188,14 +188,18 @@ def test_a_missing_record_and_a_short_group_publish_nothing(release, df, place, 
         monkeypatch.setattr(engine, "release_block", plain)
         spoil_task(monkeypatch, spoil)
         with pytest.raises(CheckFailed, match=sentence):
-            shoal.spark.write(shoal.spark.protect(df, 5, QUASI, block_plan=plan), place / "bad")
+            shoal.spark.write(
+                shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=plan), place / "bad"
+            )
     assert visible(place) == before
 
 
 def test_data_that_change_are_noticed(release, df, place):
     """The plan counted other records than the grouping sees."""
     before = visible(place)
-    released = shoal.spark.protect(df.where("id >= 50"), 5, QUASI, block_plan=frozen_plan(place))
+    released = shoal.spark.protect(
+        df.where("id >= 50"), 5, QUASI, method="mdav", block_plan=frozen_plan(place)
+    )
     with pytest.raises(CheckFailed, match="the data change from one reading to the next"):
         shoal.spark.write(released, place / "bad")
     assert visible(place) == before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,13 @@ class Grouped:
     loss: Loss
 
 
-def group_block(plan: BlockPlan, block: int, columns: Sequence[Column], ties: NDArray) -> Grouped:
+def group_block(
+    plan: BlockPlan,
+    block: int,
+    columns: Sequence[Column],
+    ties: NDArray,
+    progress: Callable[[float], None] | None = None,
+) -> Grouped:
     """Put the records into one order whatever order they came in, then group and publish them.
 
     The order is by values; records alike in all of them follow their `ties`.
@@ -55,6 +61,7 @@ def group_block(plan: BlockPlan, block: int, columns: Sequence[Column], ties: ND
         plan.k,
         pattern_cells(columns, None, plan.k) if plan.missing == "group" else None,
         seed=plan.seed_of(block),
+        progress=progress,
         parameters=plan.parameters,
     )
     published = [publish(column, partition) for column in columns]

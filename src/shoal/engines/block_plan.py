@@ -90,6 +90,15 @@ class BlockPlan:
         """The seed of one block, its own and always the same."""
         return int(np.random.SeedSequence((self.seed, block)).generate_state(1, np.uint32)[0])
 
+    def require(self, plan: Any, kinds: Sequence[Kind]) -> None:
+        """Raise if this was made for another request."""
+        asked = {name: getattr(plan, name) for name in ("k", "method", "parameters", "seed", "missing")}
+        asked["names"] = tuple(kind.name for kind in kinds)
+        for name, value in asked.items():
+            if getattr(self, name) != value:
+                made_for = f"{name}={getattr(self, name)!r}"
+                raise InputError(f"the block plan was made for {made_for}, not {value!r}: ask for the same")
+
     def json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
 
@@ -138,7 +147,10 @@ def make_plan(
     target = max(target, 4 * plan.k)
     scales = [own.scale() for own in moments]
     middles = [own.middle() for own in moments]
-    raw = [c.values if c.gaps is None else np.where(c.gaps, m, c.values) for c, m in zip(sample, middles)]
+    raw = [
+        c.values if c.gaps is None else np.where(c.gaps, c.values.dtype.type(m), c.values)
+        for c, m in zip(sample, middles)
+    ]
     Z = np.stack([scale.apply(values) for scale, values in zip(scales, raw)], axis=1)
     most = max(1.0, SLACK * len(Z) * target / records)  # records of the sample that make a block
     leaves = [0]

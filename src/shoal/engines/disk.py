@@ -87,6 +87,9 @@ def run(
     if blocks is None:
         size = block_records or block_size(len(table))
         blocks = _plan(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
+    blocks.require(plan, chosen)
+    if blocks.records != len(table):
+        raise InputError(f"the block plan is of {blocks.records} records, but there are {len(table)}")
     with parquet.workplace(target) as folder:
         spill = Spill(folder / "spill", chosen)
         blocks = spill.fill(blocks, table, lambda part: report(_between(0, part)))
@@ -148,17 +151,20 @@ def _group(
 ) -> Groups:
     """Every block, a few at a time; the outcome does not depend on how many."""
     groups = Groups(plan, spill.chosen)
+    done = np.zeros(len(plan.counts))
+
+    def share(block: int, part: float) -> None:
+        done[block] = part * plan.counts[block]
+        report(min(1.0, done.sum() / plan.records))
 
     def one(block: int) -> tuple[NDArray[np.int64], Grouped]:
         rows, columns = spill.read(block)
-        return rows, group_block(plan, block, columns, rows)
+        return rows, group_block(plan, block, columns, rows, partial(share, block))
 
-    done = 0
     for batch in _batches(len(plan.counts), min(thread_count(), AT_ONCE)):
-        for rows, grouped in compute(partial(map_threads, one, batch)):
+        for block, (rows, grouped) in zip(batch, compute(partial(map_threads, one, batch))):
             groups.add(rows, grouped)
-            done += len(rows)
-        report(done / plan.records)
+            share(block, 1.0)
     return groups.finish()
 
 

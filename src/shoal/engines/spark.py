@@ -74,6 +74,7 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
         chosen = kinds(df.limit(0).toArrow().schema, plan.columns, set(plan.roles), plan.types)
         if blocks is None:
             blocks = _plan(plan, df, chosen, block_records)
+    blocks.require(plan, chosen)
     kept = df.drop(*plan.named("identifier"))
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
     plain = [

@@ -9,7 +9,7 @@ import shutil
 import socket
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ SETTINGS = {
 
 
 @contextlib.contextmanager
-def session(master: str | None) -> Iterator[Any]:
-    """A session on that cluster (or on this machine's cores), stopped at the end."""
+def session(master: str | None, settings: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """A session on that cluster (or on this machine's cores), stopped at the end; `settings` are Spark's."""
     _refuse_without_java()
     _refuse_unreachable(master or "")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -40,7 +40,7 @@ def session(master: str | None) -> Iterator[Any]:
     except ImportError:
         raise MachineError("Spark is not installed: install shoal[spark]") from None
     builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
     home = str(Path(shoal.__file__).parents[1])
