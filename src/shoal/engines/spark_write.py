@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -31,7 +32,8 @@ def write(df: Any, path: str | os.PathLike[str], *, replace: bool = False) -> di
     if work is None:
         raise InputError("only what shoal.spark.protect gave back can be checked: transform the data before")
     spark = df.sparkSession
-    place = _Place(spark, str(path), replace)
+    with speaking("Spark cannot reach the output"):
+        place = _Place(spark, str(path), replace)
     seen = Observation()
     groups, smallest, largest, total, within, rounding = (F.col(name) for name in FACTS)
     observed = work.measured.observe(
@@ -132,4 +134,5 @@ class _Place:
             )
 
     def clean(self) -> None:
-        self._files.delete(self._hidden, True)
+        with contextlib.suppress(Exception):  # what made the work fail is told, not this
+            self._files.delete(self._hidden, True)
