@@ -49,7 +49,7 @@ def test_finds_the_optimum_of_small_tables():
     hits = 0
     for t in range(40):
         k = 2 + t % 3
-        X = standardised(rng, int(rng.integers(2 * k, 11)), int(rng.integers(1, 4)))
+        X = standardised(rng, int(rng.integers(2 * k, 13)), int(rng.integers(1, 4)))
         labels = optimise(X, k, effort=0.05, rng=np.random.default_rng(t))
         optimum = least_sse(X, k)
         assert sse(X, labels) >= optimum - 1e-9
