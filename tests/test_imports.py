@@ -20,7 +20,7 @@ ALLOWED = {
     "method": {"errors", "partition", "algorithms", "optimise"},
     "kernels": set(),
     "algorithms": {"kernels", "partition", "method", "errors"},
-    "optimise": {"kernels", "partition", "method", "errors", "algorithms"},
+    "optimise": {"kernels", "partition", "method", "errors", "algorithms", "bounds"},
     "bounds": {"kernels", "partition", "errors", "algorithms", "table"},
     "table": {"errors", "partition", "kernels"},
     "check": {"errors", "table", "kernels"},
