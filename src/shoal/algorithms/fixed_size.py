@@ -93,7 +93,9 @@ def md(X, k):
 @method(title="CBFS", paper=LASZLO + ", as Domingo-Ferrer et al. 2006 use it", sizes="k..2k-1", cost="n^2/k")
 def cbfs(X, k):
     """Take the record farthest from the centroid of the free records, with the k-1 nearest to it."""
-    return _from_centroid(X, k, Pool.take_around)
+    pool = Pool(X)
+    pool.peel(k, k, pairs=False)
+    return pool.finish()
 
 
 @method(title="V-MDAV", paper="Solanas and Martinez-Balleste 2006", sizes="k..", cost="n^2", mixed=True)

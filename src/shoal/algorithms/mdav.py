@@ -9,12 +9,7 @@ PAPER = "Domingo-Ferrer and Torra 2005"
 def _pairs(X, k, least):
     """Two groups at a time while `least` or more records are free; the pool that is left then."""
     pool = Pool(X)
-    while len(pool) >= least:
-        r = pool.farthest_from_centroid()
-        s, _ = pool.farthest_from(r)
-        pool.take_around(r, k)
-        if s in pool:
-            pool.take_around(s, k)
+    pool.peel(k, least, pairs=True)
     return pool
 
 

@@ -32,11 +32,11 @@ def _select(values, order, start, end, middle):
 
 
 @kernel
-def _build(X, leaf, order, start, end, child, low, high):
+def build(X, leaf, order, start, end, child, low, high):
     """Halve the records along the widest side of their box until `leaf` or fewer are together.
 
     Fills in the order of the records, and for each node its range in that order, its first child (the
-    second follows it; a leaf has none: -1) and its box.
+    second follows it; a leaf has none: -1) and its box. Returns the number of nodes.
     """
     n, d = X.shape
     values = np.empty(n)
@@ -65,10 +65,12 @@ def _build(X, leaf, order, start, end, child, low, high):
             start[nodes + 1], end[nodes + 1] = middle, e
             nodes += 2
         node += 1
+    return nodes
 
 
 @kernel
-def _box_distance(point, low, high):
+def box_distance(point, low, high):
+    """Squared distance of a point to a box."""
     total = 0.0
     for j in range(len(point)):
         gap = max(low[j] - point[j], point[j] - high[j], 0.0)
@@ -97,8 +99,8 @@ def _query(X, order, start, end, child, low, high, first, last, ids, squares):
                 continue
             if child[node] >= 0:
                 left = child[node]
-                near = _box_distance(X[i], low[left], high[left])
-                far = _box_distance(X[i], low[left + 1], high[left + 1])
+                near = box_distance(X[i], low[left], high[left])
+                far = box_distance(X[i], low[left + 1], high[left + 1])
                 swap = near > far or (near == far and t >= start[left + 1])
                 if swap:
                     near, far = far, near
@@ -142,7 +144,7 @@ def nearest(X: np.ndarray, m: int, threads: int | None = None) -> tuple[np.ndarr
     most = 4 * (n // LEAF + 1)
     ranges = [np.empty(most, np.int64) for _ in range(3)]
     tree = (np.arange(n), *ranges, np.empty((most, d)), np.empty((most, d)))
-    _build(X, LEAF, *tree)
+    build(X, LEAF, *tree)
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
     step = 5000
