@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels._jit import kernel
-from shoal.kernels.neighbours import box_distance, build
+from shoal.kernels.kd_tree import box_distance, build
 
 LEAF = 32
 #: Deeper than any tree of records that memory can hold: every level leaves one more node waiting.
@@ -142,22 +142,20 @@ def _distances(free, leaf, point, out):
 
 
 @kernel
-def nearest(free, point, count, but):
-    """The `count` free records nearest to the point, without record `but`; and their squared distances.
+def search(free, point, but, found, distance):
+    """Fill in the free records nearest to the point, without record `but`, and their squared distances.
 
     Nearest first. Where fewer records are there, the rest is -1.
     """
-    found = np.full(count, -1, np.int64)
-    distance = np.full(count, np.inf)
-    if count == 0:
-        return found, distance
+    found[:] = -1
+    distance[:] = np.inf
+    last = len(found) - 1
     waiting = np.empty(DEPTH, np.int64)
     bounds = np.empty(DEPTH)
     here = np.empty(2 * LEAF)
-    last = count - 1
     waiting[0] = 0
     bounds[0] = 0.0
-    depth = 1
+    depth = 1 if last >= 0 else 0
     while depth > 0:
         depth -= 1
         node = waiting[depth]
@@ -176,22 +174,32 @@ def nearest(free, point, count, but):
             depth += 2
             continue
         _distances(free, node, point, here)
+        worst = distance[last]
         for i in range(free.left[node]):
-            if here[i] > distance[last]:
+            square = here[i]
+            if square > worst:
                 continue
             record = free.ids[free.start[node] + i]
-            if record == but or (here[i] == distance[last] and record > found[last]):
+            if record == but or (square == worst and record > found[last]):
                 continue
             place = last
             while place > 0 and (
-                distance[place - 1] > here[i]
-                or (distance[place - 1] == here[i] and found[place - 1] > record)
+                distance[place - 1] > square or (distance[place - 1] == square and found[place - 1] > record)
             ):
                 distance[place] = distance[place - 1]
                 found[place] = found[place - 1]
                 place -= 1
-            distance[place] = here[i]
+            distance[place] = square
             found[place] = record
+            worst = distance[last]
+
+
+@kernel
+def nearest(free, point, count, but):
+    """The `count` free records nearest to the point, and their squared distances, as `search` finds them."""
+    found = np.empty(count, np.int64)
+    distance = np.empty(count)
+    search(free, point, but, found, distance)
     return found, distance
 
 

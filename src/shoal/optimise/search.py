@@ -17,6 +17,8 @@ COLD = 0.03
 #: Temperatures of a run, and the most proposals between two looks at the clock.
 STEPS = 100
 CHUNK = 500_000
+#: Temperatures between two sums of all means anew, against rounding.
+FRESH = 10
 
 
 class Clock:
@@ -104,17 +106,17 @@ def cool(
     A tenth of the proposals go to the descent. If time runs short, the rest of the run is skipped.
     """
     state = problem.state(labels)
-    refresh(*state[:4])
     random = np.array([seed | 1], np.uint64)
     steps = max(min(STEPS, 20 + proposals // 1000), -(-proposals // CHUNK))
     temperatures = hot * (COLD / hot) ** np.linspace(0, 1, steps)
     temperatures[-max(1, steps // 10) :] = 0.0
     fixed = (problem.neighbours, problem.draw, problem.heat, PATIENCE, problem.k)
-    for temperature in temperatures:
+    for step, temperature in enumerate(temperatures):
         if clock.left() <= 0:
             break
+        if step % FRESH == 0:
+            refresh(*state[:4])
         anneal(*state, *fixed, temperature, proposals // steps, random)
-        refresh(*state[:4])
     return np.unique(state[4], return_inverse=True)[1].astype(np.int64)
 
 
