@@ -63,6 +63,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     began = time.perf_counter()
     info = get_method(plan.method, plan.parameters)
     frame = Frame(data)
+    loaded = time.perf_counter()
     plan = plan.called(frame.names)
     table = prepare(plan, frame)
     parts = plan.parts(list(table.columns))
@@ -81,7 +82,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
             plan.k,
             cells,
             seed=plan.seed,
-            time_limit=plan.time_limit and plan.time_limit / len(parts),
+            time_limit=_time_left(plan, began, loaded, len(parts) - done),
             progress=_share(progress, done, len(parts)),
             parameters=plan.parameters,
         )
@@ -109,6 +110,18 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         original=table.frame.native,
         strata=table.strata,
     )
+
+
+def _time_left(plan: Plan, began: float, loaded: float, parts: int) -> float | None:
+    """What the method may take, for each part that is left: the limit less what went before and what follows.
+
+    To publish, measure and check takes somewhat longer than to prepare; a tenth of the limit at the most.
+    """
+    if plan.time_limit is None:
+        return None
+    now = time.perf_counter()
+    follows = min(1.5 * (now - loaded), 0.1 * plan.time_limit)
+    return max(plan.time_limit - (now - began) - follows, 1e-3) / parts
 
 
 def _matrix(plan: Plan, info: MethodInfo, columns: Sequence[Column], space: Space) -> NDArray:

@@ -85,44 +85,65 @@ def _fail(message: str, status: int) -> None:
 
 @contextlib.contextmanager
 def watching() -> Iterator[Callable[[float], None]]:
-    """A progress callback that draws a bar with an estimate once the work has taken two seconds."""
-    began = time.monotonic()
+    """A progress callback for what may take long: after two seconds a bar appears, with an estimate.
+
+    Work that has reported nothing yet shows that it goes on, and for how long it has.
+    """
+    share: float | None = None
     bar: Any = None
-    task: Any = None
+    lock = threading.Lock()
+
+    def draw() -> None:
+        nonlocal bar
+        with lock:
+            bar = _bar(began)
+            bar.update(bar.task_ids[0], total=None if share is None else 1.0, completed=share or 0.0)
 
     def progress(fraction: float) -> None:
-        nonlocal bar, task
-        if bar is None:
-            if time.monotonic() - began < PATIENCE:
-                return
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                Progress,
-                TaskProgressColumn,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
+        nonlocal share
+        share = min(max(fraction, 0.0), 1.0)
+        if bar is not None:
+            with lock:
+                bar.update(bar.task_ids[0], total=1.0, completed=share)
 
-            parts = (
-                TextColumn("grouping"),
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-            )
-            bar = Progress(*parts, console=Console(stderr=True), transient=True)
-            task = bar.add_task("grouping", total=1.0)
-            bar.start()
-        bar.update(task, completed=min(max(fraction, 0.0), 1.0))
-
+    began = time.monotonic()
+    timer = threading.Timer(PATIENCE, draw)
+    timer.daemon = True
+    timer.start()
     try:
         yield progress
     finally:
-        if bar is not None:
-            bar.stop()
+        timer.cancel()
+        with lock:
+            if bar is not None:
+                bar.stop()
+
+
+def _bar(began: float) -> Any:
+    """A bar on stderr that has been running since then."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    parts = (
+        TextColumn("grouping"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*parts, console=Console(stderr=True), transient=True)
+    bar.add_task("grouping", total=None)
+    bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - began)
+    bar.start()
+    return bar
 
 
 def show_outcome(outcome: dict[str, Any]) -> None:
