@@ -17,7 +17,7 @@ from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors
 from shoal.kernels.hand_back import hand_back, sse_and_sst
 
 TOGETHER_FROM = 100_000  # records from which two threads pay
-MANY_GROUPS = 1_000_000  # groups from which their values leave the cache: better visited one by one
+MANY_GROUPS = 500_000  # groups from which their values leave the cache: better visited one by one
 
 
 class Own(NamedTuple):
@@ -59,7 +59,7 @@ class Partition:
         self = cls.__new__(cls)
         self._in_order = (order, starts)
         self.sizes = np.diff(starts)
-        if values is not None and len(order) >= TOGETHER_FROM:
+        if values is not None and len(self) > MANY_GROUPS:
             self.labels, self._placed, means, sums = hand_back(order, starts, values)
             self.own = Own(means, *sums)
         else:
