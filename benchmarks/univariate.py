@@ -65,7 +65,7 @@ def plain(x: np.ndarray, k: int) -> np.ndarray:
     """Labels by the plain algorithm, with numpy's sort."""
     order = np.argsort(x)
     size = plain_sizes(x[order], k)
-    starts = line.borders(size, len(x), size[:1], len(x))
+    starts = line.borders(size, len(x), size[:1], len(x), k)
     labels = np.empty(len(x), np.int64)
     labels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.partition import Partition
+from shoal.partition import Own, Partition
 from shoal.table.column import Column
 from shoal.table.totals import keep_total
 
@@ -18,15 +18,15 @@ def publish(
     how: str | None = None,
     weight: NDArray[np.float64] | None = None,
     preserve: str | None = None,
-    known: tuple[NDArray[np.float64], float] | None = None,
+    known: Own | None = None,
 ) -> tuple[NDArray, NDArray[np.bool_] | None]:
     """One value for each group, made of those that are there; and which groups have none and keep a gap.
 
-    `known`: means and SSE of the column, where the method has them.
+    `known`: what the method knows of the column.
     """
     how = how or _USUAL.get(column.type, "mean")
     if known and how == "mean" and column.type == "continuous" and weight is None and preserve is None:
-        return known[0].astype(column.values.dtype, copy=False), None
+        return known.means.astype(column.values.dtype, copy=False), None
     if column.gaps is None:
         return _middle(column, column.values, partition, how, weight, preserve), None
     there = ~column.gaps

@@ -134,6 +134,12 @@ class Frame:
         """How narwhals calls the type of a column; None for an array's, which are all numbers."""
         return None if self._array is not None else self._frame.schema[name]
 
+    @property
+    def array_kind(self) -> str:
+        """Of an array: numpy's letter for its kind of numbers."""
+        assert self._array is not None
+        return self._array.dtype.kind
+
     def rows(self, chosen: NDArray[np.bool_]) -> Frame:
         """The table with only some of its rows."""
         if self._array is not None:
