@@ -128,6 +128,8 @@ def watching() -> Iterator[Callable[[float], None]]:
 def show_outcome(outcome: dict[str, Any]) -> None:
     """The outcome in plain words."""
     sizes = f"{outcome['smallest_group']} to {outcome['largest_group']} records"
+    method, used = outcome["method"], ", ".join(outcome["used"])
+    method = method if method == used else f"{method}: {used}"
     rows = [
         ("records", f"{outcome['records']:,}"),
         ("columns protected", ", ".join(outcome["columns"])),
@@ -139,7 +141,7 @@ def show_outcome(outcome: dict[str, Any]) -> None:
     if outcome["rounding_loss"]:
         rows.append(("lost by rounding", "another " + percent(outcome["rounding_loss"])))
     rows += [
-        ("method", f"{outcome['method']} (k={outcome['k']}, seed {outcome['seed']})"),
+        ("method", f"{method} (k={outcome['k']}, seed {outcome['seed']})"),
         ("time", f"{outcome['seconds']:.2f} s"),
         ("promise", outcome["promise"]),
         ("written to", outcome["output"]),
