@@ -26,7 +26,7 @@ TABLES = {
 
 def holes(X: np.ndarray, share: float, high: bool, rng: np.random.Generator) -> np.ndarray:
     """The table with that share of cells missing: at random, or only from the upper half of each column."""
-    chance = np.where(X > np.median(X, axis=0), 2 * share, 0.0) if high else share
+    chance = np.where(np.median(X, axis=0) < X, 2 * share, 0.0) if high else share
     return np.where(rng.random(X.shape) < chance, np.nan, X)
 
 

@@ -171,7 +171,9 @@ def test_unknown_names_are_answered_with_near_ones():
 def test_a_single_column_comes_back_as_what_it_was(given, missing, tmp_path):
     release = shoal.microaggregate(given, 2, missing=missing)
     assert type(release.table) is type(given)
-    values = release.table.to_pylist() if isinstance(given, (pa.Array, pa.ChunkedArray)) else list(release.table)
+    values = (
+        release.table.to_pylist() if isinstance(given, (pa.Array, pa.ChunkedArray)) else list(release.table)
+    )
     assert values == [1.5, 1.5, 10.0, 10.0]
     assert getattr(release.table, "name", None) == getattr(given, "name", None)
     if isinstance(given, pd.Series):

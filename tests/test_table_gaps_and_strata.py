@@ -121,7 +121,9 @@ def test_very_many_patterns_are_joined_all_the_same():
 def holey(rng, n=30):
     """Three numbers and a category with gaps, as columns, and the rows' cells."""
     gaps = rng.random((n, 4)) < 0.3
-    columns = [Column(j, "continuous", np.where(gaps[:, j], 0, rng.normal(size=n)), gaps[:, j]) for j in range(3)]
+    columns = [
+        Column(j, "continuous", np.where(gaps[:, j], 0, rng.normal(size=n)), gaps[:, j]) for j in range(3)
+    ]
     codes = np.where(gaps[:, 3], 0, rng.integers(0, 3, n))
     return [*columns, categories("c", "nominal", codes, gaps[:, 3])], rng.integers(0, 3, n)
 
@@ -139,7 +141,9 @@ def slowly_filled(columns, space, cells):
             for other in owners:
                 shared = [c for c in range(len(columns)) if has[i][c] and has[other][c]]
                 if shared:
-                    square = sum(np.square(Z[i, space.spans[c]] - Z[other, space.spans[c]]).sum() for c in shared)
+                    square = sum(
+                        np.square(Z[i, space.spans[c]] - Z[other, space.spans[c]]).sum() for c in shared
+                    )
                     near.append((round(square * len(columns) / len(shared), 9), other))
             nearest = [other for _, other in sorted(near)[:NEIGHBOURS]] or owners
             out[i, span] = Z[nearest, span].mean(axis=0)
@@ -175,7 +179,10 @@ def test_very_many_records_are_filled_from_some():
     x = rng.normal(size=5000)
     table = np.column_stack([x, 2 * x])
     table[:2, 1] = np.nan
-    columns = [Column(0, "continuous", x), Column(1, "continuous", np.nan_to_num(table[:, 1]), np.isnan(table[:, 1]))]
+    columns = [
+        Column(0, "continuous", x),
+        Column(1, "continuous", np.nan_to_num(table[:, 1]), np.isnan(table[:, 1])),
+    ]
     space = encode(columns)
     found = fill(space.matrix, columns, space.spans, None)
     assert np.allclose(found[:2, 1], found[:2, 0], atol=0.1)

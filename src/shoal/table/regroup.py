@@ -39,7 +39,8 @@ def keep_totals(
 ) -> tuple[Partition, int]:
     """The partition itself if every column can keep its total, else the nearest one found that allows it.
 
-    With it, how many records changed their group. Groups keep at least k records and, where that suffices, at most 2k - 1; no group crosses a cell.
+    With it, how many records changed their group.
+    Groups keep at least k records and, where that suffices, at most 2k - 1; no group crosses a cell.
     """
     columns = [column for column in columns if has_whole_total(column)]
     error = _lost(columns, partition)
@@ -109,7 +110,7 @@ def _search(
 
 
 def _sizes_by_cell(labels: NDArray[np.int64], cells: NDArray[np.int64]) -> bytes:
-    groups, first, sizes = np.unique(labels, return_index=True, return_counts=True)
+    _, first, sizes = np.unique(labels, return_index=True, return_counts=True)
     return np.sort(cells[first] * (len(labels) + 1) + sizes).tobytes()
 
 

@@ -128,7 +128,9 @@ def _cheapest(
     order = groups[np.argsort(-sign * rest[groups], kind="stable")][:count].tolist()
     rounds = -(-count // max(len(order), 1))  # few groups: several steps each
     prices = sorted(
-        (size * (2 * j + 1 - 2 * sign * float(rest[g])), g) for g in order for j in range(min(rounds, room[g]))
+        (size * (2 * j + 1 - 2 * sign * float(rest[g])), g)
+        for g in order
+        for j in range(min(rounds, int(room[g])))
     )
     return [(turn * size, sign, price, sign * size, g) for turn, (price, g) in enumerate(prices[:count])]
 
