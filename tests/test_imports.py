@@ -87,3 +87,17 @@ def test_light_parts_import_nothing_heavy(command):
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("command", ["protect firms.csv -k 5", "check safe.csv -k 3", "inspect firms.csv"])
+def test_a_small_table_loads_no_library_that_it_does_not_use(command, tmp_path):
+    rows = [f"{i % 7},{i * i % 31},{i % 3}.5,{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "firms.csv").write_text("a,b,c,d\n" + "\n".join(rows) + "\n")
+    (tmp_path / "safe.csv").write_text("a,b\n" + "1,2\n" * 5)
+    code = (
+        f"import sys, shoal.cli; sys.argv = ['shoal', *{command.split()!r}]\n"
+        "try:\n    shoal.cli.main()\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "heavy = {'pandas', 'polars', 'sklearn', 'matplotlib', 'nicegui', 'pyspark', 'openpyxl', 'jinja2'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path)

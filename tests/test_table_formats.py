@@ -219,6 +219,24 @@ def test_excel_keeps_sheet_kinds_and_never_writes_a_formula(tmp_path):
     assert [(*r[:1], *r[2:]) for r in rows] == [(*r[:1], *r[2:]) for r in before.iter_rows(values_only=True)]
 
 
+def test_excel_keeps_every_digit_of_a_double(tmp_path):
+    values = [0.1 + 0.2, 1 / 3, 1e-300, 123456789.12345679, 5e-324, 1e22, -0.0, 2.0]
+    shoal.write(pa.table({"x": values}), tmp_path / "a.xlsx")
+    assert shoal.read(tmp_path / "a.xlsx")["x"].to_pylist() == values
+    cells = load_workbook(tmp_path / "a.xlsx").worksheets[0]["A"][1:]
+    assert all(cell.data_type == "n" for cell in cells)
+
+
+def test_dates_beyond_the_year_9999(tmp_path):
+    days = pa.array(np.arange(4_000_000, 4_000_012, dtype=np.int32)).cast(pa.date32())
+    release = shoal.microaggregate(pa.table({"d": days, "x": range(12)}), 3, columns=["d", "x"])
+    release.report(tmp_path / "report.txt")
+    release.write(tmp_path / "out.parquet")
+    assert shoal.read(tmp_path / "out.parquet").equals(release.table)
+    with pytest.raises(InputError, match="'d' has dates after the year 9999"):
+        release.write(tmp_path / "out.xlsx")
+
+
 def test_excel_says_what_it_cannot_hold(tmp_path):
     with pytest.raises(InputError, match="characters"):
         shoal.write(pa.table({"a": ["x" * 40000]}), tmp_path / "a.xlsx")

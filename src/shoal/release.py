@@ -41,6 +41,7 @@ class Release:
     origin: Origin | sql.SqlOrigin | None = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
     strata: NDArray[np.int64] | None = None
+    used: tuple[str, ...] = ()  # the methods that grouped: what `auto` chose for one column
 
     @property
     def source(self) -> Path | None:
@@ -86,6 +87,7 @@ class Release:
             "information_loss": self.information_loss,
             "rounding_loss": self.rounding_loss,
             "method": self.plan.method,
+            "used": list(self.used),
             "k": self.plan.k,
             "seed": self.plan.seed,
             "per_column": self.plan.per_column,

@@ -149,6 +149,8 @@ def _bar(began: float) -> Any:
 def show_outcome(outcome: dict[str, Any]) -> None:
     """The outcome in plain words."""
     sizes = f"{outcome['smallest_group']} to {outcome['largest_group']} records"
+    method, used = outcome["method"], ", ".join(outcome["used"])
+    method = method if method == used else f"{method}: {used}"
     rows = [
         ("records", f"{outcome['records']:,}"),
         ("columns protected", ", ".join(outcome["columns"])),
@@ -160,7 +162,7 @@ def show_outcome(outcome: dict[str, Any]) -> None:
     if outcome["rounding_loss"]:
         rows.append(("lost by rounding", "another " + percent(outcome["rounding_loss"])))
     rows += [
-        ("method", f"{outcome['method']} (k={outcome['k']}, seed {outcome['seed']})"),
+        ("method", f"{method} (k={outcome['k']}, seed {outcome['seed']})"),
         ("time", f"{outcome['seconds']:.2f} s"),
         ("promise", outcome["promise"]),
         ("written to", outcome["output"]),

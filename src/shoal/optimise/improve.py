@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.algorithms._split import start_labels
 from shoal.errors import InputError
 from shoal.kernels._threads import map_threads, thread_count
-from shoal.method import get_method, method, run_method
+from shoal.method import method
 from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
 from shoal.optimise.search import Clock, Problem, combine, cool, cool_region, pose, tidy
@@ -101,19 +102,8 @@ def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> in
 
 def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:
     """Labels of groups of k..2k-1 from the name of a method or from labels."""
-    if isinstance(start, str):
-        info = get_method(start)
-        if start in ("optimise", "auto"):
-            raise InputError(f"start={start!r} would start from itself: name another method, or give labels")
-        return tidy(X, run_method(info, X, k, seed=int(rng.integers(2**31))).labels, k)
-    labels = np.asarray(start)
-    if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
-        raise InputError(f"start needs one whole number for each of the {len(X)} records")
-    if np.unique(labels, return_counts=True)[1].min() < k:
-        raise InputError(
-            f"start has groups of fewer than k={k} records: give a partition with k or more in each"
-        )
-    return tidy(X, labels, k)
+    found = start_labels(X, k, start, own=("optimise", "auto"), seed=lambda: int(rng.integers(2**31)))
+    return tidy(X, found, k)
 
 
 @method(title="Optimise", paper="shoal", sizes="k..2k-1", cost="n", mixed=True)

@@ -50,7 +50,7 @@ def _middle(
     weight: NDArray[np.float64] | None,
     preserve: str | None,
 ) -> NDArray:
-    if preserve == "totals" and column.type == "integer":
+    if preserve == "totals" and has_whole_total(column):
         whole_values = values.astype(np.int64) if values.dtype.kind == "f" else values
         means = keep_total(column.name, whole_values, _whole_means(whole_values, partition), partition)
         return means.astype(values.dtype)
@@ -68,6 +68,11 @@ def _middle(
     else:
         means = _trimmed_means(values, partition, weight)
     return (round_half_away(means) if whole else means).astype(values.dtype)
+
+
+def has_whole_total(column: Column) -> bool:
+    """Whether its means are rounded and its total means something: whole numbers and decimals."""
+    return column.type == "integer" or (column.type == "continuous" and column.values.dtype.kind != "f")
 
 
 def round_half_away(numbers: NDArray) -> NDArray:

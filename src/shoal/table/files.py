@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, MachineError, did_you_mean
 from shoal.table import sql
 from shoal.table.formats import arrow, excel, stats, text
+from shoal.table.series import as_table
 
 
 class Format(NamedTuple):
@@ -157,7 +158,7 @@ def as_arrow(table: Any) -> Any:
         columns = table.reshape(len(table), -1).T
         return pa.table({str(j): np.ascontiguousarray(column) for j, column in enumerate(columns)})
     try:
-        return nw.from_native(table, eager_only=True).to_arrow()
+        return nw.from_native(as_table(table)[0], eager_only=True).to_arrow()
     except TypeError:
         raise InputError(
             f"a {type(table).__name__} cannot be written: give a pandas, polars or pyarrow table"

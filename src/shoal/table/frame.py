@@ -14,6 +14,7 @@ from shoal.errors import InputError, did_you_mean
 from shoal.table import sql
 from shoal.table.column import Column
 from shoal.table.files import Origin, load
+from shoal.table.series import as_table
 
 
 class Frame:
@@ -23,6 +24,9 @@ class Frame:
         self.origin: Origin | sql.SqlOrigin | None = None
         if isinstance(data, (str, os.PathLike)):
             data, self.origin = sql.load(str(data)) if sql.is_url(data) else load(data)
+        if type(data).__name__ == "LazyFrame":
+            raise InputError("a LazyFrame holds no records yet: give what its collect() returns")
+        data, self._give_back = as_table(data)
         self.native = data
         self._array: NDArray | None = None
         if hasattr(data, "__dataframe__") or hasattr(data, "schema") or hasattr(data, "columns"):
@@ -147,10 +151,14 @@ class Frame:
         else:
             part = Frame(self._frame[np.flatnonzero(chosen)].to_native())
         part.origin = self.origin and self.origin.rows(chosen)
+        part._give_back = self._give_back
         return part
 
     def replace(self, columns: Mapping[Any, Column], dropped: Collection[Any] = ()) -> Any:
         """A new table of the same kind in which these columns hold these cells; the rest is untouched."""
+        return self._give_back(self._replaced(columns, dropped))
+
+    def _replaced(self, columns: Mapping[Any, Column], dropped: Collection[Any]) -> Any:
         if self._array is not None:
             if self._array.shape[1] == len(columns) == 1:  # nothing to copy
                 (column,) = columns.values()
@@ -259,7 +267,9 @@ def _unknown_kind(data: Any) -> InputError:
 
 def _not_numeric(name: Any, column: Any) -> InputError:
     """An error that shows the first cell that is not a number."""
-    for row, cell in enumerate(column.to_list()):
+    import narwhals as nw
+
+    for row, cell in enumerate(column.to_list() if column.dtype in (nw.String, nw.Object) else ()):
         try:
             float(cell if cell is not None else "nan")
         except (TypeError, ValueError):

@@ -106,11 +106,12 @@ def write(table: Any, path: Path) -> None:
     sheet = book.create_sheet(details_of(table).get("excel", {}).get("sheet", "Sheet1"))
 
     def cell(value: Any) -> Any:
-        if not isinstance(value, str):
+        exact = isinstance(value, float) and float(f"{value:.16g}") != value  # openpyxl writes 16 digits
+        if not exact and not isinstance(value, str):
             return value
         made = package.cell.WriteOnlyCell(sheet)
-        made.value = value
-        made.data_type = "s"
+        made.value = repr(value) if exact else value
+        made.data_type = "n" if exact else "s"
         return made
 
     for row in zip(*columns):
@@ -136,8 +137,11 @@ def _cells(table: Any, name: str) -> list[Any]:
     if mixed is not None:
         return mixed
     column = table[name]
-    cells = column.to_pylist()
     kind = column.type
+    try:
+        cells = column.to_pylist()
+    except OverflowError:
+        raise InputError(f"column {name!r} has dates after the year 9999: write another format") from None
     if pa.types.is_integer(kind) and any(cell is not None and abs(cell) > _EXACT for cell in cells):
         return [None if cell is None else str(cell) for cell in cells]
     if pa.types.is_floating(kind):
