@@ -117,7 +117,7 @@ def by_k(n: int) -> list[dict[str, Any]]:
 
 
 def crossover(n: int) -> list[dict[str, Any]]:
-    """Nanoseconds for each value of the near search (side by side) and of the far one: their costs are equal."""
+    """Nanoseconds for each value of the near search (side by side) and of the far one; equal costs."""
     v = np.sort(np.random.default_rng(2).normal(size=n))
     rows = []
     for k in (2, 5, 10, 15, 20, 30, 50, 64, 80, 100, 1000, 10_000):
