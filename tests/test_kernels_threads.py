@@ -46,7 +46,7 @@ def test_a_forked_process_has_threads_of_its_own():
     if child == 0:
         meeting = threading.Barrier(2)
         try:
-            together(lambda: meeting.wait(10), lambda: meeting.wait(10))
+            map_threads(lambda i: meeting.wait(10), range(2), threads=2)
             os._exit(0)
         finally:
             os._exit(1)

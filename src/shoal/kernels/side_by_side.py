@@ -15,7 +15,7 @@ WORST = (np.inf, np.inf, np.inf, np.inf)
 
 @kernel
 def several_ends(v, k, inverse, best, size):
-    """From the end 2k - 1 on, find the least cost of the values up to each end, and the size of the last group.
+    """From the end 2k - 1 on: the least cost of the values up to each end, and the size of the last group.
 
     k is the length of a tuple, at least 4: so the compiler knows how long the loops are.
     """
