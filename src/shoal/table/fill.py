@@ -54,9 +54,7 @@ def _filled(
     for begin in range(0, len(takers), _CHUNK):
         part = takers[begin : begin + _CHUNK]
         apart = partial_distances(points[part], has[part], points[owners], has[owners], widths)
-        near = np.argsort(np.round(apart, 9), axis=1, kind="stable")[
-            :, :NEIGHBOURS
-        ]  # ties by row
+        near = np.argsort(np.round(apart, 9), axis=1, kind="stable")[:, :NEIGHBOURS]  # ties by row
         counts = np.isfinite(np.take_along_axis(apart, near, axis=1))
         sums = (theirs[near] * counts[:, :, None]).sum(axis=1)
         shared = counts.sum(axis=1)[:, None]
