@@ -40,10 +40,16 @@ ARROW = {
     "date": pa.date32(),
     "boolean": pa.bool_(),
 }
+NULLABLE = {
+    pa.float64(): pd.Float64Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+    pa.string(): pd.StringDtype(),
+}
 LIBRARIES = {
     "pyarrow": lambda table: table,
     "pandas": lambda table: table.to_pandas(),
-    "pandas nullable": lambda table: table.to_pandas().convert_dtypes(),
+    "pandas nullable": lambda table: table.to_pandas(types_mapper=NULLABLE.get),
     "pandas pyarrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda table: as_polars(table),
 }
