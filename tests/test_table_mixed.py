@@ -40,10 +40,16 @@ ARROW = {
     "date": pa.date32(),
     "boolean": pa.bool_(),
 }
+NULLABLE = {
+    pa.float64(): pd.Float64Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+    pa.string(): pd.StringDtype(),
+}
 LIBRARIES = {
     "pyarrow": lambda table: table,
     "pandas": lambda table: table.to_pandas(),
-    "pandas nullable": lambda table: table.to_pandas().convert_dtypes(),
+    "pandas nullable": lambda table: table.to_pandas(types_mapper=NULLABLE.get),
     "pandas pyarrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda table: as_polars(table),
 }
@@ -412,6 +418,8 @@ def test_auto_says_which_exact_method_it_took():
     assert used(columns=["n", "x"], per_column=True) == ("univariate_integer", "univariate")
     assert used(columns=["n", "x"]) == ("auto",)
     assert used(columns="n", method="mdav") == ("mdav",)
+    (note,) = shoal.microaggregate(table, 4, columns="n", time_limit=9).notes
+    assert note.startswith("method 'univariate_integer' does not work against the clock")
 
 
 @pytest.mark.parametrize("method", ["auto", "univariate", "univariate_integer"])

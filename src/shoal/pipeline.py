@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,12 +74,12 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     released: dict[Any, Column] = {}
     labels: dict[Any, NDArray[np.int64]] = {}
     loss = Loss()
-    used: dict[str, None] = {}
+    used: dict[str, MethodInfo] = {}
     moved = 0
     for done, part in enumerate(parts):
         columns = [table.columns[name] for name in part]
         chosen = _choose(plan, info, columns, table)
-        used[chosen.key] = None
+        used[chosen.key] = chosen
         space = measurable(columns) if chosen.input == "raw" else encode(columns)
         cells = pattern_cells(columns, table.strata, plan.k) if plan.missing == "group" else table.strata
         partition = run_within(
@@ -114,7 +114,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         plan=plan,
         columns=tuple(released),
         seconds=time.perf_counter() - began,
-        notes=tuple(_notes(plan, info, table, released, moved)),
+        notes=tuple(_notes(plan, used, table, released, moved)),
         origin=table.frame.origin,
         original=table.frame.native,
         strata=table.strata,
@@ -146,7 +146,7 @@ def _choose(plan: Plan, info: MethodInfo, columns: Sequence[Column], table: Prep
     whole = column.type == "integer" or column.values.dtype.kind != "f"
     plain = plan.centroid_of(column.name) in (None, "mean") and table.weight is None
     spread = int(column.values.max()) - int(column.values.min()) if whole else 0
-    affordable = 11 * plan.k * spread**2 < 2**62 or plan.k * len(column.values) <= 1_000_000
+    affordable = 11 * plan.k * spread**2 < 2**62 or plan.k * len(column.values) <= 200_000
     return get_method("univariate_integer" if whole and plain and affordable else "univariate")
 
 
@@ -208,7 +208,7 @@ def _refuse(plan: Plan, info: MethodInfo, table: Prepared, parts: Sequence[Seque
 
 
 def _notes(
-    plan: Plan, info: MethodInfo, table: Prepared, released: dict[Any, Column], moved: int
+    plan: Plan, used: Mapping[str, MethodInfo], table: Prepared, released: dict[Any, Column], moved: int
 ) -> list[str]:
     """What a careful colleague would point out; never acted on."""
     notes = list(table.notes)
@@ -238,10 +238,11 @@ def _notes(
     if moved:
         notes.append(f"{moved} records changed their group so that totals could be kept")
     if plan.time_limit is not None:
-        if "time_limit" in info.supplied:
+        if any("time_limit" in info.supplied for info in used.values()):
             notes.append(
                 "bounded by time: another machine may give another release; leave it out to repeat it"
             )
         else:
-            notes.append(f"method {info.key!r} does not work against the clock: the time limit had no effect")
+            which = ", ".join(map(repr, used))
+            notes.append(f"method {which} does not work against the clock: the time limit had no effect")
     return notes

@@ -103,6 +103,7 @@ def protect(
     """Protect a table and say what was lost."""
     from shoal.pipeline import run
 
+    output = output or ("-" if file == "-" else None)
     if plan is not None:
         refuse_beside_plan(context)
         wanted = shoal.Plan.read(plan, None if k is None else whole(k))

@@ -1,7 +1,8 @@
 """Columns to the matrix that methods group by.
 
 One Euclidean space serves every type: numbers and ordered categories are one coordinate each, nominal
-ones a coordinate for each level. Everything is centred, so that a gap lies at 0, the column's mean.
+ones a coordinate for each level. Everything is centred: a gap lies at 0, the column's mean, until it is
+filled for grouping (see `fill`).
 """
 
 from __future__ import annotations
