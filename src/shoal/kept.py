@@ -44,11 +44,12 @@ def compare(
     """
     same = same or (lambda name, expected, found: first_difference(expected, found))
     faults = []
-    names = [name for name in original.column_names if name not in set(dropped)]
+    gone, kept = set(dropped), set(protected)
+    names = [name for name in original.column_names if name not in gone]
+    known, present = set(names), set(release.column_names)
     for name in release.column_names:
-        if name not in set(names):
+        if name not in known:
             faults.append(f"column {name!r} should not be there")
-    present = set(release.column_names)
     for name in names:
         if name not in present:
             faults.append(f"column {name!r} is missing")
@@ -57,7 +58,7 @@ def compare(
     if len(original) != len(release):
         faults.append(f"{len(original)} records went in, {len(release)} came out")
         return Kept(len(release), (), tuple(faults))
-    untouched = tuple(name for name in names if name in present and name not in set(protected))
+    untouched = tuple(name for name in names if name in present and name not in kept)
     for name in untouched:
         row = same(name, original[name], release[name])
         if row is not None:

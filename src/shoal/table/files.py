@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, did_you_mean
 from shoal.table import sql
 from shoal.table.formats import arrow, excel, stats, text
+from shoal.table.limits import refuse_names
 from shoal.table.parts import first_sentence, replacing
 
 
@@ -164,7 +165,7 @@ def read(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{str(path)!r} may not be read by this user: change its permissions") from None
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be read: {first_sentence(error)}") from None
-    _refuse_duplicates(table.column_names, path)
+    refuse_names(table.column_names, str(path))
     return table
 
 
@@ -209,11 +210,3 @@ def file_ending(path: Path) -> str:
         if path.name.lower().endswith(ending):
             return ending
     raise InputError(f"{path.name!r} has an ending shoal does not know: use one of {', '.join(FORMATS)}")
-
-
-def _refuse_duplicates(names: list[str], path: Path) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
-        seen.add(name)
