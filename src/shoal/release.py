@@ -140,7 +140,7 @@ class Release:
             sql.write(url, table, replace, lambda found, cells: checked(found, lambda: cells))
             return ()
         path = Path(path)
-        if self.source is not None and path.exists() and path.samefile(self.source):
+        if self.source is not None and path.exists() and self.source.exists() and path.samefile(self.source):
             raise InputError(f"{str(path)!r} is the input, which is never overwritten: name another output")
         kind = file_format(path)
         table, expected, exact = self._ready(kind)
