@@ -141,7 +141,7 @@ def fuzz(cases: int, seed: int = 0, patience: float = 60.0) -> tuple[dict[str, d
                 now, begin = told, told["case"] + 1
                 continue
             kind = told["outcome"]
-            counts[now["ending"]][kind[:12]] = counts[now["ending"]].get(kind[:12], 0) + 1
+            counts[now["ending"]][kind[:14]] = counts[now["ending"]].get(kind[:14], 0) + 1
             if not kind.startswith(("released", "refused")):
                 wrong.append(f"case {now['case']} ({now['ending']}): {kind}")
         if said and "case" in said[-1]:

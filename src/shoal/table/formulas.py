@@ -67,5 +67,5 @@ def _prefixed(texts: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    nothing = pa.scalar("", texts.type)
-    return pc.if_else(_runs(texts), pc.binary_join_element_wise("'", texts, nothing), texts)
+    mark, nothing = pa.scalar("'", texts.type), pa.scalar("", texts.type)
+    return pc.if_else(_runs(texts), pc.binary_join_element_wise(mark, texts, nothing), texts)

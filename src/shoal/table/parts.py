@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,4 +94,7 @@ def first_sentence(error: Exception) -> str:
     """What an error says, without the rest of its talk."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+    said = re.sub(
+        r"^.* Detail: \[errno \d+\] ", "", str(error), flags=re.DOTALL
+    )  # Arrow tells how it came to know
+    return said.splitlines()[0].rstrip(".") if said else type(error).__name__

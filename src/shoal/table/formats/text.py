@@ -186,7 +186,8 @@ def _encoding(view: memoryview) -> str:
             decoder.decode(view[begin : begin + _CHUNK])
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        return "cp1252"
+        unused = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # by Windows; Latin-1 gives every byte back as it was
+        return "latin-1" if unused.search(view) else "cp1252"
     return "utf-8"
 
 
