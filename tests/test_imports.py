@@ -23,10 +23,11 @@ ALLOWED = {
     "optimise": {"kernels", "partition", "method", "errors", "algorithms", "bounds"},
     "bounds": {"kernels", "partition", "errors", "algorithms", "table"},
     "table": {"errors", "partition", "kernels"},
-    "check": {"errors", "table", "kernels"},
+    "check": {"errors", "kept", "table", "kernels"},
+    "kept": set(),
     "measures": {"errors", "table"},
     "report": {"", "errors", "measures", "method", "table", "bounds"},
-    "release": {"bounds", "errors", "plan", "check", "table", "report"},
+    "release": {"bounds", "errors", "kept", "plan", "check", "table", "report"},
     "pipeline": {"", "errors", "plan", "check", "table", "release", "method", "partition"},
     "comparison": {
         "errors",

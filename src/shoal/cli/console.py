@@ -17,6 +17,7 @@ import typer
 from shoal.errors import ShoalError
 
 PATIENCE = 2.0  # seconds before a progress bar appears
+_NO_MEMORY = "the memory does not suffice: close other programs, or protect fewer columns at a time"
 
 
 def guarded(command: Callable) -> Callable:
@@ -35,13 +36,26 @@ def guarded(command: Callable) -> Callable:
         except Terminated:
             _stop("ended; no file is left half-written", 143)
         except MemoryError:
-            _fail("the memory does not suffice: close other programs, or protect fewer columns at a time", 3)
+            _fail(_NO_MEMORY, 3)
         except BrokenPipeError:  # whoever read our output has seen enough
             os._exit(0)
         except OSError as error:
             _fail(str(error), 3)
+        except Exception as error:
+            if os.environ.get("SHOAL_TRACEBACK") or _is_typers(error):
+                raise
+            if "can't start new thread" in str(error):
+                _fail(_NO_MEMORY, 3)
+            said = f"{type(error).__name__}: {error}".splitlines()[0]
+            hint = "set SHOAL_TRACEBACK=1 to see where, and please report it"
+            _fail(f"this should not happen, and nothing was released ({said}): {hint}", 3)
 
     return run
+
+
+def _is_typers(error: Exception) -> bool:
+    """Whether typer raised this itself, to end the command."""
+    return isinstance(error, typer.Exit) or type(error).__module__.startswith(("click", "typer"))
 
 
 def _terminate(number: int, frame: Any) -> None:

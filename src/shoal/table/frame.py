@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -38,6 +39,7 @@ class Frame:
                 raise InputError("two columns of the table have the same name: rename one of them") from None
             except TypeError:
                 raise _unknown_kind(data) from None
+            self._schema = dict(self._frame.schema)
             self.names: list[Any] = list(self._frame.columns)
         else:
             self._array = _as_array(data)
@@ -50,13 +52,13 @@ class Frame:
         """The names of all columns that hold numbers."""
         if self._array is not None:
             return list(self.names)
-        dtypes = self._frame.schema
-        return [name for name in self.names if dtypes[name].is_integer() or dtypes[name].is_float()]
+        return [name for name, kind in self._schema.items() if kind.is_integer() or kind.is_float()]
 
     def choose(self, columns: Sequence[Any] | Any | None, besides: Collection[Any] = ()) -> list[Any]:
         """The columns asked for, or every numeric one `besides` those that have another role."""
         if columns is None:
-            numeric = [n for n in self.names if n in set(self.numeric()) or self._is_decimal(n)]
+            numbers = set(self.numeric())
+            numeric = [n for n in self.names if n in numbers or self._is_decimal(n)]
             chosen = [name for name in numeric if name not in besides]
             if not chosen:
                 raise InputError("the table has no numeric column: shoal groups records by numbers")
@@ -66,22 +68,22 @@ class Frame:
             raise InputError(
                 "no column was chosen: name at least one, or leave `columns` out for all numeric"
             )
-        for name in chosen:
-            if chosen.count(name) > 1:
+        for name, count in Counter(chosen).items():
+            if count > 1:
                 raise InputError(f"column {name!r} is named twice: name it once")
         return chosen
 
     def _is_decimal(self, name: Any) -> bool:
-        return self._array is None and self._frame.schema[name].is_decimal()
+        return self._array is None and self._schema[name].is_decimal()
 
     def find(self, names: Iterable[Any]) -> list[Any]:
         """These columns by the names the table has for them: a plan writes the number 0 as "0"."""
-        known = {str(name): name for name in reversed(self.names)}
+        known, own = {str(name): name for name in reversed(self.names)}, set(self.names)
         found = []
         for name in names:
-            if name not in self.names and str(name) not in known:
+            if name not in own and str(name) not in known:
                 raise InputError(f"there is no column {name!r}: {did_you_mean(str(name), known)}")
-            found.append(name if name in self.names else known[str(name)])
+            found.append(name if name in own else known[str(name)])
         return found
 
     def numbers(self, name: Any) -> tuple[NDArray, NDArray[np.bool_] | None]:
@@ -136,7 +138,7 @@ class Frame:
 
     def dtype(self, name: Any) -> Any:
         """How narwhals calls the type of a column; None for an array's, which are all numbers."""
-        return None if self._array is not None else self._frame.schema[name]
+        return None if self._array is not None else self._schema[name]
 
     @property
     def array_kind(self) -> str:
