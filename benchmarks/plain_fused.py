@@ -112,7 +112,6 @@ def grow(X, k, outward, gamma):
     total = np.zeros(d)
     m = n
     groups = 0
-    to_group = np.empty(n)
     one = np.empty(1, np.int64)
     square = np.empty(1)
     for e in outward:

@@ -26,6 +26,8 @@ class Pool:
     `progress` is told the share of the records that are in a group.
     """
 
+    _tend_at: int
+
     def __init__(self, X: NDArray[np.float64], progress: Callable[[float], None] | None = None):
         self.X = X.copy()  # writable, for numba would compile every search once more for read-only rows
         self.groups = 0

@@ -347,7 +347,7 @@ def gather(free, X, start, k):
 def peel(free, X, k, least, pairs, until, labels, groups):
     """Groups around the record farthest from the centroid; if `pairs`, around the one farthest from it too.
 
-    Goes on while `least` or more records are free, and until `until` or fewer are; returns the number of groups.
+    Goes on while `least` or more records are free, until `until` or fewer are. Returns the number of groups.
     """
     while free.left[0] >= least and free.left[0] > until:
         r, _ = farthest(free, centroid(free))

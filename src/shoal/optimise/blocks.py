@@ -16,7 +16,7 @@ from shoal.optimise.search import Clock, combine, cool, pose
 SIZE = 2000
 #: Proposals for each record in one pass of effort 1, and the hottest temperatures of the passes.
 PROPOSALS = 150
-HOTTEST = (5.0, 1.0, 0.7, 0.5)
+HOTTEST: tuple[float, ...] = (5.0, 1.0, 0.7, 0.5)
 #: A record's neighbour list has so many more than k records: shorter than elsewhere, for the lists are made
 #: anew in every pass.
 NEAR = 6

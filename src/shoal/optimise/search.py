@@ -62,9 +62,7 @@ class Problem:
         return self.P, np.zeros((most, self.P.shape[1])), sizes, members, labels, places
 
 
-def pose(
-    X: NDArray[np.float64], k: int, *, near: int | None = None, threads: int | None = None
-) -> Problem:
+def pose(X: NDArray[np.float64], k: int, *, near: int | None = None, threads: int | None = None) -> Problem:
     """Neighbour lists of `near` (or 2k+8) records, and a temperature for each record.
 
     A record pays about the sum of its k-1 smallest squared distances over 2k in any good partition. The
