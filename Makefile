@@ -4,10 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench reproduce clean
+.PHONY: demo app test lint bench reproduce screenshots clean
 
 demo: $(VENV)/.core
 	$(BIN)/shoal demo --folder demo
+
+app: $(VENV)/.app
+	$(BIN)/shoal app
 
 test: $(VENV)/.dev
 	sh tests/system_packages.sh
@@ -27,6 +30,10 @@ bench: $(VENV)/.dev
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reproduce
 
+screenshots: $(VENV)/.dev
+	sh tests/system_packages.sh
+	$(BIN)/python -m docs.make_screenshots
+
 clean:
 	rm -rf $(VENV) demo benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
@@ -38,6 +45,10 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e .
 	touch $@
 
+$(VENV)/.app: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[app]'
+	touch $@ $(VENV)/.core
+
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[dev,all]'
-	touch $@ $(VENV)/.core
+	touch $@ $(VENV)/.core $(VENV)/.app

@@ -5,7 +5,8 @@ from benchmarks import plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms._pool import WIDTH, Pool
+from shoal.algorithms._pool import Pool
+from shoal.kernels.pool import LEAF
 
 
 def test_searches_equal_a_full_scan_while_records_leave():
@@ -24,7 +25,7 @@ def test_searches_equal_a_full_scan_while_records_leave():
             assert pool.farthest_from_centroid() == plain.farthest(X, free, X[free].mean(0))
             r = int(rng.choice(free))
             assert pool.reach(r) >= plain.squares(X[free], X[r]).max()
-            count = int(rng.integers(1, min(2 * WIDTH, len(free))))
+            count = int(rng.integers(1, min(4 * LEAF, len(free))))
             assert pool.nearest(r, count).tolist() == plain.nearest(X, free, r, count)
             near, square = pool.nearest_to(r)
             assert near == plain.nearest(X, free, r, 1)[0]

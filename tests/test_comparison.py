@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.commands import app
-from shoal.comparison import Run, _sorted, neighbours
+from shoal.comparison import Run, by_loss, neighbours
 from shoal.datasets import survey
 from shoal.errors import InputError
 
@@ -56,7 +56,7 @@ def test_pareto_front_by_hand():
     # b loses more than a and risks the same; d is beaten by c
     points = {"a": (1.0, 0.5), "b": (2.0, 0.5), "c": (3.0, 0.2), "d": (4.0, 0.3), "e": (5.0, 0.1)}
     runs = [Run(m, 2, loss, risk, risk, 0, 1, 2, 2, 0.0) for m, (loss, risk) in reversed(points.items())]
-    assert [run.method for run in _sorted(runs) if run.pareto] == ["a", "c", "e"]
+    assert [run.method for run in by_loss(runs) if run.pareto] == ["a", "c", "e"]
 
 
 def test_one_thread_and_many_say_the_same(table, found):

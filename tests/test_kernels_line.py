@@ -17,7 +17,7 @@ def both_searches(v, k, kind):
     outcomes = []
     for far in (False, True):
         size = line.search(v, k, KINDS[kind], inverse, far)[1]
-        outcomes.append(np.diff(line.borders(size, len(v), size[:1], len(v))))
+        outcomes.append(np.diff(line.borders(size, len(v), size[:1], len(v), k)))
     return [*outcomes, np.diff(line.cut_sorted(v, k, KINDS[kind]))]
 
 
@@ -100,15 +100,15 @@ def test_the_two_halves_meet_in_the_optimum(monkeypatch):
         assert met.sum() == n
 
 
-@pytest.mark.parametrize("k", [2, 3, 6])
+@pytest.mark.parametrize("k", [2, 3, 6, 9])
 def test_the_search_compiled_for_one_k_is_the_near_search(k, monkeypatch):
-    for n in (1, k, 2 * k - 1, 40 * k):
+    for n in (1, k, 2 * k - 1, 2 * k + 8, 40 * k + 1):
         for x in shapes(np.random.default_rng(n), n):
             v = prepared(x, "sse")
             arguments = v, k, line.SSE, line.inverses(v.dtype, k)
             near = line.search(*arguments)
             with monkeypatch.context() as patch:
-                patch.setattr(line, "UNROLL_FROM", 0)
-                unrolled = line.search(*arguments)
-            for one, other in zip(near, unrolled):
+                patch.setattr(line, "SIDE_BY_SIDE_FROM", 0)
+                together = line.search(*arguments)
+            for one, other in zip(near, together):
                 assert np.array_equal(one, other)

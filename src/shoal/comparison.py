@@ -174,7 +174,7 @@ def compare_plans(
     if not runs:
         raise InputError(failures[0].error)
     bounds = {size: value for size, value in zip(sizes, done[len(plans) :]) if value is not None}
-    return Comparison(len(frame), tuple(map(str, names)), tuple(_sorted(runs)), tuple(failures), bounds)
+    return Comparison(len(frame), tuple(map(str, names)), tuple(by_loss(runs)), tuple(failures), bounds)
 
 
 def _run(plan: Plan, data: Any) -> Run | Failure:
@@ -223,7 +223,7 @@ def _together(jobs: Sequence[Callable[[], Any]], workers: int, progress: Progres
         return list(pool.map(work, jobs))
 
 
-def _sorted(runs: Iterable[Run]) -> list[Run]:
+def by_loss(runs: Iterable[Run]) -> list[Run]:
     """By loss; the Pareto front marked."""
     lowest, found = float("inf"), []
     for entry in sorted(runs, key=lambda r: (r.information_loss, r.risk, r.k, r.method)):

@@ -78,6 +78,12 @@ def protect(
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a database's table, or a folder of a release, be replaced.")
     ] = False,
+    safe_cells: Annotated[
+        bool,
+        typer.Option(
+            "--safe-cells", help="An apostrophe before texts that a spreadsheet would run (CSV, TSV)."
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same release.")] = 0,
     time_limit: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Return the best found by then.")
@@ -109,6 +115,7 @@ def protect(
     """Protect a table and say what was lost."""
     from shoal.pipeline import run
 
+    output = output or ("-" if file == "-" else None)
     if plan is not None:
         refuse_beside_plan(context)
         wanted = shoal.Plan.read(plan, None if k is None else whole(k))
@@ -146,8 +153,9 @@ def protect(
         refuse_reports(editions.values(), source, target)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, source, progress))
-            release.write(target, replace=replace)
+            told = release.write(target, replace=replace, safe_cells=safe_cells)
         outcome = {**release.summary(), "output": output or target}
+        outcome["notes"] += told
         if bound:
             options["bound"] = interruptible(lambda: release.lower_bound(bound_time))
             outcome |= facts(options["bound"], release.information_loss)
@@ -160,7 +168,7 @@ def protect(
 
 def refuse_beside_plan(context: typer.Context) -> None:
     """A plan says everything: an option beside it would make another release than the plan's."""
-    allowed = {"file", "k", "plan", "output", "replace", "as_json", "engine", "master"}
+    allowed = {"file", "k", "plan", "output", "replace", "safe_cells", "as_json", "engine", "master"}
     allowed |= {"bound", "bound_time", "report", "public_report", "formula", "confidential", "sums"}
     for option in context.command.params:
         given: Any = context.get_parameter_source(option.name or "")

@@ -1,0 +1,85 @@
+"""Settings as they stand in the form: changed by clicks, made into a plan when a run is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.errors import InputError
+from shoal.plan import Plan
+
+
+@dataclass
+class Draft:
+    """What the form says. Roles and types are by column; the rest is for all of them."""
+
+    roles: dict[str, str]
+    types: dict[str, str | None]  # None: as stored
+    k: int | None = 5
+    method: str = "auto"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    time_limit: float | None = None
+    per_column: bool = False
+    missing: str = "group"
+    scaling: str = "standard"
+    centroids: str | None = None
+    preserve: bool = False
+    merge_small_strata: bool = False
+    prove: bool = True
+    levels: dict[str, str] = field(default_factory=dict)  # of ordinal columns, lowest first, as typed
+
+    @classmethod
+    def guessed(cls, facts: Mapping[str, Any], demo: bool = False) -> Draft:
+        """The guesses as a beginning. The demo protects its amounts, as `shoal demo` does."""
+        columns = facts["columns"]
+        if demo:
+            for column in columns:
+                if column["type"] == "nominal":
+                    column["role"], column["reason"] = "other", "a broad category; the demo keeps it as it is"
+        types = {c["name"]: None if c["type"] == c["kind"] else c["type"] for c in columns}
+        return cls({c["name"]: c["role"] for c in columns}, types)
+
+    def copy(self) -> Draft:
+        return deepcopy(self)
+
+    def named(self, role: str) -> list[str]:
+        return [name for name, given in self.roles.items() if given == role]
+
+    def give(self, role: str, names: list[str]) -> None:
+        """Let exactly these columns have the role; those that lose it are kept as they are."""
+        for name in self.named(role):
+            if name not in names:
+                self.roles[name] = "other"
+        for name in names:
+            self.roles[name] = role
+
+    def plan(self) -> Plan:
+        """The plan, or one sentence that says what is missing."""
+        quasi = self.named("quasi")
+        if not quasi:
+            raise InputError("no column is to be protected: give at least one the role 'quasi' in step 1")
+        if self.k is None:
+            raise InputError("k is empty: say how many records shall share each combination")
+        return Plan(
+            self.k,
+            method=self.method,
+            parameters={name: value for name, value in self.parameters.items() if value is not None},
+            seed=self.seed,
+            time_limit=self.time_limit,
+            per_column=self.per_column,
+            roles=self.roles,
+            types={name: kind for name in quasi if (kind := self.types[name]) is not None},
+            levels={
+                name: [word.strip() for word in words.split(",")]
+                for name, words in self.levels.items()
+                if words.strip() and self.types.get(name) == "ordinal" and name in quasi
+            },
+            missing=self.missing,
+            scaling=self.scaling,
+            centroids=self.centroids or {},
+            preserve="totals" if self.preserve else None,
+            merge_small_strata=self.merge_small_strata,
+        )

@@ -1,0 +1,126 @@
+"""What the page shows of a table and of a release, as plain values fit for JSON. Made in the worker."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from shoal.measures.measure import digits, plain
+from shoal.measures.pair import pair
+from shoal.measures.utility import deviations
+from shoal.report import build
+from shoal.report.audit import sentences
+from shoal.report.drawing import day
+from shoal.report.pictures import distributions
+from shoal.table.files import as_arrow
+from shoal.table.frame import Frame
+from shoal.table.roles import guess_roles
+from shoal.table.types import stored_kind
+
+PREVIEW = 8  # rows shown of a table
+LEVELS = 8  # categories drawn of a column
+CHANGES = 12  # largest changes listed
+
+
+def table_facts(frame: Frame) -> dict[str, Any]:
+    """Records, the first rows, and what each column is guessed to be, with its picture."""
+    table = as_arrow(frame.native)
+    guesses = guess_roles(frame)
+    columns = [
+        {
+            "name": str(guess.name),
+            "role": guess.role,
+            "type": guess.type,
+            "reason": guess.reason,
+            "distinct": guess.distinct,
+            "gaps": guess.gaps,
+            "kind": stored_kind(frame, guess.name),
+            "stored": str(table.schema.field(j).type),
+            **_picture(frame, guess.name, table.column(j)),
+        }
+        for j, guess in enumerate(guesses)
+    ]
+    first = table.slice(0, PREVIEW).to_pylist()
+    rows = [[_cell(row[name]) for name in table.column_names] for row in first]
+    return plain({"records": len(frame), "columns": columns, "preview": rows})
+
+
+def _cell(value: Any) -> str:
+    """A cell as people read it; a gap is empty."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
+    """The range of a column in words, and a small histogram: how many records in which class."""
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    kind = cells.type
+    if types.is_dictionary(kind):
+        cells, kind = cells.cast(kind.value_type), kind.value_type
+    numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    if numeric or types.is_date(kind) or types.is_timestamp(kind):
+        try:
+            shapes = distributions(pair(frame.native, frame.native, [name]))
+        except (ValueError, TypeError):
+            shapes = []
+        if shapes and len(cells) > cells.null_count:
+            (shape,) = shapes
+            said = [day(edge) if shape["moment"] else digits(edge, 6) for edge in shape["edges"]]
+            counts = np.rint(np.asarray(shape["before"]) * (len(cells) - cells.null_count))
+            return {
+                "range": f"{said[0]} to {said[-1]}",
+                "classes": [f"{a} to {b}" for a, b in pairwise(said)],
+                "counts": counts,
+            }
+    if types.is_nested(kind):
+        return {"range": "", "classes": [], "counts": []}
+    found = sorted(pc.value_counts(cells.drop_null()).to_pylist(), key=lambda pair: -pair["counts"])
+    shown = [_cell(entry["values"]) for entry in found[:LEVELS]]
+    return {
+        "range": ", ".join(shown[:3]) + (", ..." if len(found) > 3 else ""),
+        "classes": shown,
+        "counts": [entry["counts"] for entry in found[:LEVELS]],
+    }
+
+
+def release_facts(release: Any) -> dict[str, Any]:
+    """The report's own model, the largest changes, and the audit in words; the bound comes later."""
+    model = build(release, "internal", bound_time=None)
+    facts = {key: model[key] for key in ("outcome", "utility", "risk", "distributions", "map", "notes")}
+    facts["audit"] = sentences(model["audit"], model["outcome"]["records"])
+    facts["changes"] = _changes(release)
+    return plain(facts)
+
+
+def _changes(release: Any) -> list[dict[str, Any]]:
+    """The cells that moved furthest, in standard deviations of their column."""
+    both = pair(release.original, release.table, list(release.columns))
+    X, Y = both.matrices()
+    if not X.size:
+        return []
+    moves = (Y - X) / deviations(X)
+    size = np.abs(moves).ravel()
+    order = np.argpartition(-size, min(CHANGES, size.size - 1))[:CHANGES]
+    found = []
+    for place in order[np.argsort(-size[order], kind="stable")]:
+        i, j = divmod(int(place), X.shape[1])
+        column = both.numbers[j]
+        said = day if column.moment else lambda value: digits(value, 6)
+        found.append(
+            {
+                "record": int(both.kept[i]) + 1,
+                "column": str(column.name),
+                "before": said(X[i, j]),
+                "after": said(Y[i, j]),
+                "sd": float(moves[i, j]),
+            }
+        )
+    return [change for change in found if change["sd"]]

@@ -1,0 +1,230 @@
+"""What the server knows: browsers' sessions, their tables, the runs on each, and who computes them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import re
+import secrets
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from shoal.app.crew import Stopped, Worker
+from shoal.app.draft import Draft
+from shoal.errors import InputError, ShoalError
+from shoal.method import methods
+from shoal.plan import Plan
+
+STAGES = {
+    "waiting": "waits for its turn",
+    "reading": "reads the table",
+    "grouping": "groups the records",
+    "measuring": "measures loss and risk",
+    "proving": "proves how little could be lost",
+    "done": "done",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
+ENDED = ("done", "failed", "cancelled")
+
+
+@dataclass(eq=False)
+class Run:
+    """One plan on one table: how far it is, and what came out."""
+
+    number: int
+    plan: Plan
+    draft: Draft
+    folder: Path
+    stage: str = "waiting"
+    fraction: float | None = None
+    began: float | None = None
+    ended: float | None = None
+    grouping_began: float | None = None
+    facts: dict[str, Any] | None = None
+    bound: dict[str, Any] | None = None
+    error: str | None = None
+    expected: float | None = None  # seconds, by the last run like this one
+
+    @property
+    def over(self) -> bool:
+        return self.stage in ENDED
+
+    @property
+    def title(self) -> str:
+        return f"Run {self.number}"
+
+    @property
+    def settings(self) -> str:
+        return f"k = {self.plan.k}, {self.plan.method}, {len(self.plan.columns or ())} columns"
+
+    @property
+    def elapsed(self) -> float:
+        return 0.0 if self.began is None else (self.ended or time.monotonic()) - self.began
+
+    @property
+    def left(self) -> float | None:
+        """An estimate of the seconds that grouping still takes, once a tenth of it is done."""
+        if self.stage != "grouping" or not self.fraction or self.fraction < 0.1 or not self.grouping_began:
+            return None
+        spent = time.monotonic() - self.grouping_began
+        return spent * (1 - self.fraction) / self.fraction
+
+
+@dataclass(eq=False)
+class Work:
+    """A table and everything done with it."""
+
+    number: int
+    name: str  # as its owner calls it: shown, and never used as a path
+    path: Path
+    facts: dict[str, Any]
+    draft: Draft
+    runs: list[Run] = field(default_factory=list)
+    tabs: int = 0  # that show it just now
+
+    @property
+    def records(self) -> int:
+        return self.facts["records"]
+
+    @property
+    def finished(self) -> list[Run]:
+        return [run for run in self.runs if run.facts is not None]
+
+    @property
+    def stem(self) -> str:
+        """A harmless name for downloads."""
+        plain = re.sub(r"\.(gz|zst)$", "", self.name, flags=re.IGNORECASE).rpartition(".")[0] or self.name
+        return re.sub(r"[^A-Za-z0-9_-]+", "_", plain).strip("_")[:60] or "table"
+
+
+@dataclass(eq=False)
+class Session:
+    """One browser."""
+
+    works: list[Work] = field(default_factory=list)
+    changes: int = 0  # grows with every change, so that tabs know when to look again
+
+
+class Office:
+    """All sessions, a queue of runs, and two processes: one for runs, one for everything quick."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.sessions: dict[str, Session] = {}
+        self._numbers = itertools.count(1)
+
+    @contextlib.asynccontextmanager
+    async def open(self, app: Any) -> AsyncIterator[None]:
+        """Start with the server, end with it."""
+        self.desk, self.runner = Worker(), Worker()
+        self.queue: asyncio.Queue[tuple[Session, Work, Run]] = asyncio.Queue()
+        task = asyncio.create_task(self._carry_out())
+        methods_known = asyncio.create_task(asyncio.to_thread(methods))  # imported before anybody asks
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, methods_known, return_exceptions=True)
+            await self.desk.stop()
+            await self.runner.stop()
+
+    def new_session(self) -> str:
+        name = secrets.token_urlsafe(24)
+        self.sessions[name] = Session()
+        return name
+
+    def place(self, ending: str) -> Path:
+        """A new path in the private folder; nothing of it comes from outside but a known ending."""
+        return self.folder / f"table-{next(self._numbers)}{ending}"
+
+    async def take_in(self, session: Session, path: Path, name: str, task: str = "inspect") -> Work:
+        """Look at a table and put it on the session's desk. What is wrong is said with the owner's name."""
+        try:
+            facts = await self.desk.do(task, path=str(path))
+            if not facts["records"]:
+                raise InputError(f"{name!r} has no records: there is nothing to protect")
+        except ShoalError as error:
+            path.unlink(missing_ok=True)
+            raise type(error)(str(error).replace(str(path), name)) from None
+        work = Work(next(self._numbers), name, path, facts, Draft.guessed(facts, demo=task == "demo"))
+        session.works.append(work)
+        session.changes += 1
+        return work
+
+    def submit(self, session: Session, work: Work, draft: Draft) -> Run:
+        """Put a run into the queue."""
+        folder = self.folder / f"run-{next(self._numbers)}"
+        plan = draft.plan()
+        folder.mkdir(mode=0o700)
+        (folder / "plan.toml").write_text(plan.toml(), encoding="utf-8")
+        run = Run(len(work.runs) + 1, plan, draft.copy(), folder)
+        for other in work.finished:
+            if other.plan.method == plan.method and other.facts is not None:
+                run.expected = other.facts["outcome"]["seconds"]
+        work.runs.append(run)
+        session.changes += 1
+        self.queue.put_nowait((session, work, run))
+        return run
+
+    async def cancel(self, session: Session, run: Run) -> None:
+        """Stop a run for good; a release that is already there stays."""
+        if run.over:
+            return
+        working = run.stage != "waiting"
+        self._finish(session, run, "done" if run.facts is not None else "cancelled")
+        if working:
+            await self.runner.stop()
+
+    async def _carry_out(self) -> None:
+        """One run after another, those of all sessions in one line."""
+        with contextlib.suppress(ShoalError):
+            await self.runner.do("warm")
+        while True:
+            session, work, run = await self.queue.get()
+            if run.over:
+                continue
+            run.stage, run.began = "reading", time.monotonic()
+            session.changes += 1
+            try:
+                await self.runner.do(
+                    "run",
+                    partial(self._hear, session, run),
+                    path=str(work.path),
+                    plan=str(run.folder / "plan.toml"),
+                    folder=str(run.folder),
+                    bound=run.draft.prove,
+                )
+            except Stopped:
+                self._finish(session, run, "cancelled" if run.facts is None else "done")
+            except ShoalError as error:
+                run.error = str(error).replace(str(work.path), work.name)
+                self._finish(session, run, "failed")
+            else:
+                self._finish(session, run, "done")
+
+    def _hear(self, session: Session, run: Run, event: str, value: Any) -> None:
+        if run.over:
+            return
+        if event == "stage":
+            run.stage, run.fraction = value, None
+            if value == "grouping":
+                run.grouping_began = time.monotonic()
+        elif event == "progress":
+            run.fraction = value
+            return  # tabs look at progress by themselves
+        elif event == "look":
+            run.facts = value
+        elif event == "bound":
+            run.bound = value
+        session.changes += 1
+
+    def _finish(self, session: Session, run: Run, stage: str) -> None:
+        if not run.over:
+            run.stage, run.ended = stage, time.monotonic()
+            session.changes += 1

@@ -1,0 +1,158 @@
+"""The page itself: its frame, the way through the five steps, and what one tab shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from fastapi import Request
+from markupsafe import Markup
+from nicegui import app as nicegui_app
+from nicegui import ui
+
+from shoal.app.markup import show
+from shoal.app.office import Office
+from shoal.app.steps import data, look, running, settings, take
+from shoal.app.tab import STEPS, Tab
+
+STATIC = Path(__file__).parent / "static"
+LOOK_AGAIN = 0.3  # seconds between two looks at what changed
+
+BUILDERS: dict[str, Callable[[Tab], None]] = {
+    "data": data.build,
+    "settings": settings.build,
+    "run": running.build,
+    "look": look.build,
+    "take": take.build,
+}
+
+
+def add_page(office: Office, upload_limit: int) -> None:
+    """Register the page and its own style and script, all served from here."""
+    nicegui_app.add_static_files("/shoal", STATIC, max_cache_age=0)
+
+    @ui.page("/", title="shoal")
+    def page(request: Request) -> None:
+        session = office.sessions[request.state.session]
+        ui.add_head_html(
+            '<link rel="stylesheet" href="/shoal/page.css"><script src="/shoal/page.js" defer></script>'
+        )
+        ui.colors(primary="#0e7490", secondary="#334155", accent="#0e7490", negative="#b42318")
+        View(Tab(office, session, upload_limit)).build()
+
+
+class View:
+    """One tab's elements around the step that it shows."""
+
+    def __init__(self, tab: Tab):
+        self.tab = tab
+        tab.refresh = self.refresh
+        self.seen = -1
+
+    def build(self) -> None:
+        tab = self.tab
+        show(
+            Markup(
+                "<a class='skip' href='#main'>Skip to the step</a>"
+                "<div id='lost' class='banner bad' role='alert' hidden>"
+                "<span>The server has stopped. Nothing is lost: your own files were never touched, what you "
+                "downloaded is whole, and this page still shows what it showed. Start "
+                "<code>shoal app</code> again and open the address that it prints.</span>"
+                "<a id='lost-plan' download='plan.toml' hidden>Keep the plan of the last run</a></div>"
+            )
+        )
+        with ui.element("div").classes("sheet"):
+            with ui.element("header").classes("top"):
+                show(
+                    Markup(
+                        "<div class='brand'><svg viewBox='0 0 44 22' aria-hidden='true'>"
+                        "<path d='M2 11c7-9 20-10 28 0-8 10-21 9-28 0z'/><path d='M28 11l9-7v14z'/>"
+                        "<circle cx='10' cy='9.5' r='1.6'/></svg><h1>shoal</h1></div>"
+                    )
+                )
+                self.nav = ui.element("nav").classes("steps")
+                self.nav.props["aria-label"] = "Steps"
+                self.place = ui.element("div").classes("place")
+            self.said = ui.element("div").classes("said")
+            self.said.props["role"] = "status"
+            self.said.props["aria-live"] = "polite"
+            self.main = ui.element("main").props("id=main tabindex=-1")
+        tab.announce = self.announce
+        self.refresh()
+        ui.timer(LOOK_AGAIN, self.look_again)
+        ui.on("shoal-uploaded", lambda event: self.uploaded(event.args))
+        ui.context.client.on_connect(tab.come)
+        ui.context.client.on_disconnect(tab.leave)
+
+    def refresh(self) -> None:
+        """Build the shown step anew."""
+        self.tab.tick = None
+        self.seen = self.tab.session.changes
+        self._navigation()
+        self.main.clear()
+        with self.main:
+            BUILDERS[self.tab.step](self.tab)
+
+    def _navigation(self) -> None:
+        tab = self.tab
+        self.nav.clear()
+        with self.nav:
+            for number, (step, words) in enumerate(STEPS.items(), 1):
+                button = ui.element("button").on("click", lambda step=step: tab.go(step))
+                button.props["type"] = "button"
+                button.props["data-step"] = step
+                if step == tab.step:
+                    button.props["aria-current"] = "step"
+                if not tab.open(step):
+                    button.props["disabled"] = True
+                with button:
+                    show(Markup("<b aria-hidden='true'>{}</b>{}").format(number, words), "span")
+        self.place.clear()
+        if tab.work is None:
+            return
+        with self.place:
+            if len(tab.session.works) > 1:
+                names = {work.number: f"{work.name} ({work.records:,} records)" for work in tab.session.works}
+                chosen = ui.select(names, value=tab.work.number, on_change=lambda e: tab.open_work(e.value))
+                chosen.props("dense outlined options-dense").props["aria-label"] = "The table in this tab"
+            else:
+                show(Markup("<span class='chip'>{}</span>").format(tab.work.name))
+
+    def announce(self, sentence: str, bad: bool) -> None:
+        """One sentence above the step; the next action takes it away."""
+        self.said.clear()
+        if sentence:
+            with self.said:
+                show(
+                    Markup("<div class='banner {}' role='{}'>{}</div>").format(
+                        "bad" if bad else "good", "alert" if bad else "note", sentence
+                    )
+                )
+
+    def uploaded(self, args: dict) -> None:
+        """The browser says that a file is here, or why not."""
+        if "work" in args:
+            self.tab.open_work(args["work"], "data")
+        else:
+            self.tab.say(str(args.get("sentence", "")), bad=True)
+
+    def look_again(self) -> None:
+        """Has anything changed, here or in another tab of this browser?"""
+        tab = self.tab
+        if self.seen != tab.session.changes:
+            self.seen = tab.session.changes
+            self._navigation()
+            if tab.changed is not None:
+                tab.changed()
+            plan = tab.work.finished[-1].plan.toml() if tab.work and tab.work.finished else None
+            if plan != tab.kept_plan:
+                tab.kept_plan = plan
+                ui.run_javascript(f"shoalKeepPlan({_js(plan)})")
+        if tab.tick is not None:
+            tab.tick()
+
+
+def _js(value: str | None) -> str:
+    """A text as a literal of JavaScript that can end no script."""
+    return json.dumps(value).replace("<", "\\u003c")

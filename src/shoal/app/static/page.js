@@ -1,0 +1,82 @@
+// What the browser does by itself: take files, copy lines, and say when the server has stopped.
+(() => {
+  if (location.search) history.replaceState(null, "", "/"); // the cookie has taken the token's place
+
+  const send = (zone, file) => {
+    const limit = Number(zone.dataset.limit) * 1e6;
+    const state = zone.querySelector(".state");
+    const bar = zone.querySelector("progress");
+    if (file.size > limit) {
+      emitEvent("shoal-uploaded", {
+        sentence:
+          `This file is larger than the ${zone.dataset.limit} MB that the page takes: start it with a higher ` +
+          "--upload-limit, or use `shoal protect` on the command line.",
+      });
+      return;
+    }
+    const request = new XMLHttpRequest();
+    request.open("POST", "/upload");
+    request.setRequestHeader("X-Name", encodeURIComponent(file.name));
+    bar.hidden = false;
+    state.textContent = "Reading " + file.name;
+    request.upload.onprogress = (event) => (bar.value = (100 * event.loaded) / event.total);
+    const over = (answer) => {
+      bar.hidden = true;
+      state.textContent = "";
+      emitEvent("shoal-uploaded", answer);
+    };
+    request.onload = () => {
+      try {
+        over(JSON.parse(request.responseText));
+      } catch {
+        over({ sentence: "The file could not be taken: " + request.statusText });
+      }
+    };
+    request.onerror = () => over({ sentence: "The file did not arrive: is the server still running?" });
+    request.send(file);
+  };
+
+  const zoneOf = (event) => event.target.closest?.(".drop");
+  document.addEventListener("change", (event) => {
+    if (event.target.type === "file" && zoneOf(event) && event.target.files.length) {
+      send(zoneOf(event), event.target.files[0]);
+      event.target.value = "";
+    }
+  });
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    document.addEventListener(kind, (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      const zone = zoneOf(event) || document.querySelector(".drop");
+      zone?.classList.toggle("over", kind === "dragover");
+      if (kind === "drop" && zone && event.dataTransfer.files.length) send(zone, event.dataTransfer.files[0]);
+    });
+  }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.("[data-copy]");
+    if (!button) return;
+    await navigator.clipboard.writeText(button.parentElement.querySelector("pre").textContent);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  });
+
+  window.shoalKeepPlan = (plan) => {
+    const link = document.getElementById("lost-plan");
+    link.hidden = plan === null;
+    if (plan !== null) link.href = URL.createObjectURL(new Blob([plan], { type: "application/toml" }));
+  };
+
+  const lost = (yes) => {
+    const banner = document.getElementById("lost");
+    if (banner) banner.hidden = !yes;
+  };
+  const watch = setInterval(() => {
+    if (!window.socket) return;
+    clearInterval(watch);
+    let leaving = false;
+    addEventListener("beforeunload", () => (leaving = true));
+    window.socket.on("disconnect", () => setTimeout(() => !window.socket.connected && !leaving && lost(true), 500));
+    window.socket.on("connect", () => lost(false));
+  }, 100);
+})();

@@ -1,0 +1,1 @@
+"""The five steps, one file each."""

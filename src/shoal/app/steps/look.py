@@ -1,0 +1,308 @@
+"""Step 4: what was lost, what is at risk, and how near it is to the best possible; two runs side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+from nicegui import ui
+
+from shoal.app import charts
+from shoal.app.markup import joined, sentence, show, table
+from shoal.app.office import Run
+from shoal.app.tab import Tab
+from shoal.measures.measure import shown
+
+RISKS = ("k", "linkage", "interval_sd", "fixed", "l_diversity", "t_closeness", "proximity", "dominance")
+
+
+def build(tab: Tab) -> None:
+    work = tab.work
+    assert work is not None
+    run = tab.shown if tab.shown in work.finished else work.finished[-1]
+    assert run is not None
+    assert run.facts is not None
+    tab.shown = run
+    known = _state(tab)
+
+    def changed() -> None:
+        nonlocal known
+        if _state(tab) != known:
+            known = _state(tab)
+            tab.refresh()
+
+    with ui.element("section").classes("lead"):
+        show(
+            Markup("<h2>{}</h2><p class='soft'>{}</p>").format(
+                run.title, sentence(run.facts["outcome"]["promise"])
+            )
+        )
+        with ui.element("div").classes("actions"):
+            _beside(tab)
+            ui.button("Take away", icon="arrow_forward", on_click=lambda: tab.go("take")).props(
+                "unelevated no-caps"
+            )
+    _tradeoff(tab)
+    runs = [tab.shown] + ([tab.beside] if tab.beside is not None else [])
+    with ui.element("div").classes("side by-side" if len(runs) > 1 else "side"):
+        for run in runs:
+            with ui.element("section").classes("panel") as panel:
+                panel.props["aria-label"] = run.title
+                _panel(tab, run, len(runs) > 1)
+    tab.changed = changed
+
+
+def _state(tab: Tab) -> Any:
+    """What this step shows: looked at again only if it changed."""
+    assert tab.work is not None
+    return [(run.number, run.bound) for run in tab.work.finished], tab.shown, tab.beside
+
+
+def _beside(tab: Tab) -> None:
+    assert tab.work is not None
+    others = {run.number: f"{run.title}: {run.settings}" for run in tab.work.finished if run is not tab.shown}
+    if not others:
+        return
+
+    def choose(number: int | None) -> None:
+        assert tab.work is not None
+        tab.beside = next((run for run in tab.work.finished if run.number == number), None)
+        tab.refresh()
+
+    ui.select(
+        {0: "alone", **others},
+        label="Side by side with",
+        value=tab.beside.number if tab.beside is not None else 0,
+        on_change=lambda event: choose(event.value),
+    ).props("outlined dense").classes("besides")
+
+
+def _tradeoff(tab: Tab) -> None:
+    """The risk-utility map of all runs, and the same as a list for the keyboard."""
+    work = tab.work
+    assert work is not None
+    assert tab.shown is not None
+    points = [
+        {
+            "number": run.number,
+            "title": f"{run.title}: {run.settings}",
+            "k": run.plan.k,
+            "loss": round(run.facts["outcome"]["information_loss"], 4),
+            "risk": round(100 * run.facts["risk"]["after"]["linkage"]["overall"], 4),
+            "bound": (run.bound or {}).get("information_loss"),
+        }
+        for run in work.finished
+        if run.facts is not None
+    ]
+
+    def back(number: int) -> None:
+        run = next((run for run in work.finished if run.number == number), None)
+        if run is not None and run is not tab.shown:
+            tab.back_to(run)
+            tab.refresh()
+            tab.say(
+                f"Back at {run.title.lower()}: its settings are in the form again, and no other run is lost"
+            )
+
+    with ui.element("section").classes("card tradeoff"):
+        with ui.element("div"):
+            show(
+                Markup(
+                    "<h3>Loss against risk</h3><p class='soft'>Each run is a point; left and low is good. "
+                    "Click one to go back to it.</p>"
+                )
+            )
+            charts.draw(
+                charts.risk_utility(points, tab.shown.number),
+                "Loss against risk: "
+                + "; ".join(f"{p['title']} loses {p['loss']} % and risks {p['risk']} %" for p in points),
+                280,
+                on_click=lambda event: (
+                    back(points[event.data_index]["number"])
+                    if event.series_type == "scatter" and 0 <= event.data_index < len(points)
+                    else None
+                ),
+            )
+        with ui.element("div").classes("runlist"):
+            for point in reversed(points):
+                button = ui.element("button").on("click", lambda number=point["number"]: back(number))
+                button.props["type"] = "button"
+                button.props["data-run"] = point["number"]
+                if point["number"] == tab.shown.number:
+                    button.props["aria-current"] = "true"
+                with button:
+                    show(
+                        Markup("<b>{}</b><span>{} lost, {} linked</span>").format(
+                            point["title"], shown(point["loss"], "%"), shown(point["risk"] / 100, "share")
+                        ),
+                        "span",
+                    )
+
+
+def _panel(tab: Tab, run: Run, named: bool) -> None:
+    facts = run.facts
+    assert facts is not None
+    if named:
+        show(Markup("<h2>{}</h2><p class='soft'>{}</p>").format(run.title, run.settings))
+    show(_figures(run))
+    with ui.element("div").classes("cards"):
+        with _card("Information lost", "Against the least that any release with this k must lose."):
+            show(_loss(run))
+        with _card("Before and after", "The share of records in each class, one drawn over the other."):
+            _distribution(tab, facts)
+        if "correlations" in facts["utility"]:
+            detail = facts["utility"]["correlations"]["detail"]
+            with _card("Change of correlations", "Release minus original; 0 would be no change."):
+                charts.draw(
+                    charts.correlations(detail),
+                    "Change of the correlations of " + ", ".join(detail["names"]),
+                    300,
+                )
+        if facts["map"]:
+            with _card(
+                "Map of groups",
+                f"{facts['map']['records']:,} of {facts['map']['of']:,} records in the plane in which they "
+                "differ most, each tied to what is published for it.",
+            ):
+                charts.draw(
+                    charts.group_map(facts["map"]), "Map of records and the centres of their groups", 320
+                )
+        with _card("Group sizes", "How many groups have how many records."):
+            charts.draw(
+                charts.group_sizes(facts["risk"]["after"]["k"]["detail"]["sizes"]),
+                "Groups of {smallest_group} to {largest_group} records".format(**facts["outcome"]),
+            )
+        with _card("Risk before and after", "Somebody knows true values and takes the nearest record."):
+            before, after = facts["risk"]["before"], facts["risk"]["after"]
+            charts.draw(
+                charts.linkage(
+                    before["linkage"]["detail"]["by_known_columns"],
+                    after["linkage"]["detail"]["by_known_columns"],
+                    run.plan.k,
+                ),
+                f"Records linked correctly: {shown(before['linkage']['overall'], 'share')} in the original, "
+                f"{shown(after['linkage']['overall'], 'share')} in the release",
+            )
+            show(_risks(before, after))
+        with _card(
+            "Largest changes", "The cells that moved furthest, in standard deviations of their column."
+        ):
+            show(_changes(facts["changes"]))
+        notes = list(dict.fromkeys([*facts["outcome"]["notes"], *facts["notes"], *facts["audit"]]))
+        if notes:
+            with _card("Worth knowing", "What a careful colleague would point out."):
+                show(
+                    Markup("<ul class='notes'>{}</ul>").format(
+                        joined(Markup("<li>{}</li>").format(sentence(note)) for note in notes)
+                    )
+                )
+
+
+def _card(title: str, words: str) -> ui.element:
+    card = ui.element("section").classes("card")
+    with card:
+        show(Markup("<h3>{}</h3><p class='soft'>{}</p>").format(title, words))
+    return card
+
+
+def _figures(run: Run) -> Markup:
+    """The few numbers that decide."""
+    assert run.facts is not None
+    outcome, risk = run.facts["outcome"], run.facts["risk"]
+    figures = [
+        ("information lost", shown(outcome["information_loss"], "%"), _above(run)),
+        ("smallest group", f"{outcome['smallest_group']:,}", f"asked for k = {outcome['k']}"),
+        ("groups", f"{outcome['groups']:,}", f"of {outcome['records']:,} records"),
+        (
+            "linked correctly",
+            shown(risk["after"]["linkage"]["overall"], "share"),
+            f"{shown(risk['before']['linkage']['overall'], 'share')} in the original",
+        ),
+    ]
+    return Markup("<dl class='figures'>{}</dl>").format(
+        joined(
+            Markup("<div><dt>{}</dt><dd>{}</dd><dd class='soft'>{}</dd></div>").format(*figure)
+            for figure in figures
+        )
+    )
+
+
+def _above(run: Run) -> str:
+    if run.bound is None:
+        return "proof under way" if not run.over else "no bound was sought"
+    if "information_loss" not in run.bound:
+        return "no bound for such tables"
+    return f"proven: at least {shown(run.bound['information_loss'], '%')}"
+
+
+def _loss(run: Run) -> Markup:
+    """Loss and bound as two bars on one scale, in the whole and by column."""
+    assert run.facts is not None
+    loss = run.facts["outcome"]["information_loss"]
+    rows = [("this release", loss, "own")]
+    words = ""
+    if run.bound is not None and "information_loss" in run.bound:
+        least = run.bound["information_loss"]
+        rows.append(("proven least", least, "least"))
+        words = f"No release with k = {run.plan.k} can lose less than {shown(least, '%')}"
+        gap = run.bound["gap"]
+        words += f"; this one lies {shown(100 * gap, '%')} above." if 0 < gap < 1e6 else "."
+    elif run.bound is not None:
+        words = sentence(run.bound["why"])
+    elif not run.over:
+        words = "The least possible loss is being proven."
+    columns = run.facts["utility"].get("information_loss", {}).get("columns", {})
+    rows += [(name, value, "column") for name, value in columns.items()]
+    top = max([value for _, value, _ in rows] + [1e-9])
+    drawn = joined(
+        Markup(
+            "<div class='bar {}' title='{}: {}'><span>{}</span><i style='width:{}%'></i><b>{}</b></div>"
+        ).format(kind, name, shown(value, "%"), name, f"{60 * value / top:.2f}", shown(value, "%"))
+        for name, value, kind in rows
+    )
+    return Markup("<p>{}</p><div class='barlist'>{}</div>").format(words, drawn)
+
+
+def _distribution(tab: Tab, facts: dict[str, Any]) -> None:
+    shapes = facts["distributions"]
+    if not shapes:
+        show(Markup("<p class='soft'>No column of numbers was protected.</p>"))
+        return
+    names = {j: str(shape["column"]) for j, shape in enumerate(shapes)}
+    place = tab.column if tab.column in names else 0
+
+    def choose(j: int) -> None:
+        tab.column = j
+        holder.clear()
+        with holder:
+            charts.draw(
+                charts.distribution(shapes[j]),
+                f"Distribution of {names[j]} in the original and in the release",
+            )
+
+    chosen = ui.select(names, label="Column", value=place, on_change=lambda event: choose(event.value))
+    chosen.props("outlined dense").classes("wide")
+    holder = ui.element("div")
+    choose(place)
+
+
+def _risks(before: dict[str, Any], after: dict[str, Any]) -> Markup:
+    rows = [
+        (
+            Markup("<span title='{}'>{}</span>").format(after[key]["meaning"], after[key]["title"]),
+            shown(before[key]["overall"], before[key]["unit"]) if key in before else "",
+            shown(after[key]["overall"], after[key]["unit"]),
+        )
+        for key in RISKS
+        if key in after
+    ]
+    return table(("Measure", "Original", "Release"), rows, "Risk before and after", "figures-table")
+
+
+def _changes(changes: list[dict[str, Any]]) -> Markup:
+    if not changes:
+        return Markup("<p class='soft'>No number changed.</p>")
+    rows = [(f"{c['record']:,}", c["column"], c["before"], c["after"], f"{c['sd']:+.2f}") for c in changes]
+    return table(
+        ("Record", "Column", "Original", "Release", "Change, sd"), rows, "Largest changes", "changes"
+    )

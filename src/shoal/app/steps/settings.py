@@ -1,0 +1,260 @@
+"""Step 2: k, the method, and what lies behind "more"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+from nicegui import ui
+
+from shoal.app.markup import joined, show
+from shoal.app.tab import Tab
+from shoal.method import methods
+from shoal.table.words import CENTROIDS, MISSING, SCALINGS
+
+MISSING_WORDS = {
+    "group": "a gap is a value of its own",
+    "impute": "fill gaps first",
+    "drop": "leave out records with a gap",
+    "error": "refuse a table with gaps",
+}
+SCALING_WORDS = {
+    "standard": "standard deviations",
+    "robust": "quartiles (robust)",
+    "range": "the range",
+    "rank": "ranks",
+    "none": "as they are",
+}
+CENTROID_WORDS = {
+    "": "by type: mean, median or mode",
+    "mean": "mean",
+    "median": "median",
+    "trimmed": "trimmed mean",
+    "mode": "mode",
+}
+FIELD = "outlined dense hide-bottom-space"
+
+
+def build(tab: Tab) -> None:
+    draft, work = tab.draft, tab.work
+    assert work is not None
+
+    def put(name: str, value: Any) -> None:
+        setattr(draft, name, value)
+        tab.save_draft()
+
+    with ui.element("section").classes("lead"):
+        show(Markup("<h2>How safe, and how</h2><p class='soft'>{}</p>").format(_protected(tab)))
+        with ui.element("div").classes("actions"):
+            ui.button("Run", icon="arrow_forward", on_click=lambda: tab.go("run")).props("unelevated no-caps")
+    with ui.element("div").classes("two"):
+        with ui.element("section").classes("card"):
+            show(Markup("<h3>Group size k</h3>"))
+
+            def change_k(event: Any) -> None:
+                put("k", None if event.value is None else int(event.value))
+                explain()
+
+            with ui.element("div").classes("kline"):
+                number = ui.number("k", value=draft.k, min=1, step=1, precision=0, on_change=change_k)
+                number.props(FIELD + " aria-label=k").classes("knumber")
+                for size in (3, 5, 10, 20):
+                    ui.button(str(size), on_click=lambda size=size: number.set_value(size)).props(
+                        "flat dense no-caps"
+                    ).props["aria-label"] = f"Set k to {size}"
+            said = ui.element("div")
+
+            def explain() -> None:
+                said.clear()
+                with said:
+                    show(_meaning(draft.k, work.records))
+
+            explain()
+        with ui.element("section").classes("card"):
+            _method(tab, put)
+    _more(tab, put)
+
+
+def _protected(tab: Tab) -> str:
+    names = tab.draft.named("quasi")
+    if not names:
+        return "No column is to be protected yet: give one the role quasi in step 1."
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f"To be protected: {shown}."
+
+
+def _meaning(k: int | None, records: int) -> Markup:
+    """What k promises, in plain words."""
+    if k is None or k < 1:
+        return Markup("<p class='warn'>k is a whole number of at least 1.</p>")
+    if k > records:
+        return Markup("<p class='warn'>The table has {} records: k cannot be larger than that.</p>").format(
+            f"{records:,}"
+        )
+    if k == 1:
+        return Markup("<p class='warn'>k = 1 protects nobody: every record stays alone in its group.</p>")
+    return Markup(
+        "<p>Every published combination of values is shared by at least <b>{} records</b>. Who knows that "
+        "somebody is in a group guesses the right record with a chance of at most <b>{} %</b>.</p>"
+        "<p class='soft'>A larger k is safer and loses more. Common choices are 3 to 10.</p>"
+    ).format(k, f"{100 / k:.3g}")
+
+
+def _method(tab: Tab, put: Any) -> None:
+    known, draft = methods(), tab.draft
+
+    def choose(key: str) -> None:
+        put("method", key)
+        put("parameters", {})
+        tell()
+
+    def tell() -> None:
+        info = known[draft.method]
+        told.clear()
+        with told:
+            show(
+                Markup(
+                    "<p>{}</p><dl class='facts'><dt>Paper</dt><dd>{}</dd><dt>Cost</dt><dd>{}</dd>"
+                    "<dt>Groups of</dt><dd>{}</dd></dl>"
+                ).format(info.summary, info.paper, info.cost, info.sizes)
+            )
+            for name, default in info.parameters.items():
+                _parameter(tab, name, default)
+
+    show(Markup("<h3>Method</h3>"))
+    names = {key: f"{info.title} ({key})" for key, info in known.items()}
+    order = ["auto", "optimise", *(key for key in names if key not in ("auto", "optimise"))]
+    chosen = ui.select(
+        {key: names[key] for key in order},
+        label="Method",
+        value=draft.method,
+        with_input=True,
+        on_change=lambda event: choose(event.value),
+    )
+    chosen.props(FIELD + " aria-label=Method").classes("wide")
+    told = ui.element("div")
+    tell()
+    rows = joined(
+        Markup(
+            "<tr><td><button type='button' class='link' data-key='{}'>{}</button></td><td>{}</td>"
+            "<td>{}</td><td>{}</td></tr>"
+        ).format(key, known[key].title, known[key].summary, known[key].paper, known[key].cost)
+        for key in order
+    )
+    listed = show(
+        Markup(
+            "<details><summary>All {} methods, with paper and cost</summary><div class='scroll tall'>"
+            "<table class='plain'><thead><tr><th scope='col'>Method</th><th scope='col'>What it does</th>"
+            "<th scope='col'>Paper</th><th scope='col'>Cost</th></tr></thead><tbody>{}</tbody></table></div>"
+            "</details>"
+        ).format(len(known), rows)
+    )
+    listed.on(
+        "click",
+        lambda event: chosen.set_value(event.args) if event.args in known else None,
+        js_handler="(e) => { const b = e.target.closest('[data-key]'); if (b) emit(b.dataset.key); }",
+    )
+
+
+def _parameter(tab: Tab, name: str, default: Any) -> None:
+    """A parameter of the method, by the kind of its default."""
+
+    def put(value: Any) -> None:
+        tab.draft.parameters[name] = value
+        tab.save_draft()
+
+    value = tab.draft.parameters.get(name, default)
+    if isinstance(default, bool):
+        ui.checkbox(name, value=value, on_change=lambda e: put(e.value))
+    elif isinstance(default, int):
+        ui.number(
+            name, value=value, precision=0, on_change=lambda e: put(None if e.value is None else int(e.value))
+        ).props(FIELD)
+    elif isinstance(default, float):
+        ui.number(name, value=value, on_change=lambda e: put(e.value)).props(FIELD)
+
+
+def _levels(tab: Tab, name: str) -> None:
+    """The order of an ordinal column, where it has none of its own."""
+
+    def put(words: str) -> None:
+        tab.draft.levels[name] = words
+        tab.save_draft()
+
+    field = ui.input(value=tab.draft.levels.get(name, ""), on_change=lambda e: put(e.value or "")).props(
+        FIELD
+    )
+    field.props["label"] = f"Levels of {name}, lowest first, with commas"
+
+
+def _more(tab: Tab, put: Any) -> None:
+    draft, work = tab.draft, tab.work
+    assert work is not None
+    names = [column["name"] for column in work.facts["columns"]]
+
+    def words(label: str, field: str, options: dict[str, str]) -> None:
+        ui.select(
+            options,
+            label=label,
+            value=getattr(draft, field) or "",
+            on_change=lambda e: put(field, e.value or None),
+        ).props(FIELD)
+
+    def give(role: str, chosen: Any) -> None:
+        wanted = [names[j] for j in chosen]
+        draft.give(role, wanted)
+        tab.save_draft()
+
+    places = dict(enumerate(names))
+    index = lambda role: [names.index(name) for name in draft.named(role)]  # noqa: E731
+    with ui.expansion("More: strata, weights, centroids, missing values, scaling").classes("more"):
+        with ui.element("div").classes("grid3"):
+            ui.select(
+                places,
+                label="Strata: groups never cross them",
+                multiple=True,
+                value=index("stratum"),
+                on_change=lambda e: give("stratum", e.value),
+            ).props(FIELD + " use-chips")
+            ui.select(
+                places,
+                label="Survey weight",
+                clearable=True,
+                value=next(iter(index("weight")), None),
+                on_change=lambda e: give("weight", [] if e.value is None else [e.value]),
+            ).props(FIELD)
+            words("Centroid: what a group publishes", "centroids", CENTROID_WORDS)
+            words("Missing values", "missing", {word: MISSING_WORDS[word] for word in MISSING})
+            words("Scaling for grouping", "scaling", {word: SCALING_WORDS[word] for word in SCALINGS})
+            ui.number(
+                "Seed: the same gives the same release",
+                value=draft.seed,
+                min=0,
+                precision=0,
+                on_change=lambda e: put("seed", int(e.value or 0)),
+            ).props(FIELD)
+            ui.number(
+                "Time limit, seconds (none: repeatable)",
+                value=draft.time_limit,
+                min=0.1,
+                on_change=lambda e: put("time_limit", e.value or None),
+            ).props(FIELD + " clearable")
+            for name in draft.named("quasi"):
+                if draft.types[name] == "ordinal":
+                    _levels(tab, name)
+        with ui.element("div").classes("checks"):
+            for field, label in (
+                ("merge_small_strata", "Merge strata that are short of k with the most similar"),
+                ("preserve", "Keep the totals of whole numbers"),
+                (
+                    "per_column",
+                    "Group each column on its own: k then holds for each column, not for the record",
+                ),
+                ("prove", "Prove how little any release could lose (up to 50,000 records)"),
+            ):
+                ui.checkbox(
+                    label, value=getattr(draft, field), on_change=lambda e, field=field: put(field, e.value)
+                )
+
+
+assert set(CENTROID_WORDS) == {"", *CENTROIDS}

@@ -1,0 +1,137 @@
+"""Step 5: the release, the reports, the plan, and the same in Python and on the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+from nicegui import ui
+
+from shoal.app.markup import code, show
+from shoal.app.office import Run
+from shoal.app.tab import Tab
+from shoal.app.uploads import ending_of
+from shoal.app.words import command_line, python_lines
+from shoal.errors import ShoalError
+from shoal.table.files import FORMATS
+
+
+def build(tab: Tab) -> None:
+    work = tab.work
+    assert work is not None
+    run = tab.shown if tab.shown in work.finished else work.finished[-1]
+    assert run is not None
+    tab.shown = run
+    endings = {ending: f"{kind.name} ({ending})" for ending, kind in FORMATS.items() if kind.writable}
+    own = ending_of(work.name)
+    chosen = own if own in endings else ".csv"
+    assert chosen is not None
+    with ui.element("section").classes("lead"):
+        show(Markup("<h2>Take away</h2><p class='soft'>{}: {}.</p>").format(run.title, run.settings))
+        runs = {other.number: f"{other.title}: {other.settings}" for other in work.finished}
+        if len(runs) > 1:
+            with ui.element("div").classes("actions"):
+                ui.select(
+                    runs, label="Run", value=run.number, on_change=lambda event: _choose(tab, event.value)
+                ).props("outlined dense").classes("besides")
+    with ui.element("div").classes("two"):
+        with ui.element("section").classes("card"):
+            show(
+                Markup(
+                    "<h3>The release</h3><p class='soft'>Read back and checked before you get it: every "
+                    "published combination is counted.</p>"
+                )
+            )
+            with ui.element("div").classes("actions"):
+                kind = (
+                    ui.select(endings, label="Format", value=chosen).props("outlined dense").classes("format")
+                )
+                ui.button("Release", icon="download", on_click=lambda: _release(tab, run, kind.value)).props(
+                    "unelevated no-caps"
+                ).props["aria-label"] = "Download the release"
+        with ui.element("section").classes("card"):
+            show(
+                Markup(
+                    "<h3>The reports</h3><p class='soft'>The internal one tells everything. The public one "
+                    "has no seed, no risk and no value of the original.</p>"
+                )
+            )
+            with ui.element("div").classes("actions"):
+                for edition in ("internal", "public"):
+                    ui.button(
+                        f"{edition.capitalize()} report",
+                        icon="description",
+                        on_click=lambda edition=edition: _report(tab, run, edition),
+                    ).props("outline no-caps").props["aria-label"] = f"Download the {edition} report"
+    target = f"{work.stem}.protected{chosen}"
+    lines = (
+        ("The same in Python", python_lines(run.plan, work.name, target)),
+        ("The same on the command line", command_line(run.plan, work.name, target)),
+        ("The plan", run.plan.toml({c["name"]: c["reason"] for c in work.facts["columns"]})),
+    )
+    for title, words in lines:
+        with ui.element("section").classes("card"):
+            show(Markup("<h3>{}</h3>").format(title))
+            show(code(words, title))
+            if title == "The plan":
+                ui.button("plan.toml", icon="download", on_click=lambda: _plan(tab, run)).props(
+                    "outline no-caps"
+                ).props["aria-label"] = "Download the plan"
+
+
+def _choose(tab: Tab, number: int) -> None:
+    assert tab.work is not None
+    for run in tab.work.finished:
+        if run.number == number:
+            tab.back_to(run)
+            tab.go("take")
+
+
+def _plan(tab: Tab, run: Run) -> None:
+    assert tab.work is not None
+    reasons = {column["name"]: column["reason"] for column in tab.work.facts["columns"]}
+    ui.download.content(run.plan.toml(reasons), "plan.toml")
+
+
+async def _release(tab: Tab, run: Run, ending: str) -> None:
+    await _make(tab, run, "write", f"release{ending}", f"protected{ending}")
+
+
+async def _report(tab: Tab, run: Run, edition: str) -> None:
+    await _make(
+        tab, run, "report", f"{edition}.html", f"{edition}.html", edition=edition, runs=_like(tab, run)
+    )
+
+
+def _like(tab: Tab, run: Run) -> list[dict[str, Any]]:
+    """The runs on the same columns, as the report compares them; of each method and k the last."""
+    assert tab.work is not None
+    found = {}
+    for other in tab.work.finished:
+        if other.facts is None or other.plan.columns != run.plan.columns:
+            continue
+        outcome, risk = other.facts["outcome"], other.facts["risk"]["after"]
+        wanted = ("method", "k", "information_loss", "groups", "smallest_group", "largest_group", "seconds")
+        found[other.plan.method, other.plan.k] = {
+            **{key: outcome[key] for key in wanted},
+            "risk": risk["linkage"]["overall"],
+            "risk_high": risk["linkage"]["detail"]["high"],
+            "interval_disclosure": risk["interval_sd"]["overall"],
+        }
+    return list(found.values())
+
+
+async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: Any) -> None:
+    """Let the desk write a file, then hand it to the browser under a harmless name."""
+    work = tab.work
+    assert work is not None
+    tab.say("Writing and checking" if task == "write" else "Writing the report")
+    target = run.folder / file
+    try:
+        await tab.office.desk.do(task, folder=str(run.folder), target=str(target), **order)
+    except ShoalError as error:
+        tab.say(str(error).replace(str(target), called).replace(str(work.path), work.name), bad=True)
+        return
+    name = f"{work.stem}.{called}"
+    ui.download.file(target, name)
+    tab.say(f"{name} is ready: your browser has put it where downloads go")

@@ -1,0 +1,101 @@
+"""What one open tab shows: a table of its browser's session, a step, a run, settings of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shoal.app.draft import Draft
+from shoal.app.markup import sentence
+from shoal.app.office import Office, Run, Session, Work
+
+STEPS = {"data": "Data", "settings": "Settings", "run": "Run", "look": "Look", "take": "Take away"}
+
+
+class Tab:
+    """The state behind one tab. Another tab of the same browser sees the same tables and runs."""
+
+    def __init__(self, office: Office, session: Session, upload_limit: int):
+        self.office, self.session, self.upload_limit = office, session, upload_limit
+        self.work: Work | None = None
+        self.draft = Draft({}, {})
+        self.step = "data"
+        self.shown: Run | None = None  # the run that is looked at
+        self.beside: Run | None = None  # and the one beside it
+        self.column = 0  # whose distribution is shown
+        self.here = False
+        self.kept_plan: str | None = None
+        self.refresh: Callable[[], None] = lambda: None
+        self.announce: Callable[[str, bool], None] = lambda sentence, bad: None
+        self.changed: Callable[[], None] | None = None  # called when the session has changed
+        self.tick: Callable[[], None] | None = None  # called again and again while the step is shown
+        if session.works:
+            self._enter(session.works[-1])
+
+    def _enter(self, work: Work) -> None:
+        here = self.here
+        self.leave()
+        self.work = work
+        if here:
+            self.come()
+        self.draft = work.draft.copy()
+        self.shown = work.finished[-1] if work.finished else None
+        self.beside = None
+        self.column = 0
+
+    def come(self) -> None:
+        """The browser is there, for the first time or again."""
+        if not self.here and self.work is not None:
+            self.work.tabs += 1
+        self.here = True
+
+    def leave(self) -> None:
+        """The browser has closed the tab, or lost the way."""
+        if self.here and self.work is not None:
+            self.work.tabs -= 1
+        self.here = False
+
+    def open_work(self, number: int, step: str | None = None) -> None:
+        """Show another table of this session."""
+        work = next((work for work in self.session.works if work.number == number), None)
+        if work is not None and (work is not self.work or step):
+            if work is not self.work:
+                self._enter(work)
+            self.go(step if step or self.open(self.step) else "data")
+
+    def open(self, step: str) -> bool:
+        """Whether there is something to show in a step."""
+        if step == "data":
+            return True
+        if self.work is None:
+            return False
+        return step in ("settings", "run") or bool(self.work.finished)
+
+    def go(self, step: str | None) -> None:
+        """Show a step."""
+        self.step = step or self.step
+        self.announce("", False)
+        self.changed = None
+        if self.work is not None and self.work.tabs > 1 and self.step != "data":
+            self.announce(
+                "This table is open in another tab too. Runs appear in both; settings are each tab's own.",
+                False,
+            )
+        self.refresh()
+
+    def say(self, words: Any, bad: bool = False) -> None:
+        """Show one sentence, with its full stop."""
+        self.announce(sentence(words), bad)
+
+    def save_draft(self) -> None:
+        """Remember the settings for when the page is loaded again."""
+        if self.work is not None:
+            self.work.draft = self.draft.copy()
+
+    def back_to(self, run: Run) -> None:
+        """Go back to a run: look at it, with its settings in the form again."""
+        self.shown = run
+        if self.beside is run:
+            self.beside = None
+        self.draft = run.draft.copy()
+        self.save_draft()

@@ -1,0 +1,165 @@
+"""The process that computes: one task after another, told and answered in lines of JSON.
+
+The page lives in another process and stays alive whatever happens here; cancelling a run kills this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from shoal.errors import ShoalError
+
+BOUND_SECONDS = 10.0
+BOUND_RECORDS = 50_000  # above which no bound is sought
+TELL_EVERY = 0.1  # seconds between two words on progress
+
+Tell = Callable[[str, Any], None]
+
+
+def inspect(tell: Tell, path: str) -> Any:
+    """What a table holds."""
+    from shoal.app.facts import table_facts
+    from shoal.table.frame import Frame
+
+    return table_facts(Frame(path))
+
+
+def demo(tell: Tell, path: str) -> Any:
+    """Make the demo survey, as `shoal demo` does."""
+    from shoal.datasets import survey
+    from shoal.table.files import write
+
+    write(survey(), path)
+    return inspect(tell, path)
+
+
+def run(tell: Tell, path: str, plan: str, folder: str, bound: bool) -> Any:
+    """Carry out a plan. The release is kept in the folder; facts are told as soon as they are known."""
+    from shoal import pipeline
+    from shoal.app.facts import release_facts
+    from shoal.plan import Plan
+
+    told = 0.0
+
+    def progress(fraction: float) -> None:
+        nonlocal told
+        if time.monotonic() - told > TELL_EVERY:
+            told = time.monotonic()
+            tell("progress", fraction)
+
+    tell("stage", "grouping")
+    release = pipeline.run(Plan.read(plan), path, progress)
+    tell("stage", "measuring")
+    facts = release_facts(release)
+    _keep(folder, release)
+    tell("look", facts)
+    if bound and len(release.labels) <= BOUND_RECORDS:
+        tell("stage", "proving")
+        tell("bound", _prove(folder, release))
+    return None
+
+
+def _prove(folder: str, release: Any) -> Any:
+    try:
+        found = release.lower_bound(BOUND_SECONDS)
+    except ShoalError:
+        return {"why": "a bound is proven for groups of whole records of numbers without gaps or weights"}
+    (Path(folder) / "bound.pickle").write_bytes(pickle.dumps(found))
+    return {"information_loss": found.information_loss, "gap": min(found.gap(release.information_loss), 1e9)}
+
+
+def write(tell: Tell, folder: str, target: str) -> Any:
+    """Write the release of a run to a file, read back and checked as everywhere."""
+    _kept(folder).write(target)
+
+
+def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[str, Any]]) -> Any:
+    """Write the report of a run; the internal one compares it with the other runs on the same columns."""
+    from shoal.comparison import Comparison, Run, by_loss
+
+    release = _kept(folder)
+    proof = Path(folder) / "bound.pickle"
+    options: dict[str, Any] = {"bound": pickle.loads(proof.read_bytes()) if proof.exists() else None}
+    if edition == "internal":
+        names = tuple(map(str, release.columns))
+        tried = tuple(by_loss(Run(**facts) for facts in runs))
+        options["comparison"] = Comparison(len(release.labels), names, tried, (), {})
+        options["bound_time"] = None
+    release.report(target, edition, **options)
+
+
+def _keep(folder: str, release: Any) -> None:
+    """Keep a release on disk, without the original where the file has it."""
+    whole = release.origin is not None and release.origin.kept is None
+    with (Path(folder) / "release.pickle").open("wb") as file:
+        pickle.dump(replace(release, original=None) if whole else release, file)
+
+
+def _kept(folder: str) -> Any:
+    from shoal.table.frame import Frame
+
+    with (Path(folder) / "release.pickle").open("rb") as file:
+        release = pickle.load(file)  # our own, from our own folder
+    if release.original is None:
+        return replace(release, original=Frame(release.source).native)
+    return release
+
+
+def warm(tell: Tell) -> None:
+    """Load, and on a new machine compile, what every run needs, while a person still looks at the data."""
+    from shoal import pipeline
+    from shoal.app.facts import release_facts
+    from shoal.datasets import survey
+    from shoal.plan import Plan
+
+    release = pipeline.run(Plan(3), survey(60))
+    release_facts(release)
+    release.lower_bound(0.1)
+
+
+TASKS: dict[str, Callable[..., Any]] = {
+    task.__name__: task for task in (inspect, demo, run, write, report, warm)
+}
+
+
+def main() -> None:
+    """Work until the page closes our input, which also happens if it dies."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever prints does not disturb the answers
+    orders: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
+    while True:
+        order = json.loads(orders.get())
+
+        def tell(event: str, value: Any = None, number: int = order.pop("number")) -> None:
+            answers.write(json.dumps({"number": number, "event": event, "value": value}) + "\n")
+            answers.flush()
+
+        try:
+            tell("done", TASKS[order.pop("task")](tell, **order))
+        except ShoalError as error:
+            tell("failed", str(error))
+        except MemoryError:
+            tell("failed", "the memory does not suffice: close other programs, or protect fewer columns")
+        except Exception as error:  # a file may break a reader in ways nobody foresaw
+            tell("failed", f"this did not work ({type(error).__name__}: {str(error).splitlines()[:1]})")
+
+
+def _listen(orders: SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        orders.put(line)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

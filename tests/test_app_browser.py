@@ -1,0 +1,373 @@
+"""The page in a real browser, from a file dropped to a release taken away."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("nicegui")
+playwright = pytest.importorskip("playwright.sync_api")
+
+import shoal  # noqa: E402
+from shoal.datasets import survey  # noqa: E402
+from tests.app_server import PATIENCE, Server, chromium  # noqa: E402
+
+if chromium() is None:
+    pytest.skip("Chromium is not installed (apt-get install chromium)", allow_module_level=True)
+
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+EVIL = "<img src=x onerror='window.hacked=1'>{{hacked=1}}"
+expect = playwright.expect
+expect.set_options(timeout=1000 * PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=chromium(), args=[*FLAGS, "--disable-sync", "--no-first-run"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("app"), "--upload-limit", "3")
+    yield server
+    out, err = server.stop()
+    assert (server.process.returncode, out, err) == (0, "", "")
+
+
+@pytest.fixture
+def visit(browser):
+    """Open pages in a new browser session, and watch what they ask for."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(1000 * PATIENCE)
+    asked, wrong = set(), []
+    context.on("request", lambda request: asked.add(request.url.split("/")[2]))
+    context.on("weberror", lambda error: wrong.append(str(error.error)))
+
+    def open_page(server):
+        page = context.new_page()
+        page.goto(server.address)
+        expect(page.locator("nav [data-step=data]")).to_be_visible()
+        hosts.add(f"127.0.0.1:{server.port}")
+        return page
+
+    hosts = set()
+    yield open_page
+    context.close()
+    assert asked <= hosts, f"the page asked other hosts: {asked - hosts}"
+    assert not wrong
+
+
+def firms(folder, n=150, name="firms.csv"):
+    path = folder / name
+    shoal.write(survey(n).drop_columns(["region", "sector"]), path)
+    return path
+
+
+def upload(page, path):
+    page.locator("input[type=file]").set_input_files(path)
+
+
+def step(page, name):
+    page.locator(f"[data-step={name}]").click()
+    expect(page.locator(f"[data-step={name}]")).to_have_attribute("aria-current", "step")
+
+
+def use(page, k, method="mdav"):
+    """Settings: this k and this method, without a proof."""
+    step(page, "settings")
+    page.get_by_role("spinbutton", name="k", exact=True).fill(str(k))
+    page.locator("summary").click()
+    page.locator(f"[data-key={method}]").click()
+    expect(page.locator(".facts")).to_be_visible()
+    page.get_by_text("More: strata").click()
+    prove = page.get_by_role("checkbox", name=re.compile("Prove"))
+    expect(prove).to_be_visible()
+    if prove.is_checked():
+        prove.click()
+
+
+def start(page, also=""):
+    step(page, "run")
+    page.get_by_label("Also with k =").fill(also)
+    page.get_by_role("button", name="Start").click()
+
+
+def download(page, button, folder):
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=button).click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path
+
+
+def said(page):
+    return page.locator(".said .banner")
+
+
+def test_from_upload_to_download(server, visit, tmp_path):
+    original = firms(tmp_path)
+    page = visit(server)
+    assert "token" not in page.evaluate("location.href")
+    upload(page, original)
+    expect(page.locator("h2")).to_have_text("firms.csv")
+    assert page.locator("table.columns tbody tr").count() == 6
+    assert page.locator("table.columns svg").count() == 6
+    assert page.locator("table.rows tbody tr").count() == 8
+    page.get_by_label("Role of profit").select_option("other")
+
+    step(page, "settings")
+    page.get_by_role("spinbutton", name="k", exact=True).fill("4")
+    expect(page.get_by_text("25 %")).to_be_visible()
+    start(page, "8")
+    done = page.locator(".run.done")
+    expect(done).to_have_count(2)
+    page.get_by_role("button", name="Look at Run 1").click()
+
+    expect(page.locator(".nicegui-echart")).to_have_count(6)
+    expect(page.get_by_text("No release with k = 4 can lose less than")).to_be_visible()
+    assert page.locator(".changes tbody tr").count() == 12
+    page.locator(".runlist [data-run='2']").click()
+    expect(said(page)).to_contain_text("Back at run 2")
+    click_point(page, 1)
+    expect(said(page)).to_contain_text("Back at run 1")
+    page.get_by_label("Side by side with").click()
+    page.get_by_role("option", name=re.compile("Run 2")).click()
+    expect(page.locator(".panel")).to_have_count(2)
+
+    step(page, "take")
+    names = ["employees", "turnover", "wages", "assets", "energy_use"]
+    words = [word for name in names for word in ("-c", name)]
+    released = download(page, "Download the release", tmp_path)
+    assert released.name == "firms.protected.csv"
+    check = [sys.executable, "-m", "shoal", "check", str(released), "-k", "4", *words]
+    assert subprocess.run(check, capture_output=True).returncode == 0
+    before, after = shoal.read(original), shoal.read(released)
+    assert after["profit"] == before["profit"]
+    assert after["wages"] != before["wages"]
+
+    page.get_by_label("Format").click()
+    page.get_by_role("option", name="Parquet (.parquet)").click()
+    assert shoal.read(download(page, "Download the release", tmp_path)).num_rows == 150
+    internal = download(page, "Download the internal report", tmp_path).read_text()
+    public = download(page, "Download the public report", tmp_path).read_text()
+    assert "k = 8 would lose" in internal
+    assert "linked" not in public
+
+    plan = download(page, "Download the plan", tmp_path)
+    assert shoal.Plan.read(plan).k == 4
+    python, command = page.locator("pre").all_inner_texts()[:2]
+    expected = released.read_bytes()
+    released.unlink()
+    subprocess.run([sys.executable, "-c", python], cwd=tmp_path, check=True)
+    assert released.read_bytes() == expected
+    released.unlink()
+    subprocess.run([sys.executable, "-m", *shlex.split(command)], cwd=tmp_path, check=True)
+    assert released.read_bytes() == expected
+    assert original.exists()
+
+    page.reload()
+    step(page, "look")
+    expect(page.locator(".runlist button")).to_have_count(2)
+
+
+def click_point(page, number):
+    """Click a run's point on the risk-utility map, where the chart itself says that it lies."""
+    chart = page.locator(".tradeoff .nicegui-echart")
+    place = chart.evaluate(
+        """(element, i) => {
+            const id = Number(element.id.slice(1));
+            const chart = getElement(id).chart;
+            const value = chart.getOption().series[0].data[i].value;
+            return chart.convertToPixel({seriesIndex: 0}, value);
+        }""",
+        number - 1,
+    )
+    page.wait_for_timeout(500)  # the chart moves its points into place
+    chart.click(position={"x": place[0], "y": place[1]})
+
+
+def test_bad_files_are_told_and_nothing_is_lost(server, visit, tmp_path):
+    page = visit(server)
+    upload(page, firms(tmp_path))
+    expect(page.locator("h2")).to_have_text("firms.csv")
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"this is no parquet")
+    upload(page, broken)
+    expect(said(page)).to_contain_text("'broken.parquet' cannot be read as Parquet")
+    other = tmp_path / "picture.png"
+    other.write_bytes(b"x")
+    upload(page, other)
+    expect(said(page)).to_contain_text("an ending that shoal does not know")
+    large = tmp_path / "large.csv"
+    large.write_bytes(b"a,b\n" + b"1,2\n" * 800_000)
+    upload(page, large)
+    expect(said(page)).to_contain_text("larger than the 3 MB")
+    expect(page.locator("h2")).to_have_text("firms.csv")
+
+
+def test_wrong_settings_are_a_sentence(server, visit, tmp_path):
+    page = visit(server)
+    upload(page, firms(tmp_path, 40))
+    use(page, 41)
+    expect(page.get_by_text("k cannot be larger than that")).to_be_visible()
+    start(page)
+    expect(said(page)).to_contain_text("k=41 needs at least 41 records, but the table has 40")
+    step(page, "settings")
+    page.get_by_role("spinbutton", name="k", exact=True).fill("4")
+    start(page, "many")
+    expect(said(page)).to_contain_text("'many' is no k")
+    start(page)
+    expect(page.locator(".run.done")).to_have_count(1)
+    use(page, 4, "univariate")  # which takes one column only
+    start(page)
+    expect(page.locator(".run.failed")).to_contain_text("groups by one column")
+    expect(page.locator(".run.done")).to_have_count(1)
+
+
+def test_cancel_really_stops_and_the_next_run_works(server, visit, tmp_path):
+    page = visit(server)
+    upload(page, firms(tmp_path, 40_000))
+    expect(page.locator("h2")).to_have_text("firms.csv")
+    use(page, 3, "mdav")
+    start(page, "4")
+    expect(page.locator(".run.grouping")).to_have_count(1)
+    before = server.workers()
+    page.get_by_role("button", name="Cancel: Run 2").click()
+    page.get_by_role("button", name="Cancel: Run 1").click()
+    expect(page.locator(".run.cancelled")).to_have_count(2)
+    expect(page.locator(".run.cancelled").first).to_contain_text("Nothing was changed")
+    assert len(before - server.workers()) == 1  # the process that computed is gone
+    step(page, "data")
+    upload(page, firms(tmp_path, 60, "small.csv"))
+    expect(page.locator("h2")).to_have_text("small.csv")
+    use(page, 3)
+    start(page)
+    expect(page.locator(".run.done")).to_have_count(1)
+
+
+def test_two_tabs_at_once(server, visit, tmp_path):
+    first, path = visit(server), firms(tmp_path, 60)
+    upload(first, path)
+    expect(first.locator("h2")).to_have_text("firms.csv")
+    second = visit(server)
+    expect(second.locator("h2")).to_have_text("firms.csv")
+    use(first, 3)
+    expect(said(first)).to_contain_text("open in another tab")
+    start(first)
+    step(second, "run")
+    for page in (first, second):
+        expect(page.locator(".run.done")).to_have_count(1)
+    use(second, 6)
+    start(second)
+    for page in (first, second):
+        expect(page.locator(".run.done")).to_have_count(2)
+    step(second, "data")
+    upload(second, firms(tmp_path, 30, "others.csv"))
+    expect(second.locator("h2")).to_have_text("others.csv")
+    step(first, "look")
+    expect(first.locator(".runlist button")).to_have_count(2)
+    step(second, "settings")
+    second.get_by_label("The table in this tab").click()
+    second.get_by_role("option", name=re.compile("firms.csv")).click()
+    step(second, "look")
+    expect(second.locator(".runlist button")).to_have_count(2)
+
+
+def test_another_browser_sees_nothing_of_it(server, visit, browser, tmp_path):
+    page = visit(server)
+    upload(page, firms(tmp_path, 30))
+    expect(page.locator("h2")).to_have_text("firms.csv")
+    stranger = browser.new_context()
+    other = stranger.new_page()
+    assert other.goto(server.address.split("?")[0]).status == 403
+    assert other.goto(server.address).status == 200
+    expect(other.locator(".hero")).to_be_visible()
+    stranger.close()
+
+
+def test_a_server_that_stops_is_told(visit, tmp_path):
+    server = Server(tmp_path)
+    page = visit(server)
+    upload(page, firms(tmp_path, 60))
+    use(page, 3)
+    start(page)
+    page.get_by_role("button", name="Look at Run 1").click()
+    expect(page.locator(".changes")).to_be_visible()
+    expect(page.locator("#lost-plan")).to_have_attribute("href", re.compile("blob:"))
+    expect(page.locator("#lost")).to_be_hidden()
+    out, err = server.stop()
+    assert (server.process.returncode, out, err) == (0, "", "")
+    expect(page.locator("#lost")).to_contain_text("The server has stopped. Nothing is lost")
+    expect(page.locator(".changes")).to_be_visible()
+    with page.expect_download() as waiting:
+        page.locator("#lost-plan").click()
+    waiting.value.save_as(tmp_path / "kept.toml")
+    assert shoal.Plan.read(tmp_path / "kept.toml").k == 3
+    assert not list(tmp_path.glob("shoal-app-*"))
+
+
+def test_names_and_cells_never_run(server, visit, tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / f"{EVIL.replace('/', '')}.csv"
+    names = [EVIL, "</script><script>window.hacked=2</script>", "{b|x} :formatter `${hacked=3}`"]
+    rows = [",".join(json.dumps(name).replace("\\", "") for name in [*names, "text"])]
+    rows += [f"{a:.2f},{b:.2f},{c:.2f},{EVIL}{a > 0}" for a, b, c in rng.normal(size=(50, 3))]
+    path.write_text("\n".join(rows) + "\n")
+    page = visit(server)
+    page.on("dialog", lambda dialog: pytest.fail("a dialog opened"))
+    upload(page, path)
+    expect(page.locator("h2")).to_have_text(path.name)
+    assert EVIL in page.locator("table.columns tbody th").first.inner_text()
+    assert EVIL in page.locator("table.rows tbody td").nth(3).inner_text()
+    page.get_by_label("Role of text").select_option("other")
+    use(page, 5)
+    start(page, "10")
+    expect(page.locator(".run.done")).to_have_count(2)
+    step(page, "look")
+    expect(page.locator(".nicegui-echart")).to_have_count(6)
+    for chart in page.locator(".nicegui-echart").all():  # hover: values appear, drawn
+        chart.hover()
+    page.get_by_label("Column", exact=True).click()
+    page.get_by_role("option").nth(1).click()
+    step(page, "take")
+    expect(page.locator("pre").first).to_contain_text("onerror")
+    released = download(page, "Download the release", tmp_path)
+    assert re.fullmatch(r"[A-Za-z0-9_-]+\.protected\.csv", released.name)
+    assert shoal.read(released).column_names == [*names, "text"]
+    download(page, "Download the internal report", tmp_path)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_it_can_be_used_by_keyboard_and_on_a_tablet(server, visit):
+    page = visit(server)
+    page.set_viewport_size({"width": 820, "height": 1180})
+    page.get_by_role("button", name="Start with the demo survey").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h2")).to_have_text("survey.csv")
+    page.get_by_label("Role of profit").focus()
+    page.keyboard.press("End")
+    page.locator("[data-step=settings]").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".knumber")).to_be_visible()
+    page.get_by_text("More: strata").click()
+    expect(page.get_by_role("checkbox")).to_have_count(4)
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('button, select, input, textarea')].filter(e =>
+            e.checkVisibility() && e.tabIndex >= 0 &&
+            !(e.ariaLabel || e.textContent.trim() || e.labels?.length || e.closest('label')))
+            .map(e => e.outerHTML)"""
+    )
+    assert unnamed == []
+    for name in ("data", "settings", "run"):
+        step(page, name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 820
