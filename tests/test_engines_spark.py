@@ -28,6 +28,7 @@ from tests.test_engines_disk import (
     as_numbers,
     folder_of,
     people,
+    small_disk,  # noqa: F401
     spoil_missing,
     spoil_short,
     spoil_type,
@@ -192,6 +193,14 @@ def test_a_missing_record_and_a_short_group_publish_nothing(release, df, place, 
                 shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=plan), place / "bad"
             )
     assert visible(place) == before
+
+
+def test_a_full_disk_publishes_nothing(release, df, place, small_disk):  # noqa: F811
+    (small_disk / "filler").write_bytes(bytes(280_000))
+    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=frozen_plan(place))
+    with pytest.raises(MachineError, match="nothing is published.*No space left on device"):
+        shoal.spark.write(released, small_disk / "out")
+    assert visible(small_disk) == ["filler"]
 
 
 def test_data_that_change_are_noticed(release, df, place):
