@@ -198,7 +198,7 @@ def test_a_missing_record_and_a_short_group_publish_nothing(release, df, place, 
 def test_a_full_disk_publishes_nothing(release, df, place, small_disk):  # noqa: F811
     (small_disk / "filler").write_bytes(bytes(280_000))
     released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=frozen_plan(place))
-    with pytest.raises(MachineError, match="nothing is published.*No space left on device"):
+    with pytest.raises(MachineError, match=r"nothing is published.*No space left on device"):
         shoal.spark.write(released, small_disk / "out")
     assert visible(small_disk) == ["filler"]
 
