@@ -309,7 +309,7 @@ def small_disk(tmp_path):
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "none", place], stderr=-3).returncode:
         pytest.skip("only root may mount a small disk")
     yield place
-    subprocess.run(["umount", place], check=True)
+    subprocess.run(["umount", "--lazy", place], check=True)  # Spark may still hold a file open
 
 
 def test_no_space_left_on_a_small_disk(small_disk, tmp_path):
