@@ -83,6 +83,7 @@ def summary(
         "information_loss": loss.percent(loss.within),
         "rounding_loss": loss.percent(loss.rounding) if loss.rounding > 1e-20 * loss.total else 0.0,
         "method": plan.method,
+        "used": [plan.method],
         "k": plan.k,
         "seed": plan.seed,
         "per_column": False,
