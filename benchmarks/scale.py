@@ -61,13 +61,16 @@ def tree_memory(root: int) -> int:
     return total * os.sysconf("SC_PAGE_SIZE")
 
 
-def measure(engine: str, source: Path, k: int, master: str, method: str) -> dict[str, Any]:
+def measure(
+    engine: str, source: Path, k: int, master: str, method: str, effort: float | None
+) -> dict[str, Any]:
     """One run of `shoal protect` in a process of its own."""
     with tempfile.TemporaryDirectory(dir=source.parent) as place:
         command = [sys.executable, "-m", "shoal", "protect", str(source), "-k", str(k), "-m", method]
         command += ["--engine", engine, "--json", "-o", f"{place}/out"]
         command[-1] += ".parquet" if engine == "memory" else ""
         command += ["--master", master] if engine == "spark" else []
+        command += [] if effort is None else ["--set", f"effort={effort}"]
         log = Path(place) / "log"
         began, peak = time.perf_counter(), 0
         with log.open("w") as errors, (Path(place) / "json").open("w") as answers:
@@ -102,6 +105,7 @@ def main() -> None:
     parser.add_argument("--engine", default="memory,disk", help="memory, disk, spark, separated by commas")
     parser.add_argument("--master", default="local-cluster[2,1,2048]")
     parser.add_argument("--method", default="auto")
+    parser.add_argument("--effort", type=float, default=None, help="of the method optimise")
     parser.add_argument("-k", type=int, default=5)
     parser.add_argument("--folder", default=None, help="where the tables are put meanwhile")
     options = parser.parse_args()
@@ -113,7 +117,9 @@ def main() -> None:
             source = folder / "table.parquet"
             generate(source, rows)
             for engine in options.engine.split(","):
-                found.append(measure(engine, source, options.k, options.master, options.method))
+                found.append(
+                    measure(engine, source, options.k, options.master, options.method, options.effort)
+                )
                 first = next(row for row in found if row["records"] == rows)
                 found[-1][f"loss against {first['engine']}"] = (
                     f"{100 * (found[-1]['loss %'] / first['loss %'] - 1):+.2f} %"
