@@ -26,6 +26,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.univariate
 	$(BIN)/python -m benchmarks.methods
 	$(BIN)/python -m benchmarks.trees
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.speed --blocks
 
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reproduce

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -11,19 +12,17 @@ from shoal.algorithms.mdav import mdav
 from shoal.kernels._threads import map_threads, thread_count
 from shoal.optimise.search import Clock, combine, cool, pose
 
-#: Records of a block: few enough for all that a run touches to stay in a core's own cache, and enough for
-#: few of them to lie at a border (1,000 loses 2 % more, 4,000 gains nothing in the same time).
-SIZE = 2000
-#: Proposals for each record in one pass of effort 1, and the hottest temperatures of the passes.
-PROPOSALS = 150
-HOTTEST: tuple[float, ...] = (5.0, 1.0, 0.7, 0.5)
+#: Records of a block: few enough for most of what a run touches to stay in a core's own cache, and enough for
+#: few of them to lie at a border (2,000 loses 2 % more, 8,000 gains 0.5 % in a third more time).
+SIZE = 4000
+#: The hottest temperature of each pass, and its proposals for each record at effort 1. Short passes first:
+#: they only have to bring records across borders.
+PASSES: tuple[tuple[float, int], ...] = ((10.0, 100), (2.0, 150), (0.7, 250), (0.4, 300))
 #: A record's neighbour list has so many more than k records: shorter than elsewhere, for the lists are made
 #: anew in every pass.
 NEAR = 6
 #: Proposals for each record in the trial that finds the pace, and the share of the time that is planned with.
 TRIAL, HASTE = 20, 0.9
-#: Blocks between two reports of progress.
-BATCH = 32
 
 
 def split(X: NDArray[np.float64], size: int, multiple: int = 1) -> list[NDArray[np.int64]]:
@@ -80,31 +79,39 @@ def _blocks_of_groups(
 def _in_blocks(
     n: int,
     parts: list[NDArray[np.int64]],
-    one: Callable[[int], NDArray[np.int64]],
+    one: Callable[[NDArray[np.int64], int], NDArray[np.int64]],
     share: Callable[[float], None],
 ) -> NDArray[np.int64]:
-    """Labels of all n records: one(p) gives those of block p, from 0 on. Several blocks at a time."""
+    """Labels of all n records: one(rows, p) gives those of block p, from 0 on. Several blocks at a time."""
+    done = 0
+    lock = threading.Lock()
+
+    def reported(p: int) -> NDArray[np.int64]:
+        nonlocal done
+        answer = one(parts[p], p)
+        with lock:
+            done += 1
+            share(done / len(parts))
+        return answer
+
     labels = np.empty(n, np.int64)
     groups = 0
-    for first in range(0, len(parts), BATCH):
-        batch = range(first, min(first + BATCH, len(parts)))
-        for p, answer in zip(batch, map_threads(one, batch)):
-            labels[parts[p]] = answer + groups
-            groups += int(answer.max()) + 1
-        share(batch.stop / len(parts))
+    for rows, answer in zip(parts, map_threads(reported, range(len(parts)))):
+        labels[rows] = answer + groups
+        groups += int(answer.max()) + 1
     return labels
 
 
 def _affordable(
-    X: NDArray, k: int, labels: NDArray, part: NDArray, most: int, clock: Clock
-) -> tuple[tuple[float, ...], int]:
-    """The passes that the time left allows, the last ones of HOTTEST, and the proposals of each.
+    X: NDArray, k: int, labels: NDArray, part: NDArray, effort: float, clock: Clock
+) -> tuple[tuple[tuple[float, int], ...], float]:
+    """The passes that the time left allows, the last ones of PASSES; and the effort.
 
-    Found by a trial on one block. As many passes as there can be with a tenth of the usual proposals.
+    Found by a trial on one block. As many passes as there can be with a tenth of their proposals.
     """
+    if len(part) < 2 * k:
+        return PASSES, effort
     own = np.unique(labels[part], return_inverse=True)[1].astype(np.int64)
-    if clock.left() <= 0 or len(part) < 2 * k:
-        return HOTTEST, most
     cool(pose(X[part], k, near=k + NEAR, threads=1), own, 1, 100, 1.0, clock)  # compiles, if need be
     began = clock.spent()
     problem = pose(X[part], k, near=k + NEAR, threads=1)
@@ -112,12 +119,13 @@ def _affordable(
     cool(problem, own, 1, TRIAL * len(part), 1.0, clock)
     whole = len(X) / len(part) / thread_count()  # of the table, for each core
     lists, pace = (posed - began) * whole, (clock.spent() - posed) * whole / TRIAL
-    for passes in range(len(HOTTEST), 1, -1):
-        proposals = (HASTE * clock.left() / passes - lists) / pace
-        if proposals >= PROPOSALS / 10:
-            return HOTTEST[-passes:], int(min(most, proposals))
-    proposals = (HASTE * clock.left() - lists) / pace
-    return HOTTEST[-1:], int(min(most, max(proposals, PROPOSALS / 10)))
+    passes = PASSES
+    while True:
+        proposals = (HASTE * clock.left() - lists * len(passes)) / pace
+        least = 0.1 * sum(many for _, many in passes)
+        if proposals >= least or len(passes) == 1:
+            return passes, min(effort, 0.1 * max(proposals, least) / least)
+        passes = passes[1:]
 
 
 def improve(
@@ -139,21 +147,23 @@ def improve(
     X = X - X.mean(0)
     if labels is None:
         parts = split(X, max(SIZE, 20 * k), k)
-        labels = _in_blocks(len(X), parts, lambda p: _start(X[parts[p]], k), lambda done: None)
+        labels = _in_blocks(len(X), parts, lambda rows, _: _start(X[rows], k), lambda done: None)
     elif clock.left() > 0:
         parts = _blocks_of_groups(X, labels, rng)
-    hottest, proposals = HOTTEST, int(PROPOSALS * effort)
+    passes = PASSES
     if clock.limit is not None and clock.left() > 0:
-        hottest, proposals = _affordable(X, k, labels, parts[0], proposals, clock)
-    number = 0
-    while clock.left() > 0 and (number < len(hottest) or clock.limit is not None):
+        passes, effort = _affordable(X, k, labels, parts[0], effort, clock)
+    total, before, number = sum(many for _, many in passes), 0, 0
+    while clock.left() > 0 and (number < len(passes) or clock.limit is not None):
         if number > 0:
             parts = _blocks_of_groups(X, labels, rng)
-        hot = hottest[min(number, len(hottest) - 1)]
-        labels = _pass(
-            X, k, labels, parts, rng, proposals, hot, clock,
-            lambda done, number=number: report((number + done) / len(hottest)),
-        )  # fmt: skip
+        hot, many = passes[min(number, len(passes) - 1)]
+
+        def share(done: float, before: int = before, many: int = many) -> None:
+            report((before + done * many) / total)
+
+        labels = _pass(X, k, labels, parts, rng, int(many * effort), hot, clock, share)
+        before += many
         number += 1
     return labels
 
@@ -161,9 +171,9 @@ def improve(
 def _pass(X, k, labels, parts, rng, proposals, hot, clock, share) -> NDArray[np.int64]:
     """Every block once; `proposals` for each record."""
     seeds = [int(seed) for seed in rng.integers(2**63, size=len(parts))]
-
-    def one(p: int) -> NDArray[np.int64]:
-        rows = parts[p]
-        return _anneal(X[rows], k, labels[rows], seeds[p], proposals * len(rows), hot, clock)
-
-    return _in_blocks(len(X), parts, one, share)
+    return _in_blocks(
+        len(X),
+        parts,
+        lambda rows, p: _anneal(X[rows], k, labels[rows], seeds[p], proposals * len(rows), hot, clock),
+        share,
+    )
