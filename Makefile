@@ -48,7 +48,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.app: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e '.[app]'
+	$(PIP) -e '.[app,stats]'
 	touch $@ $(VENV)/.core
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt

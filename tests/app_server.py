@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-PATIENCE = 25  # seconds; only ever waited for in full if something is broken
+PATIENCE = 120  # seconds; only ever waited for in full if something is broken
 
 
 def chromium():

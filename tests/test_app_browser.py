@@ -114,7 +114,7 @@ def said(page):
 
 
 def test_from_upload_to_download(server, visit, tmp_path):
-    original = firms(tmp_path)
+    original = firms(tmp_path, 90)
     page = visit(server)
     assert "token" not in page.evaluate("location.href")
     upload(page, original)
@@ -156,7 +156,7 @@ def test_from_upload_to_download(server, visit, tmp_path):
 
     page.get_by_label("Format").click()
     page.get_by_role("option", name="Parquet (.parquet)").click()
-    assert shoal.read(download(page, "Download the release", tmp_path)).num_rows == 150
+    assert shoal.read(download(page, "Download the release", tmp_path)).num_rows == 90
     internal = download(page, "Download the internal report", tmp_path).read_text()
     public = download(page, "Download the public report", tmp_path).read_text()
     assert "k = 8 would lose" in internal
@@ -193,6 +193,31 @@ def click_point(page, number):
     )
     page.wait_for_timeout(500)  # the chart moves its points into place
     chart.click(position={"x": place[0], "y": place[1]})
+
+
+def test_every_table_of_a_database(server, visit, tmp_path):
+    database = tmp_path / "office.db"
+    for name in ("firms", "shops"):
+        shoal.write(survey(40).select(["wages", "profit"]), f"sqlite:///{database}#{name}")
+    page = visit(server)
+    upload(page, database)
+    expect(page.locator("h2")).to_have_text("office.db#firms")
+    use(page, 3)
+    start(page)
+    expect(page.locator(".run.done")).to_have_count(1)
+    step(page, "take")
+    expected = shoal.read(download(page, "Download the release", tmp_path))
+    command = page.locator("pre").nth(1).inner_text()
+    assert "sqlite:///office.db#firms" in command
+    subprocess.run([sys.executable, "-m", *shlex.split(command)], cwd=tmp_path, check=True)
+    assert shoal.read(tmp_path / "office_firms.protected.csv").equals(expected)
+    page.get_by_label("Format").click()
+    page.get_by_role("option", name="SQLite (.db)").click()
+    stored = download(page, "Download the release", tmp_path)
+    assert shoal.read(f"sqlite:///{stored}#release")["wages"].to_pylist() == expected["wages"].to_pylist()
+    page.get_by_label("The table in this tab").click()
+    page.get_by_role("option", name=re.compile("shops")).click()
+    expect(page.locator("h2")).to_have_text("office.db#shops")
 
 
 def test_bad_files_are_told_and_nothing_is_lost(server, visit, tmp_path):
@@ -304,10 +329,13 @@ def test_a_server_that_stops_is_told(visit, tmp_path):
     expect(page.locator(".changes")).to_be_visible()
     expect(page.locator("#lost-plan")).to_have_attribute("href", re.compile("blob:"))
     expect(page.locator("#lost")).to_be_hidden()
-    out, err = server.stop()
+    use(page, 3, "optimise")
+    start(page, "4, 5, 6")
+    expect(page.locator(".run.grouping")).to_have_count(1)
+    out, err = server.stop()  # in the middle of a run
     assert (server.process.returncode, out, err) == (0, "", "")
     expect(page.locator("#lost")).to_contain_text("The server has stopped. Nothing is lost")
-    expect(page.locator(".changes")).to_be_visible()
+    expect(page.locator(".run")).to_have_count(5)
     with page.expect_download() as waiting:
         page.locator("#lost-plan").click()
     waiting.value.save_as(tmp_path / "kept.toml")

@@ -85,7 +85,10 @@ def correlations(detail: Mapping[str, Any]) -> dict[str, Any]:
     change = np.asarray(detail["after"], float) - np.asarray(detail["before"], float)
     largest = max(float(np.abs(change).max()), 0.01)
     cells = [
-        [j, i, round(float(change[i, j]), 3)] for i in range(len(names)) for j in range(len(names)) if i != j
+        {"name": f"{names[i]} and {names[j]}", "value": [j, i, round(float(change[i, j]), 3)]}
+        for i in range(len(names))
+        for j in range(len(names))
+        if i != j
     ]
     short = {"color": "#52616e", "width": 88, "overflow": "truncate", "interval": 0}
     return {

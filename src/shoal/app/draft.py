@@ -29,6 +29,7 @@ class Draft:
     preserve: bool = False
     merge_small_strata: bool = False
     prove: bool = True
+    kinds: dict[str, str] = field(default_factory=dict)  # how columns are stored
     levels: dict[str, str] = field(default_factory=dict)  # of ordinal columns, lowest first, as typed
 
     @classmethod
@@ -40,7 +41,8 @@ class Draft:
                 if column["type"] == "nominal":
                     column["role"], column["reason"] = "other", "a broad category; the demo keeps it as it is"
         types = {c["name"]: None if c["type"] == c["kind"] else c["type"] for c in columns}
-        return cls({c["name"]: c["role"] for c in columns}, types)
+        kinds = {c["name"]: c["kind"] for c in columns}
+        return cls({c["name"]: c["role"] for c in columns}, types, kinds=kinds)
 
     def copy(self) -> Draft:
         return deepcopy(self)
@@ -79,7 +81,17 @@ class Draft:
             },
             missing=self.missing,
             scaling=self.scaling,
-            centroids=self.centroids or {},
+            centroids=self._centroids(quasi),
             preserve="totals" if self.preserve else None,
             merge_small_strata=self.merge_small_strata,
         )
+
+    def _centroids(self, names: list[str]) -> dict[str, str]:
+        """The chosen centroid, for the columns that have one: categories without order publish their mode."""
+        if self.centroids is None:
+            return {}
+        return {
+            name: self.centroids
+            for name in names
+            if (self.types[name] or self.kinds.get(name)) not in ("nominal", "boolean")
+        }

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
@@ -30,6 +31,7 @@ STAGES = {
     "failed": "failed",
     "cancelled": "cancelled",
 }
+DATABASES = (".db", ".sqlite", ".sqlite3")
 ENDED = ("done", "failed", "cancelled")
 
 
@@ -83,6 +85,7 @@ class Work:
     number: int
     name: str  # as its owner calls it: shown, and never used as a path
     path: Path
+    source: str  # what is read: the path, or a table in it
     facts: dict[str, Any]
     draft: Draft
     runs: list[Run] = field(default_factory=list)
@@ -97,9 +100,17 @@ class Work:
         return [run for run in self.runs if run.facts is not None]
 
     @property
+    def told(self) -> str:
+        """How its owner names it to Python and on the command line."""
+        if self.path.suffix not in DATABASES:
+            return self.name
+        file, _, table = self.name.rpartition("#")
+        return f"sqlite:///{quote(file)}#{quote(table)}"
+
+    @property
     def stem(self) -> str:
         """A harmless name for downloads."""
-        plain = re.sub(r"\.(gz|zst)$", "", self.name, flags=re.IGNORECASE).rpartition(".")[0] or self.name
+        plain = re.sub(r"\.[A-Za-z0-9]+(\.(gz|zst))?(?=#|$)", "", self.name)
         return re.sub(r"[^A-Za-z0-9_-]+", "_", plain).strip("_")[:60] or "table"
 
 
@@ -144,18 +155,31 @@ class Office:
         return self.folder / f"table-{next(self._numbers)}{ending}"
 
     async def take_in(self, session: Session, path: Path, name: str, task: str = "inspect") -> Work:
-        """Look at a table and put it on the session's desk. What is wrong is said with the owner's name."""
+        """Look at a file and put its tables on the session's desk; the first is given back.
+
+        What is wrong is said with the owner's name for it.
+        """
+        works = []
         try:
-            facts = await self.desk.do(task, path=str(path))
-            if not facts["records"]:
-                raise InputError(f"{name!r} has no records: there is nothing to protect")
+            for source, called in await self._sources(path, name):
+                facts = await self.desk.do(task, path=source)
+                if not facts["records"]:
+                    raise InputError(f"{called!r} has no records: there is nothing to protect")
+                draft = Draft.guessed(facts, demo=task == "demo")
+                works.append(Work(next(self._numbers), called, path, source, facts, draft))
         except ShoalError as error:
             path.unlink(missing_ok=True)
             raise type(error)(str(error).replace(str(path), name)) from None
-        work = Work(next(self._numbers), name, path, facts, Draft.guessed(facts, demo=task == "demo"))
-        session.works.append(work)
+        session.works += works
         session.changes += 1
-        return work
+        return works[0]
+
+    async def _sources(self, path: Path, name: str) -> list[tuple[str, str]]:
+        """What to read, and how its owner calls it: a file, or each table of a database in a file."""
+        if path.suffix not in DATABASES:
+            return [(str(path), name)]
+        tables = await self.desk.do("tables", path=str(path))
+        return [(f"sqlite:///{quote(str(path))}#{quote(table)}", f"{name}#{table}") for table in tables]
 
     def submit(self, session: Session, work: Work, draft: Draft) -> Run:
         """Put a run into the queue."""
@@ -164,9 +188,6 @@ class Office:
         folder.mkdir(mode=0o700)
         (folder / "plan.toml").write_text(plan.toml(), encoding="utf-8")
         run = Run(len(work.runs) + 1, plan, draft.copy(), folder)
-        for other in work.finished:
-            if other.plan.method == plan.method and other.facts is not None:
-                run.expected = other.facts["outcome"]["seconds"]
         work.runs.append(run)
         session.changes += 1
         self.queue.put_nowait((session, work, run))
@@ -190,12 +211,15 @@ class Office:
             if run.over:
                 continue
             run.stage, run.began = "reading", time.monotonic()
+            for other in work.finished:
+                if other.plan.method == run.plan.method and other.facts is not None:
+                    run.expected = other.facts["outcome"]["seconds"]
             session.changes += 1
             try:
                 await self.runner.do(
                     "run",
                     partial(self._hear, session, run),
-                    path=str(work.path),
+                    path=work.source,
                     plan=str(run.folder / "plan.toml"),
                     folder=str(run.folder),
                     bound=run.draft.prove,

@@ -9,9 +9,11 @@ from fastapi import Request
 from fastapi.responses import JSONResponse
 
 from shoal.app.markup import sentence
-from shoal.app.office import Office
+from shoal.app.office import DATABASES, Office
 from shoal.errors import ShoalError
 from shoal.table.files import FORMATS
+
+ENDINGS = (*FORMATS, *DATABASES)
 
 
 def too_large(limit: int) -> str:
@@ -23,7 +25,7 @@ def too_large(limit: int) -> str:
 
 def ending_of(name: str) -> str | None:
     """The known ending of a file's name, or None."""
-    return next((ending for ending in FORMATS if name.lower().endswith(ending)), None)
+    return next((ending for ending in ENDINGS if name.lower().endswith(ending)), None)
 
 
 def add_uploads(app: Any, office: Office, limit: int) -> None:
@@ -39,7 +41,8 @@ def add_uploads(app: Any, office: Office, limit: int) -> None:
         ending = ending_of(name)
         if ending is None:
             return refuse(
-                415, f"{name!r} has an ending that shoal does not know: use one of {', '.join(FORMATS)}."
+                415,
+                f"{name!r} has an ending that shoal does not know: use one of {', '.join(ENDINGS)}.",
             )
         if int(request.headers.get("content-length", 0)) > limit * 1_000_000:
             return refuse(413, too_large(limit))

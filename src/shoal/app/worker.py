@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from shoal.errors import ShoalError
+from shoal.errors import InputError, ShoalError
 
 BOUND_SECONDS = 10.0
 BOUND_RECORDS = 50_000  # above which no bound is sought
@@ -32,6 +32,22 @@ def inspect(tell: Tell, path: str) -> Any:
     from shoal.table.frame import Frame
 
     return table_facts(Frame(path))
+
+
+def tables(tell: Tell, path: str) -> Any:
+    """The tables of a database in a file of SQLite."""
+    import sqlite3
+    from contextlib import closing
+
+    try:
+        with closing(sqlite3.connect(Path(path).as_uri() + "?mode=ro", uri=True)) as database:
+            rows = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+            found = [name for (name,) in rows if len(name.split()) == 1 and not name.startswith("sqlite_")]
+    except sqlite3.Error as error:
+        raise InputError(f"{path!r} cannot be read as SQLite: {error}") from None
+    if not found:
+        raise InputError(f"{path!r} has no tables")
+    return found
 
 
 def demo(tell: Tell, path: str) -> Any:
@@ -100,7 +116,7 @@ def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[s
 
 def _keep(folder: str, release: Any) -> None:
     """Keep a release on disk, without the original where the file has it."""
-    whole = release.origin is not None and release.origin.kept is None
+    whole = release.source is not None and release.origin.kept is None
     with (Path(folder) / "release.pickle").open("wb") as file:
         pickle.dump(replace(release, original=None) if whole else release, file)
 
@@ -128,7 +144,7 @@ def warm(tell: Tell) -> None:
 
 
 TASKS: dict[str, Callable[..., Any]] = {
-    task.__name__: task for task in (inspect, demo, run, write, report, warm)
+    task.__name__: task for task in (inspect, tables, demo, run, write, report, warm)
 }
 
 

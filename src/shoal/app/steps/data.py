@@ -8,6 +8,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app.markup import bars, joined, select, show, table
+from shoal.app.office import DATABASES
 from shoal.app.tab import Tab
 from shoal.errors import ShoalError
 from shoal.table.files import FORMATS
@@ -70,12 +71,12 @@ def _welcome(tab: Tab) -> None:
 
 def _door(tab: Tab) -> None:
     """Where a file is dropped, and the demo beside it."""
-    endings = ",".join(FORMATS)
+    endings = ",".join((*FORMATS, *DATABASES))
     show(
         Markup(
             "<label class='drop' data-limit='{}'><input type='file' accept='{}' aria-describedby='kinds'>"
             "<b>Drop a file here, or choose one</b><span id='kinds' class='soft'>CSV, TSV, Parquet, Arrow, "
-            "Stata, SPSS, SAS or Excel, up to {} MB</span><progress max='100' value='0' hidden "
+            "Stata, SPSS, SAS, Excel or SQLite, up to {} MB</span><progress max='100' value='0' hidden "
             "aria-label='Upload'></progress><span class='state' role='status'></span></label>"
         ).format(tab.upload_limit, endings, f"{tab.upload_limit:,}")
     )
@@ -101,7 +102,7 @@ def _columns(tab: Tab, facts: dict[str, Any]) -> None:
     for j, column in enumerate(facts["columns"]):
         name, role = column["name"], tab.draft.roles[column["name"]]
         kind = tab.draft.types[name] or ""
-        stored = f"as stored: {column['kind']}"
+        stored = f"{column['kind']} (stored)"
         types = [("", stored), *((word, word) for word in TYPES if word != column["kind"])]
         gaps = (
             Markup("<span class='gaps'>{} gaps</span>").format(f"{column['gaps']:,}")

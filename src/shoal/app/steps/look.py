@@ -229,7 +229,7 @@ def _figures(run: Run) -> Markup:
 
 def _above(run: Run) -> str:
     if run.bound is None:
-        return "proof under way" if not run.over else "no bound was sought"
+        return "proof under way" if not run.over else "without a proof"
     if "information_loss" not in run.bound:
         return "no bound for such tables"
     return f"proven: at least {shown(run.bound['information_loss'], '%')}"
@@ -273,6 +273,12 @@ def _distribution(tab: Tab, facts: dict[str, Any]) -> None:
 
     def choose(j: int) -> None:
         tab.column = j
+        if tab.beside is not None:
+            tab.refresh()  # the same column on both sides
+            return
+        draw(j)
+
+    def draw(j: int) -> None:
         holder.clear()
         with holder:
             charts.draw(
@@ -283,7 +289,7 @@ def _distribution(tab: Tab, facts: dict[str, Any]) -> None:
     chosen = ui.select(names, label="Column", value=place, on_change=lambda event: choose(event.value))
     chosen.props("outlined dense").classes("wide")
     holder = ui.element("div")
-    choose(place)
+    draw(place)
 
 
 def _risks(before: dict[str, Any], after: dict[str, Any]) -> Markup:

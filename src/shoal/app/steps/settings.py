@@ -114,7 +114,7 @@ def _method(tab: Tab, put: Any) -> None:
         with told:
             show(
                 Markup(
-                    "<p>{}</p><dl class='facts'><dt>Paper</dt><dd>{}</dd><dt>Cost</dt><dd>{}</dd>"
+                    "<p>{}</p><dl class='facts'><dt>Paper</dt><dd>{}</dd><dt>Time grows with</dt><dd>{}</dd>"
                     "<dt>Groups of</dt><dd>{}</dd></dl>"
                 ).format(info.summary, info.paper, info.cost, info.sizes)
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 from nicegui import ui
@@ -23,6 +24,7 @@ def build(tab: Tab) -> None:
     assert run is not None
     tab.shown = run
     endings = {ending: f"{kind.name} ({ending})" for ending, kind in FORMATS.items() if kind.writable}
+    endings[".db"] = "SQLite (.db)"
     own = ending_of(work.name)
     chosen = own if own in endings else ".csv"
     assert chosen is not None
@@ -65,8 +67,8 @@ def build(tab: Tab) -> None:
                     ).props("outline no-caps").props["aria-label"] = f"Download the {edition} report"
     target = f"{work.stem}.protected{chosen}"
     lines = (
-        ("The same in Python", python_lines(run.plan, work.name, target)),
-        ("The same on the command line", command_line(run.plan, work.name, target)),
+        ("The same in Python", python_lines(run.plan, work.told, target)),
+        ("The same on the command line", command_line(run.plan, work.told, target)),
         ("The plan", run.plan.toml({c["name"]: c["reason"] for c in work.facts["columns"]})),
     )
     for title, words in lines:
@@ -127,8 +129,10 @@ async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: 
     assert work is not None
     tab.say("Writing and checking" if task == "write" else "Writing the report")
     target = run.folder / file
+    target.unlink(missing_ok=True)
+    place = f"sqlite:///{quote(str(target))}#release" if target.suffix == ".db" else str(target)
     try:
-        await tab.office.desk.do(task, folder=str(run.folder), target=str(target), **order)
+        await tab.office.desk.do(task, folder=str(run.folder), target=place, **order)
     except ShoalError as error:
         tab.say(str(error).replace(str(target), called).replace(str(work.path), work.name), bad=True)
         return
