@@ -77,8 +77,12 @@ def licence(name: str) -> str:
     facts = metadata.metadata(name)
     if facts.get("License-Expression"):
         return str(facts["License-Expression"])
-    classes = [text.split("::")[-1].strip() for text in facts.get_all("Classifier", []) if "License ::" in text]
-    return "; ".join(text for text in classes if text != "OSI Approved") or str(facts.get("License", "unknown"))
+    classes = [
+        text.split("::")[-1].strip() for text in facts.get_all("Classifier", []) if "License ::" in text
+    ]
+    return "; ".join(text for text in classes if text != "OSI Approved") or str(
+        facts.get("License", "unknown")
+    )
 
 
 def wanted() -> dict[str, list[str]]:
@@ -113,7 +117,9 @@ def rows() -> list[tuple[str, str, str, str, str]]:
     made = []
     for short, (name, version) in pinned().items():
         group, parent = purpose.get(short, ("benchmarks" if short in reasons else "dev", ""))
-        made.append((name, version, licence(name), group, reasons.get(short) or f"needed by {parent or 'others'}"))
+        made.append(
+            (name, version, licence(name), group, reasons.get(short) or f"needed by {parent or 'others'}")
+        )
     order = ["core", *[group for group in wanted() if group != "core"], "benchmarks"]
     return sorted(made, key=lambda row: (order.index(row[3]), row[0].lower()))
 

@@ -10,7 +10,18 @@ spec = importlib.util.spec_from_file_location("make_dependencies", ROOT / "docs"
 made = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(made)
 
-PERMISSIVE = ("BSD", "MIT", "Apache", "PSF", "Python Software Foundation", "ISC", "Zlib", "CC0", "0BSD", "HPND")
+PERMISSIVE = (
+    "BSD",
+    "MIT",
+    "Apache",
+    "PSF",
+    "Python Software Foundation",
+    "ISC",
+    "Zlib",
+    "CC0",
+    "0BSD",
+    "HPND",
+)
 
 
 def table():
