@@ -1,4 +1,4 @@
-"""Flip comparison operators one at a time; a test must fail for each: `python -m benchmarks.mutate [FILE ...]`.
+"""Flip comparison operators one at a time; a test must fail for each: `python -m benchmarks.mutate [MODULE]`.
 
 Each flip (< to <= and >=, == to !=, `is` and `in` negated) is made in a forked child of a process that has
 loaded everything: there the functions of one module get the code of its flipped source, and the tests of that
@@ -120,10 +120,8 @@ def main(names: list[str]) -> None:
         rows.append(row)
     print(_common.header())
     print(_common.table(rows))
-    print(
-        *(f"the same: {name}: `{text}` with {sign}: {why}" for (name, text, sign), why in SAME.items()),
-        sep="\n",
-    )
+    for (name, text, sign), why in SAME.items():
+        print(f"the same: {name}: `{text}` with {sign}: {why}")
     print(_common.save("mutate", {"rows": rows, "survivors": survivors}))
     sys.exit(1 if survivors else 0)
 

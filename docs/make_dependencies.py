@@ -50,9 +50,9 @@ WEAK = ("MPL", "Mozilla")
 
 HEAD = """# Dependencies
 
-Written by `python docs/make_dependencies.py` from `constraints.txt`, which pins every package, and from what each
-installed package says of its own licence; `tests/test_dependencies.py` compares. **core** is what `pip install
-shoal` brings; the rest comes with the extra that is named, or serves development only.
+Written by `python docs/make_dependencies.py` from `constraints.txt`, which pins every package, and from what
+each installed package says of its own licence; `tests/test_dependencies.py` compares. **core** is what
+`pip install shoal` brings; the rest comes with the extra that is named, or serves development only.
 
 {summary}
 
@@ -128,11 +128,11 @@ def page() -> str:
     found = rows()
     weak = [f"{name} ({group})" for name, _, text, group, _ in found if any(word in text for word in WEAK)]
     summary = (
-        f"{sum(row[3] == 'core' for row in found)} packages in the core, {len(found)} in all. Every licence is "
-        "permissive (BSD, MIT, Apache, PSF, ISC and their like), with these exceptions, none of them in the core: "
-        f"under the Mozilla Public Licence, whose copyleft ends at its own files, which shoal neither changes nor "
-        f"ships: {', '.join(weak)}. docutils (app) is public domain in the main, with parts under BSD, and tools "
-        "under the GPL that shoal does not call."
+        f"{sum(row[3] == 'core' for row in found)} packages in the core, {len(found)} in all. Every licence is\n"
+        "permissive (BSD, MIT, Apache, PSF, ISC and their like), with these exceptions, none in the core. Under\n"
+        "the Mozilla Public Licence, whose copyleft ends at its own files, which shoal neither changes nor\n"
+        f"ships: {', '.join(weak)}.\n"
+        "docutils (app) is public domain in the main, with tools under the GPL that shoal does not call."
     )
     lines = ["| " + " | ".join(row) + " |" for row in found]
     return HEAD.format(summary=summary) + "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The check's own parts: counting, comparing, and what it says of it. Quick, for every flip is tried on them."""
+"""The check's own parts: counting, comparing, and what it says of it. Quick: every flip is tried on them."""
 
 import datetime as dt
 from decimal import Decimal
