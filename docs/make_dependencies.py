@@ -128,10 +128,10 @@ def page() -> str:
     found = rows()
     weak = [f"{name} ({group})" for name, _, text, group, _ in found if any(word in text for word in WEAK)]
     summary = (
-        f"{sum(row[3] == 'core' for row in found)} packages in the core, {len(found)} in all. Every licence is\n"
-        "permissive (BSD, MIT, Apache, PSF, ISC and their like), with these exceptions, none in the core. Under\n"
-        "the Mozilla Public Licence, whose copyleft ends at its own files, which shoal neither changes nor\n"
-        f"ships: {', '.join(weak)}.\n"
+        f"{sum(row[3] == 'core' for row in found)} packages in the core, {len(found)} in all. Every licence\n"
+        "is permissive (BSD, MIT, Apache, PSF, ISC and their like), with these exceptions, none in core:\n"
+        "under the Mozilla Public Licence, whose copyleft ends at its own files, which shoal does not change\n"
+        f"nor ships, {', '.join(weak)}.\n"
         "docutils (app) is public domain in the main, with tools under the GPL that shoal does not call."
     )
     lines = ["| " + " | ".join(row) + " |" for row in found]

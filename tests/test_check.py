@@ -27,7 +27,7 @@ def test_first_difference_by_value_and_by_gap():
     assert row([1.5, 2.5], ["1.5", "x"]) == 1
     assert row([float("nan"), 1.0], [None, 1.0]) is None
     assert row(["a ", ""], ["a", None]) == 0
-    assert row(["a ", "", "b\r\nc"], ["a", None, "b\nc"], loose=True) is None
+    assert row(["a ", "", "b\r\nc\rd"], ["a", None, "b\nc\nd"], loose=True) is None
     assert row([" a"], ["a"], loose=True) == 0
     assert row([b"ab"], ["b'ab'"]) == 0
     assert row([[1, 2], [3]], ["x", "y"]) == 0

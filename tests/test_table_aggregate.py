@@ -105,7 +105,7 @@ def test_types_decide_the_usual_centroid():
     assert publish(Column("a", "nominal", codes), LABELS, "mean")[0].tolist() == [2, 1, 0]
     assert publish(Column("a", "ordinal", codes), LABELS)[0].tolist() == [2, 1, 0]
     assert publish(Column("a", "ordinal", codes), LABELS, "mean")[0].tolist() == [1, 1, 1]
-    assert publish(Column("a", "boolean", codes % 2), LABELS)[0].tolist() == [0, 1, 0]
+    assert publish(Column("a", "boolean", codes % 2), LABELS)[0].tolist() == [0, 0, 0]
     assert publish(Column("a", "date", codes), LABELS)[0].tolist() == [1, 1, 1]
     assert publish(Column("a", "integer", codes), LABELS, "mode")[0].tolist() == [2, 1, 0]
     assert publish(Column("a", "integer", codes.astype(float)), LABELS)[0].tolist() == [1, 1, 1]
