@@ -50,9 +50,9 @@ WEAK = ("MPL", "Mozilla")
 
 HEAD = """# Dependencies
 
-Written by `python docs/make_dependencies.py` from `constraints.txt`, which pins every package, and from what each
-installed package says of its own licence; `tests/test_dependencies.py` compares. **core** is what `pip install
-shoal` brings; the rest comes with the extra that is named, or serves development only.
+Written by `python docs/make_dependencies.py` from `constraints.txt`, which pins every package, and from what
+each installed package says of its own licence; `tests/test_dependencies.py` compares. **core** is what
+`pip install shoal` brings; the rest comes with the extra that is named, or serves development only.
 
 {summary}
 
@@ -77,8 +77,12 @@ def licence(name: str) -> str:
     facts = metadata.metadata(name)
     if facts.get("License-Expression"):
         return str(facts["License-Expression"])
-    classes = [text.split("::")[-1].strip() for text in facts.get_all("Classifier", []) if "License ::" in text]
-    return "; ".join(text for text in classes if text != "OSI Approved") or str(facts.get("License", "unknown"))
+    classes = [
+        text.split("::")[-1].strip() for text in facts.get_all("Classifier", []) if "License ::" in text
+    ]
+    return "; ".join(text for text in classes if text != "OSI Approved") or str(
+        facts.get("License", "unknown")
+    )
 
 
 def wanted() -> dict[str, list[str]]:
@@ -113,7 +117,9 @@ def rows() -> list[tuple[str, str, str, str, str]]:
     made = []
     for short, (name, version) in pinned().items():
         group, parent = purpose.get(short, ("benchmarks" if short in reasons else "dev", ""))
-        made.append((name, version, licence(name), group, reasons.get(short) or f"needed by {parent or 'others'}"))
+        made.append(
+            (name, version, licence(name), group, reasons.get(short) or f"needed by {parent or 'others'}")
+        )
     order = ["core", *[group for group in wanted() if group != "core"], "benchmarks"]
     return sorted(made, key=lambda row: (order.index(row[3]), row[0].lower()))
 
@@ -122,11 +128,11 @@ def page() -> str:
     found = rows()
     weak = [f"{name} ({group})" for name, _, text, group, _ in found if any(word in text for word in WEAK)]
     summary = (
-        f"{sum(row[3] == 'core' for row in found)} packages in the core, {len(found)} in all. Every licence is "
-        "permissive (BSD, MIT, Apache, PSF, ISC and their like), with these exceptions, none of them in the core: "
-        f"under the Mozilla Public Licence, whose copyleft ends at its own files, which shoal neither changes nor "
-        f"ships: {', '.join(weak)}. docutils (app) is public domain in the main, with parts under BSD, and tools "
-        "under the GPL that shoal does not call."
+        f"{sum(row[3] == 'core' for row in found)} packages in the core, {len(found)} in all. Every licence\n"
+        "is permissive (BSD, MIT, Apache, PSF, ISC and their like), with these exceptions, none in core:\n"
+        "under the Mozilla Public Licence, whose copyleft ends at its own files, which shoal does not change\n"
+        f"nor ships, {', '.join(weak)}.\n"
+        "docutils (app) is public domain in the main, with tools under the GPL that shoal does not call."
     )
     lines = ["| " + " | ".join(row) + " |" for row in found]
     return HEAD.format(summary=summary) + "\n".join(lines) + "\n"

@@ -1,9 +1,9 @@
-"""How much of each room the tests must run; `make test` fails below. By hand: `python tests/coverage_floor.py`.
+"""How much of each room the tests must run; `make test` fails below. `python tests/coverage_floor.py`.
 
-Reads the .coverage that `pytest --cov` left. To hold another room to account, add a line to FLOORS: a path below
-src/shoal (a file, or a folder with all it holds), and the least percentage of lines and of decisions (branches)
-that the tests must have taken. The most specific path counts. Kernels are compiled, so that no tracer sees them:
-they are left out, and run once more with the compiler off (see Makefile).
+Reads the .coverage that `pytest --cov` left. To hold another room to account, add a line to FLOORS: a path
+below src/shoal (a file, or a folder with all it holds), and the least percentage of lines and of decisions
+(branches) that the tests must have taken. The most specific path counts. Kernels are compiled, so that no
+tracer sees them: they are left out, and run once more with the compiler off (see Makefile).
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from shoal.check import check, check_original
 from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import CheckFailed
-from shoal.kept import compare, first_difference, outside
 from shoal.pipeline import run
 from shoal.table import files
 
@@ -188,93 +187,3 @@ def test_a_failed_check_in_a_database_rolls_back(tmp_path):
         broken.write(f"{url}#safe")
     release.write(f"{url}#safe")
     assert check_original(f"{url}#safe", f"{url}#firms", ["profit"]).passed
-
-
-def test_first_difference_by_value_and_by_gap():
-    def row(one, other, **options):
-        return first_difference(pa.array(one), pa.array(other), **options)
-
-    assert row([1, 2, 3], [1, 2, 3]) is None
-    assert row([1, 2, 3], [1, 2, 4]) == 2
-    assert row([1, None, 3], [1, 2, 3]) == 1
-    assert row([1, 2, 3], [1, 2, None]) == 2
-    assert row([1, 2], [1.0, 2.0]) is None
-    assert row([1, 2**53 + 1], [1.0, float(2**53)]) == 1
-    assert row([1.5], ["1.5"]) is None
-    assert row([1.5, 2.5], ["1.5", "x"]) == 1
-    assert row([float("nan"), 1.0], [None, 1.0]) is None
-    assert row(["a ", ""], ["a", None]) == 0
-    assert row(["a ", "", "b\r\nc"], ["a", None, "b\nc"], loose=True) is None
-    assert row([" a"], ["a"], loose=True) == 0
-    assert row([b"ab"], ["b'ab'"]) == 0
-    assert row([[1, 2], [3]], ["x", "y"]) == 0
-    assert row([1e300, 1.0], [1e300, 1.0 + 1e-12], loose=True) == 1
-    assert row([1e300, 1.0], [1e300, 1.0 + 2e-16], loose=True) is None
-
-
-def test_first_difference_of_odd_types():
-    import datetime as dt
-
-    times = pa.array([dt.time(1, 2, 3), None])
-    assert first_difference(times, pa.array(["01:02:03", None])) is None
-    assert first_difference(times, pa.array(["01:02:03.000000", ""])) is None
-    assert first_difference(times, pa.array(["01:02:03", "x"])) == 1
-    moments = pa.array([dt.datetime(2020, 1, 1, 0, 0, 0, 400)])
-    assert first_difference(moments, pa.array([dt.datetime(2020, 1, 1)]), loose=True) is None
-    assert first_difference(moments, pa.array([dt.datetime(2020, 1, 1)])) == 0
-    words = pa.array(["a", None, "b"])
-    assert first_difference(words.dictionary_encode(), words) is None
-    halves = pa.array(np.array([1.5, 2.5], np.float16))
-    assert first_difference(halves, pa.array(["1.5", "2.5"])) is None
-    assert first_difference(pa.nulls(2), pa.array([None, None], pa.string())) is None
-    assert first_difference(pa.array(["a"], pa.string_view()), pa.array(["b"])) == 0
-
-
-def test_compare_names_each_fault():
-    table = pa.table({"a": [1, 2], "b": ["x", "y"]})
-    assert str(compare(table, table, ["a", "b"])) == "yes: 2 records in their order, all protected"
-    assert str(compare(table, table, ["a"])).endswith("1 untouched column the same")
-    assert str(compare(table, table, [])).endswith("2 untouched columns the same")
-    other = pa.table({"a": [1, 3], "c": [0, 0]})
-    faults = compare(table, other, []).faults
-    assert faults == (
-        "column 'c' should not be there",
-        "column 'b' is missing",
-        "column 'a' is not what it was in row 2, 2: it became 3",
-    )
-
-
-def test_outside_looks_at_numbers_dates_and_decimals_only():
-    import datetime as dt
-    from decimal import Decimal
-
-    days = [dt.date(2020, 1, d) for d in (1, 3, 20, 22)]
-    original = pa.table(
-        {
-            "d": days,
-            "n": [1, 3, 20, 22],
-            "m": [Decimal("1.0"), Decimal("3.0"), Decimal("20.0"), Decimal("22.0")],
-        }
-        | {"u": pa.array([1, 3, 20, 22], pa.uint64()), "t": ["a", "b", "c", "d"], "f": [1.0, 3.0, None, None]}
-    )
-    good = pa.table(
-        {
-            "d": [days[1]] * 2 + [days[2]] * 2,
-            "n": [2, 2, 21, 21],
-            "m": [Decimal("2.0")] * 2 + [Decimal("21.0")] * 2,
-        }
-        | {"u": pa.array([2, 2, 21, 21], pa.uint64()), "t": ["a", "a", "c", "c"], "f": [3.0, 3.0, None, None]}
-    )
-    assert outside(original, good, original.column_names) == []
-    for name in ("d", "n", "m", "u", "f"):
-        turned = good.set_column(good.column_names.index(name), name, good[name].take([2, 3, 0, 1]))
-        wrong = outside(original, turned, [name])
-        assert wrong == (
-            []
-            if name == "f"
-            else [f"2 published values of column {name!r} lie outside the values of their records"]
-        )
-    turned = good.take([2, 3, 0, 1])
-    assert [
-        fault.split("'")[1] for fault in outside(original, turned, original.column_names, whole=False)
-    ] == ["m"]

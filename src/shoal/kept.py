@@ -118,7 +118,7 @@ def _loosened(column: Any) -> Any:
     import pyarrow.types as types
 
     if types.is_large_string(column.type):
-        texts = pc.replace_substring(pc.fill_null(column, ""), "\r\n", "\n")
+        texts = pc.replace_substring_regex(pc.fill_null(column, ""), "\r\n?", "\n")
         return pc.utf8_rtrim(texts, " ")
     if types.is_timestamp(column.type):
         return pc.round_temporal(column, unit="millisecond").cast(pa.timestamp("ms", column.type.tz))

@@ -162,6 +162,8 @@ def read(path: str | os.PathLike[str]) -> Any:
     except pa.ArrowInvalid as error:
         kind = file_format(path).name
         raise InputError(f"{str(path)!r} cannot be read as {kind}: {first_sentence(error)}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(path)!r} is no text in {error.encoding}: save it as UTF-8") from None
     except PermissionError:
         raise InputError(f"{str(path)!r} may not be read by this user: change its permissions") from None
     except OSError as error:

@@ -92,9 +92,6 @@ def _sync_folder(folder: Path) -> None:
 
 def first_sentence(error: Exception) -> str:
     """What an error says, without the rest of its talk."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    said = re.sub(
-        r"^.* Detail: \[errno \d+\] ", "", str(error), flags=re.DOTALL
-    )  # Arrow tells how it came to know
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    said = re.sub(r"^.* Detail: \[errno \d+\] ", "", said, flags=re.DOTALL)  # Arrow tells how it came to know
     return said.splitlines()[0].rstrip(".") if said else type(error).__name__
