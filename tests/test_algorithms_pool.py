@@ -97,7 +97,7 @@ def test_classic_methods_report_their_progress(key):
     run_method(get_method(key), X, 5, progress=seen.append)
     assert len(seen) >= 2
     assert seen == sorted(seen)
-    assert 0 < seen[0]
+    assert seen[0] > 0
     assert seen[-1] <= 1
 
 
