@@ -12,7 +12,7 @@ from nicegui import app as nicegui_app
 from nicegui import ui
 
 from shoal.app.markup import show
-from shoal.app.office import Office
+from shoal.app.office import Office, Work
 from shoal.app.steps import data, look, running, settings, take
 from shoal.app.tab import STEPS, Tab
 
@@ -49,6 +49,7 @@ class View:
         self.tab = tab
         tab.refresh = self.refresh
         self.seen = -1
+        self.tables: tuple[list[int], Work | None] = ([], None)
 
     def build(self) -> None:
         tab = self.tab
@@ -71,8 +72,9 @@ class View:
                         "<circle cx='10' cy='9.5' r='1.6'/></svg><h1>shoal</h1></div>"
                     )
                 )
-                self.nav = ui.element("nav").classes("steps")
-                self.nav.props["aria-label"] = "Steps"
+                with ui.element("nav").classes("steps") as nav:
+                    nav.props["aria-label"] = "Steps"
+                    self.buttons = self._steps()
                 self.place = ui.element("div").classes("place")
             self.said = ui.element("div").classes("said")
             self.said.props["role"] = "status"
@@ -94,20 +96,34 @@ class View:
         with self.main:
             BUILDERS[self.tab.step](self.tab)
 
+    def _steps(self) -> dict[str, ui.element]:
+        """A button for each step. They are made once: a click on one that was replaced would be lost."""
+        found = {}
+        for number, (step, words) in enumerate(STEPS.items(), 1):
+            button = ui.element("button").on("click", lambda step=step: self.tab.go(step))
+            button.props["type"] = "button"
+            button.props["data-step"] = step
+            with button:
+                show(Markup("<b aria-hidden='true'>{}</b>{}").format(number, words), "span")
+            found[step] = button
+        return found
+
     def _navigation(self) -> None:
         tab = self.tab
-        self.nav.clear()
-        with self.nav:
-            for number, (step, words) in enumerate(STEPS.items(), 1):
-                button = ui.element("button").on("click", lambda step=step: tab.go(step))
-                button.props["type"] = "button"
-                button.props["data-step"] = step
-                if step == tab.step:
-                    button.props["aria-current"] = "step"
-                if not tab.open(step):
-                    button.props["disabled"] = True
-                with button:
-                    show(Markup("<b aria-hidden='true'>{}</b>{}").format(number, words), "span")
+        for step, button in self.buttons.items():
+            for name, value, wanted in (
+                ("aria-current", "step", step == tab.step),
+                ("disabled", True, not tab.open(step)),
+            ):
+                if wanted:
+                    button.props[name] = value
+                else:
+                    button.props.pop(name, None)
+            button.update()
+        tables = [work.number for work in tab.session.works], tab.work
+        if tables == self.tables:
+            return
+        self.tables = tables
         self.place.clear()
         if tab.work is None:
             return

@@ -32,19 +32,31 @@ def build(tab: Tab) -> None:
                 "unelevated no-caps"
             )
     rows = ui.element("div").classes("runs")
-    watched: list[tuple[Run, Any, Any]] = []
+    made: dict[int, tuple[Any, ui.element]] = {}  # run -> what its row shows, and the row
+    watched: dict[int, tuple[Run, Any, Any]] = {}
+    with rows:
+        nothing = text("p", "No run yet. Each one is kept: you can go back to any of them.", "soft")
 
     def listed() -> None:
-        watched.clear()
-        rows.clear()
-        with rows:
-            if not work.runs:
-                text("p", "No run yet. Each one is kept: you can go back to any of them.", "soft")
-            for run in reversed(work.runs):
-                _row(tab, run, watched)
+        """Rows are made anew only if they show something else, lest a click on one be lost."""
+        nothing.set_visibility(not work.runs)
+        for run in work.runs:
+            state = (run.over, run.facts is None, run.error)
+            known, row = made.get(run.number, (None, None))
+            if row is None:
+                with rows:
+                    row = ui.element("article")
+                row.props["data-run"] = run.number
+                row.move(target_index=0)
+            row.classes(replace=f"run {run.stage}")
+            if known != state:
+                made[run.number] = state, row
+                row.clear()
+                with row:
+                    _row(tab, run, watched)
 
     def tick() -> None:
-        for run, bar, said in watched:
+        for run, bar, said in watched.values():
             if not run.over:
                 bar.props["value"] = run.fraction or 0
                 bar.props["indeterminate"] = run.fraction is None and run.stage != "waiting"
@@ -84,31 +96,29 @@ def _sizes(words: str) -> list[int]:
     return [int(word) for word in found]
 
 
-def _row(tab: Tab, run: Run, watched: list[tuple[Run, Any, Any]]) -> None:
-    with ui.element("article").classes(f"run {run.stage}") as row:
-        row.props["data-run"] = run.number
-        show(Markup("<div><b>{}</b><span class='soft'>{}</span></div>").format(run.title, run.settings))
-        if run.over and not run.error:
-            show(_outcome(run))
-        elif run.error:
-            text("p", sentence(run.error), "warn")
-        else:
-            with ui.element("div").classes("progress"):
-                bar = ui.linear_progress(run.fraction or 0, show_value=False, size="8px").props("rounded")
-                bar.props["indeterminate"] = run.fraction is None and run.stage != "waiting"
-                bar.props["aria-label"] = f"Progress of {run.title}"
-                said = ui.label(_state(run)).classes("soft")
-                watched.append((run, bar, said))
-        with ui.element("div").classes("actions"):
-            if not run.over:
-                words = "Stop proving" if run.facts is not None else "Cancel"
-                ui.button(words, icon="close", on_click=lambda: tab.office.cancel(tab.session, run)).props(
-                    "flat no-caps"
-                ).props["aria-label"] = f"{words}: {run.title}"
-            if run.facts is not None:
-                ui.button("Look", icon="insights", on_click=lambda: _look(tab, run)).props(
-                    "outline no-caps"
-                ).props["aria-label"] = f"Look at {run.title}"
+def _row(tab: Tab, run: Run, watched: dict[int, tuple[Run, Any, Any]]) -> None:
+    show(Markup("<div><b>{}</b><span class='soft'>{}</span></div>").format(run.title, run.settings))
+    if run.over and not run.error:
+        show(_outcome(run))
+    elif run.error:
+        text("p", sentence(run.error), "warn")
+    else:
+        with ui.element("div").classes("progress"):
+            bar = ui.linear_progress(run.fraction or 0, show_value=False, size="8px").props("rounded")
+            bar.props["indeterminate"] = run.fraction is None and run.stage != "waiting"
+            bar.props["aria-label"] = f"Progress of {run.title}"
+            said = ui.label(_state(run)).classes("soft")
+            watched[run.number] = run, bar, said
+    with ui.element("div").classes("actions"):
+        if not run.over:
+            words = "Stop proving" if run.facts is not None else "Cancel"
+            ui.button(words, icon="close", on_click=lambda: tab.office.cancel(tab.session, run)).props(
+                "flat no-caps"
+            ).props["aria-label"] = f"{words}: {run.title}"
+        if run.facts is not None:
+            ui.button("Look", icon="insights", on_click=lambda: _look(tab, run)).props(
+                "outline no-caps"
+            ).props["aria-label"] = f"Look at {run.title}"
 
 
 def _look(tab: Tab, run: Run) -> None:
