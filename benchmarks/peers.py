@@ -1,8 +1,8 @@
 """Independent eyes: `python -m benchmarks.peers`, in an environment of its own.
 
-pyCANON counts k-anonymity, on releases of ours; the `microaggregation` package cuts sorted values, and its SSE is
-compared with ours. Both come from the package index into a temporary environment, for they pin old versions;
-what cannot be installed is told, with what pip said.
+pyCANON counts k-anonymity on releases of ours; the `microaggregation` package cuts sequences of records at
+least SSE, as our kernel does. Both come from the package index into a temporary environment, for they pin old
+versions; what cannot be installed is told, with what pip said.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from pycanon import anonymity
 print(json.dumps([anonymity.k_anonymity(pd.read_csv(path), names) for path, names in json.load(sys.stdin)]))
 """
 
-LOOK = """
-import importlib, json, pkgutil
-import microaggregation
-names = {m.name: dir(importlib.import_module(m.name)) for m in pkgutil.walk_packages(microaggregation.__path__, "microaggregation.")}
-print(json.dumps({"here": dir(microaggregation), **names}))
+CUT = """
+import json, sys
+import numpy as np
+from microaggregation import calculate_sse_dynamic
+print(json.dumps([float(calculate_sse_dynamic(np.array(X), k)) for X, k in json.load(sys.stdin)]))
 """
 
 
 def releases(folder: Path) -> list[tuple[str, str, list[str], int]]:
-    """Releases of ours: what they are, the file, the protected columns, and the smallest combination we count."""
+    """Releases of ours: what it is, its file, the protected columns, the rarest combination as we count."""
     import shoal
     from shoal.check import check
     from shoal.datasets import survey
@@ -67,45 +67,56 @@ def install(python: Path, package: str) -> str:
     return "" if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
 
 
+def ask(python: Path, script: str, question: Any) -> Any:
+    """What a script in the other environment answers."""
+    words = [str(python), "-c", script]
+    done = subprocess.run(words, input=json.dumps(question), capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def counts(python: Path, folder: Path) -> list[dict[str, Any]]:
+    ours = releases(folder)
+    theirs = ask(python, COUNT, [(path, names) for _, path, names, _ in ours])
+    return [
+        {"release": title, "ours": own, "pyCANON": other, "agree": own == other}
+        for (title, _, _, own), other in zip(ours, theirs)
+    ]
+
+
+def cuts(python: Path) -> list[dict[str, Any]]:
+    """The least SSE of cutting a sequence into groups of k to 2k-1, ours and theirs."""
+    from shoal.kernels.sequence import cut
+    from shoal.partition import Partition
+
+    rng = np.random.default_rng(0)
+    cases = [(rng.normal(size=(n, d)), k) for n, d, k in ((40, 1, 3), (100, 2, 4), (250, 3, 5), (500, 5, 10))]
+    theirs = ask(python, CUT, [(X.tolist(), k) for X, k in cases])
+    rows = []
+    for (X, k), other in zip(cases, theirs):
+        own = Partition(cut(X, k)).sse(X)
+        same = abs(own - other) <= 1e-9 * other
+        rows.append({"records": X.shape, "k": k, "ours": own, "microaggregation": other, "agree": same})
+    return rows
+
+
 def main() -> None:
     print(_common.header())
     outcome: dict[str, Any] = {}
-    wrong = False
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, "-m", "venv", folder / "peers"], check=True)
         python = folder / "peers" / "bin" / "python"
-        said = install(python, "pycanon")
-        if said:
-            outcome["pycanon"] = f"not installed: {said}"
-            print("pyCANON", outcome["pycanon"])
-        else:
-            ours = releases(folder)
-            asked = json.dumps([(path, names) for _, path, names, _ in ours])
-            done = subprocess.run(
-                [python, "-c", COUNT], input=asked, capture_output=True, text=True, check=True
-            )
-            theirs = json.loads(done.stdout.splitlines()[-1])
-            rows = [
-                {"release": title, "ours": own, "pyCANON": other, "agree": own == other}
-                for (title, _, _, own), other in zip(ours, theirs)
-            ]
-            wrong = not all(row["agree"] for row in rows)
-            outcome["pycanon"] = rows
-            print(_common.table(rows))
-        said = install(python, "microaggregation")
-        outcome["microaggregation"] = f"not installed: {said}" if said else _cuts(python)
-        print("microaggregation:", outcome["microaggregation"])
+        for package in ("pycanon", "microaggregation"):
+            said = install(python, package)
+            if said:
+                outcome[package] = f"not installed: {said}"
+            else:
+                outcome[package] = counts(python, folder) if package == "pycanon" else cuts(python)
+            print(package, outcome[package] if said else "\n" + _common.table(outcome[package]), sep=": ")
     print(_common.save("peers", outcome))
-    sys.exit(1 if wrong else 0)
-
-
-def _cuts(python: Path) -> Any:
-    """What the package offers: its names, for whoever compares its sequence partition with ours."""
-    done = subprocess.run([python, "-c", LOOK], capture_output=True, text=True)
-    return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+    rows = [row for found in outcome.values() if isinstance(found, list) for row in found]
+    sys.exit(0 if all(row["agree"] for row in rows) else 1)
 
 
 if __name__ == "__main__":
-    np.seterr(all="raise")
     main()
