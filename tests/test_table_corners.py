@@ -57,7 +57,7 @@ def test_workbooks_with_odd_headers(tmp_path):
     with pytest.raises(InputError, match="beyond its last named column"):
         shoal.read(saved(["a"], [1, 2]))
     assert shoal.read(saved([None, "a"], [1, 2], [None, None])).to_pydict() == {"": [1], "a": [2]}
-    assert shoal.read(saved(["a"], [True], [None]))["a"].to_pylist() == [True, None]
+    assert shoal.read(saved(["a"], [None], [True]))["a"].to_pylist() == [None, True]
 
 
 def test_what_is_no_file_has_no_cells(tmp_path):
