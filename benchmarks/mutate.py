@@ -28,7 +28,25 @@ TARGETS = {
     "table.aggregate": ["test_table_aggregate.py"],
 }
 #: Flips that change no outcome, with the reason; by module, operator and the text compared.
-SAME: dict[tuple[str, str, str], str] = {}
+_BORDER = "a border between two ways that both hold there"
+_QUICK = "both ways give the same; only one is quick"
+SAME = {
+    ("partition", "published.dtype not in (np.float64, np.int64)", "in"): _QUICK,
+    ("partition", "high - low > 4 * len(given)", ">="): _QUICK,
+    ("partition", "given.dtype.kind == 'u'", "!="): _QUICK,
+    ("partition", "len(self.labels) >= TOGETHER_FROM", ">"): _QUICK,
+    ("partition", "len(self.labels) >= TOGETHER_FROM", "<"): _QUICK,
+    ("partition", "a < b", "<="): "an empty half adds nothing",
+    ("partition", "self._in_order is not None", "is"): _QUICK,
+    ("partition", "len(self) > MANY_GROUPS", ">="): _QUICK,
+    ("partition", "len(self) > MANY_GROUPS", "<="): _QUICK,
+    ("table.aggregate", "wide.min() > -1e+300", ">="): _BORDER,
+    ("table.aggregate", "wide.max() < 1e+300", "<="): _BORDER,
+    ("table.aggregate", "np.abs(wide).max() > 1e+150", ">="): _BORDER,
+    ("table.aggregate", "max(abs(wide.min().item()), abs(top)) < 2 ** 53", "<="): _BORDER,
+    ("table.aggregate", "total >= 0", ">"): "0 has no sign",
+    ("table.aggregate", "twice >= 0", ">"): "0 has no sign",
+}
 FLIPS: dict[type, list[type]] = {
     ast.Lt: [ast.LtE, ast.GtE],
     ast.LtE: [ast.Lt, ast.Gt],

@@ -130,7 +130,7 @@ def page() -> str:
     summary = (
         f"{sum(row[3] == 'core' for row in found)} packages in the core, {len(found)} in all. Every licence\n"
         "is permissive (BSD, MIT, Apache, PSF, ISC and their like), with these exceptions, none in core:\n"
-        "under the Mozilla Public Licence, whose copyleft ends at its own files, which shoal does not change\n"
+        "under the Mozilla Public Licence, whose copyleft ends at its own files, which shoal never changes\n"
         f"nor ships, {', '.join(weak)}.\n"
         "docutils (app) is public domain in the main, with tools under the GPL that shoal does not call."
     )

@@ -181,3 +181,10 @@ def test_tables_and_files_are_compared_alike(tmp_path):
     whole = pa.table({"n": [1, 2, 3, 4]})
     assert not check_original(pa.table({"n": [5, 5, 1, 1]}), whole).passed
     assert check_original(pa.table({"n": [5, 5, 1, 1]}), whole, totals_kept=True).passed
+
+
+def test_whole_numbers_beyond_sixty_three_bits_have_a_range_too():
+    before = pa.table({"u": pa.array([2**64 - 1, 2**64 - 3, 5, 7], pa.uint64())})
+    after = pa.table({"u": pa.array([2**64 - 2, 2**64 - 2, 6, 6], pa.uint64())})
+    assert outside(before, after, ["u"]) == []
+    assert len(outside(before, after.take([2, 3, 0, 1]), ["u"])) == 1

@@ -6,8 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels import line
+from tests.compiler import COMPILED
 from tests.sequence_reference import cost, dynamic_optimum, optimum
 
+#: Records, k, and from which length leaps are halved; smaller where the searches run as plain Python.
+SIZES = [(3000, 3, 256), (3000, 30, 256), (3000, 150, 1), (3000, 700, 256), (3001, 40, 1)]
+SIZES = SIZES if COMPILED else [(n // 10, max(k // 10, 3), halve) for n, k, halve in SIZES]
 KINDS = {"sse": line.SSE, "absolute": line.ABSOLUTE, "range": line.RANGE, "whole": line.WHOLE}
 
 
@@ -73,8 +77,8 @@ def test_optimal_against_the_shortest_path_in_fractions(kind, k):
 def test_both_searches_agree_at_larger_sizes(kind, monkeypatch):
     """Many stretches, long leaps with and without the linear search, and two halves that meet."""
     rng = np.random.default_rng(8)
-    for n, k, halve in ((3000, 3, 256), (3000, 30, 256), (3000, 150, 1), (3000, 700, 256), (3001, 40, 1)):
-        monkeypatch.setattr(line, "TOGETHER_FROM", 1000)
+    for n, k, halve in SIZES:
+        monkeypatch.setattr(line, "TOGETHER_FROM", 1000 if COMPILED else 100)
         for x in shapes(rng, n):
             v = prepared(x, kind)
             inverse = line.inverses(v.dtype, k)

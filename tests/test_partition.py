@@ -176,3 +176,23 @@ def test_number_of_partitions_by_listing_them():
         for k in (1, 2, 3, 4):
             allowed = [sizes for sizes in partitions(n) if all(k <= size < 2 * k for size in sizes)]
             assert count_partitions(n, k) == len(allowed)
+
+
+def test_groups_in_another_order_than_they_appear():
+    X = np.array([[1.0], [3.0], [10.0], [30.0]])
+    partition = Partition.in_order(np.array([2, 3, 0, 1]), np.array([0, 2, 4]))
+    assert partition.means(X).ravel().tolist() == [20, 2]
+    assert partition.labels.tolist() == [1, 1, 0, 0]
+
+
+def test_unsigned_labels_however_large():
+    for kind, high in ((np.uint8, 255), (np.uint64, 2**64 - 1)):
+        partition = Partition(np.array([high, 0, high, high - 1], kind))
+        assert partition.labels.tolist() == [0, 1, 0, 2]
+        assert partition.sizes.tolist() == [2, 1, 1]
+
+
+def test_a_group_may_have_just_as_many_as_promised():
+    Partition([0, 0, 0]).check(3, 3, 3)
+    with pytest.raises(CheckFailed, match="more than the 2"):
+        Partition([0, 0, 0]).check(2, 3, 2)

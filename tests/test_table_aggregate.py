@@ -119,6 +119,8 @@ def test_totals_are_kept_for_whole_numbers_only():
         values, _ = publish(Column("a", "integer", numbers.astype(kind)), LABELS, preserve="totals")
         assert values.dtype == kind
         assert (values * LABELS.sizes).sum() == 3
+        below, _ = publish(Column("a", "integer", (numbers - 5).astype(kind)), LABELS, preserve="totals")
+        assert (below * LABELS.sizes).sum() == 3 - 45
     assert (centroids(numbers, LABELS) * LABELS.sizes).sum() == 2
     values, _ = publish(Column("a", "continuous", numbers.astype(float)), LABELS, preserve="totals")
     assert values.tolist() == pytest.approx([1 / 3, 1 / 4, 1 / 2])

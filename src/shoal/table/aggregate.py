@@ -209,7 +209,12 @@ def _trimmed_means(values: NDArray, partition: Partition, weight: NDArray[np.flo
 
 
 def _modes(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:
-    """The value most have. Among equals the one commoner in the whole table, then the smallest."""
+    """The value most have. Among equals the one commoner in the whole table, then the smallest.
+
+    In a group whose weights are all 0, each record has one vote.
+    """
+    if weight is not None:
+        weight = np.where(np.bincount(partition.labels, weight)[partition.labels] > 0, weight, 1.0)
     levels, codes, common = np.unique(values, return_inverse=True, return_counts=True)
     pairs = partition.labels * len(levels) + codes
     found, inverse = np.unique(pairs, return_inverse=True)
