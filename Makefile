@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+KERNEL_TESTS := $(wildcard tests/test_kernels_*.py) tests/test_partition.py
 
 .PHONY: demo app test lint bench reproduce screenshots clean
 
@@ -14,7 +15,10 @@ app: $(VENV)/.app
 
 test: $(VENV)/.dev
 	sh tests/system_packages.sh
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=
+	$(BIN)/python tests/coverage_floor.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile $(KERNEL_TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -26,6 +30,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.univariate
 	$(BIN)/python -m benchmarks.methods
 	$(BIN)/python -m benchmarks.trees
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.speed --blocks
 
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reproduce

@@ -65,7 +65,7 @@ def plain(x: np.ndarray, k: int) -> np.ndarray:
     """Labels by the plain algorithm, with numpy's sort."""
     order = np.argsort(x)
     size = plain_sizes(x[order], k)
-    starts = line.borders(size, len(x), size[:1], len(x))
+    starts = line.borders(size, len(x), size[:1], len(x), k)
     labels = np.empty(len(x), np.int64)
     labels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return labels
@@ -117,10 +117,10 @@ def by_k(n: int) -> list[dict[str, Any]]:
 
 
 def crossover(n: int) -> list[dict[str, Any]]:
-    """Nanoseconds for each value of the near and of the far search, which find the same cost."""
+    """Nanoseconds for each value of the near search (side by side) and of the far one; equal costs."""
     v = np.sort(np.random.default_rng(2).normal(size=n))
     rows = []
-    for k in (2, 5, 10, 15, 20, 25, 30, 50, 100, 1000, 10_000):
+    for k in (2, 5, 10, 15, 20, 30, 50, 64, 80, 100, 1000, 10_000):
         inverse = line.inverses(v.dtype, k)
         row: dict[str, Any] = {"k": k}
         least = []

@@ -1,11 +1,18 @@
 """The pool of free records finds what a full scan finds, whatever has been taken before."""
 
+import math
+
 import numpy as np
+import pytest
 from benchmarks import plain
+from benchmarks.plain_fused import FUSED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms._pool import WIDTH, Pool
+from shoal.algorithms._pool import Pool
+from shoal.kernels.pool import LEAF
+from shoal.method import get_method, run_method
+from shoal.partition import Partition
 
 
 def test_searches_equal_a_full_scan_while_records_leave():
@@ -24,7 +31,7 @@ def test_searches_equal_a_full_scan_while_records_leave():
             assert pool.farthest_from_centroid() == plain.farthest(X, free, X[free].mean(0))
             r = int(rng.choice(free))
             assert pool.reach(r) >= plain.squares(X[free], X[r]).max()
-            count = int(rng.integers(1, min(2 * WIDTH, len(free))))
+            count = int(rng.integers(1, min(4 * LEAF, len(free))))
             assert pool.nearest(r, count).tolist() == plain.nearest(X, free, r, count)
             near, square = pool.nearest_to(r)
             assert near == plain.nearest(X, free, r, 1)[0]
@@ -67,3 +74,46 @@ def test_one_more_record_for_the_last_group():
     assert pool.nearest_to(3) == (2, 1.0)
     pool.add(2)
     assert pool.nearest_to(3) == (-1, np.inf)
+
+
+def test_the_centroid_stays_exact_whatever_has_left():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(4000, 3)) * [1.0, 1e6, 1e-3] + [1e9, 0.0, 1.0]
+    pool = Pool(X)
+    for group in np.split(rng.permutation(4000)[:3900], 300):
+        pool.take(group)
+    free = X[pool.records()]
+    exact = [math.fsum(column) / 100 for column in free.T]
+    assert np.abs(pool.centroid() / exact - 1).max() <= 2**-52
+
+
+REPORTING = ["mdav", "mdav1", "mdav2", "mdav_generic", "vmdav", "cbfs", "centroid", "tfrp1", "tfrp2"]
+
+
+@pytest.mark.parametrize("key", [*REPORTING, "pairwise_systematic", "multi_dsort", "diameter", "md", "dba1"])
+def test_classic_methods_report_their_progress(key):
+    X = np.random.default_rng(4).normal(size=(1300, 2))
+    seen = []
+    run_method(get_method(key), X, 5, progress=seen.append)
+    assert len(seen) >= 2
+    assert seen == sorted(seen)
+    assert seen[0] > 0
+    assert seen[-1] <= 1
+
+
+@pytest.mark.parametrize("key", sorted(FUSED))
+def test_the_plain_loops_that_speed_is_measured_against(key):
+    """Fused loops and methods agree: ties, equal rows, one column, 500 columns, more than one layout."""
+    rng = np.random.default_rng(6)
+    for X in (
+        rng.integers(0, 3, (90, 2)).astype(float),
+        np.repeat(rng.normal(size=(12, 3)), 9, axis=0),
+        rng.normal(size=(150, 1)),
+        rng.normal(size=(60, 500)),
+        rng.standard_t(3, size=(2500, 4)),
+    ):
+        for k in (2, 5):
+            for rows in (2 * k, 3 * k + 1, len(X)):
+                labels = FUSED[key](np.ascontiguousarray(X[:rows]), k)
+                expected = Partition(labels).labels.tolist()
+                assert run_method(get_method(key), X[:rows], k).labels.tolist() == expected

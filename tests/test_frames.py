@@ -129,6 +129,8 @@ def test_identifiers_and_weights_are_pointed_out_and_used_all_the_same():
     assert release.columns == ("row", "UTILITYID", "sampling_weight", "paid")
     assert [note.split("'")[1] for note in release.notes] == ["row", "UTILITYID", "sampling_weight"]
     assert shoal.microaggregate(table, 3, columns=["row", "paid"], method="mdav").notes == ()
+    (note,) = shoal.microaggregate(pa.table({"tax": np.arange(30) ** 2, "n": [1, 2] * 15}), 3).notes
+    assert note == "each record has its own value in column 'tax': is it an identifier?"
 
 
 @pytest.mark.parametrize(
@@ -155,3 +157,34 @@ def test_unknown_names_are_answered_with_near_ones():
         shoal.microaggregate(survey(20), 3, method="mdav_generik")
     with pytest.raises(InputError, match="no parameter 'size': it takes none"):
         shoal.microaggregate(survey(20), 3, method="mdav", size=4)
+
+
+@pytest.mark.parametrize("missing", ["group", "drop"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        pd.Series([1.0, 2.0, 9.0, 11.0], list("abcd"), name="x"),
+        pd.Series([1.0, 2.0, 9.0, 11.0]),
+        pl.Series("x", [1.0, 2.0, 9.0, 11.0]),
+        pa.array([1.0, 2.0, 9.0, 11.0]),
+        pa.chunked_array([[1.0, 2.0], [9.0, 11.0]]),
+    ],
+)
+def test_a_single_column_comes_back_as_what_it_was(given, missing, tmp_path):
+    release = shoal.microaggregate(given, 2, missing=missing)
+    assert type(release.table) is type(given)
+    values = (
+        release.table.to_pylist() if isinstance(given, (pa.Array, pa.ChunkedArray)) else list(release.table)
+    )
+    assert values == [1.5, 1.5, 10.0, 10.0]
+    assert getattr(release.table, "name", None) == getattr(given, "name", None)
+    if isinstance(given, pd.Series):
+        assert release.table.index.equals(given.index)
+    release.write(tmp_path / "out.csv")
+    assert shoal.read(tmp_path / "out.csv").columns[0].to_pylist() == values
+
+
+def test_a_lazy_table_is_asked_to_be_collected(recwarn):
+    with pytest.raises(InputError, match=r"collect\(\)"):
+        shoal.microaggregate(pl.LazyFrame({"x": [1, 2]}), 2)
+    assert not recwarn.list

@@ -20,13 +20,14 @@ ALLOWED = {
     "method": {"errors", "partition", "algorithms", "optimise"},
     "kernels": set(),
     "algorithms": {"kernels", "partition", "method", "errors"},
-    "optimise": {"kernels", "partition", "method", "errors", "algorithms"},
+    "optimise": {"kernels", "partition", "method", "errors", "algorithms", "bounds"},
     "bounds": {"kernels", "partition", "errors", "algorithms", "table"},
     "table": {"errors", "partition", "kernels"},
-    "check": {"errors", "table", "kernels"},
+    "check": {"errors", "kept", "table", "kernels"},
+    "kept": set(),
     "measures": {"errors", "table"},
     "report": {"", "errors", "measures", "method", "table", "bounds"},
-    "release": {"bounds", "errors", "plan", "check", "table", "report"},
+    "release": {"bounds", "errors", "kept", "plan", "check", "table", "report"},
     "pipeline": {"", "errors", "plan", "check", "table", "release", "method", "partition"},
     "comparison": {
         "errors",
@@ -39,11 +40,13 @@ ALLOWED = {
         "report",
         "bounds",
     },
+    "engines": {"", "errors", "plan", "table", "method", "kernels"},
+    "spark": {"engines"},
     "estimator": {"errors", "pipeline"},
     "checks": {"method", "partition", "pipeline", "table"},
     "datasets": {"errors"},
     "cli": {"", "errors", "pipeline", "table", "check", "datasets", "release", "plan", "method"}
-    | {"comparison", "report", "app"},
+    | {"comparison", "report", "engines", "app"},
     "app": {
         "",
         "errors",
@@ -100,3 +103,17 @@ def test_light_parts_import_nothing_heavy(command):
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("command", ["protect firms.csv -k 5", "check safe.csv -k 3", "inspect firms.csv"])
+def test_a_small_table_loads_no_library_that_it_does_not_use(command, tmp_path):
+    rows = [f"{i % 7},{i * i % 31},{i % 3}.5,{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "firms.csv").write_text("a,b,c,d\n" + "\n".join(rows) + "\n")
+    (tmp_path / "safe.csv").write_text("a,b\n" + "1,2\n" * 5)
+    code = (
+        f"import sys, shoal.cli; sys.argv = ['shoal', *{command.split()!r}]\n"
+        "try:\n    shoal.cli.main()\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "heavy = {'pandas', 'polars', 'sklearn', 'matplotlib', 'nicegui', 'pyspark', 'openpyxl', 'jinja2'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path)

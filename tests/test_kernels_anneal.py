@@ -6,6 +6,9 @@ import pytest
 from shoal.kernels import anneal as kernels
 from shoal.kernels.anneal import PATIENCE, anneal, refresh
 from shoal.optimise.search import pose
+from tests.compiler import COMPILED
+
+MOVES = 20_000 if COMPILED else 300
 
 
 def sse(X, groups):
@@ -86,7 +89,7 @@ def test_annealing_keeps_its_books(table, k, temperature):
     before = refresh(*state[:4]).sum()
     seed = np.array([99], np.uint64)
     made = anneal(
-        *state, problem.neighbours, problem.draw, problem.heat, PATIENCE, k, temperature, 20_000, seed
+        *state, problem.neighbours, problem.draw, problem.heat, PATIENCE, k, temperature, MOVES, seed
     )
     _, C, sizes, members, own, places = state
     kept = C.copy()

@@ -6,8 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels import line
+from tests.compiler import COMPILED
 from tests.sequence_reference import cost, dynamic_optimum, optimum
 
+#: Records, k, and from which length leaps are halved; smaller where the searches run as plain Python.
+SIZES = [(3000, 3, 256), (3000, 30, 256), (3000, 150, 1), (3000, 700, 256), (3001, 40, 1)]
+SIZES = SIZES if COMPILED else [(n // 10, max(k // 10, 3), halve) for n, k, halve in SIZES]
 KINDS = {"sse": line.SSE, "absolute": line.ABSOLUTE, "range": line.RANGE, "whole": line.WHOLE}
 
 
@@ -17,7 +21,7 @@ def both_searches(v, k, kind):
     outcomes = []
     for far in (False, True):
         size = line.search(v, k, KINDS[kind], inverse, far)[1]
-        outcomes.append(np.diff(line.borders(size, len(v), size[:1], len(v))))
+        outcomes.append(np.diff(line.borders(size, len(v), size[:1], len(v), k)))
     return [*outcomes, np.diff(line.cut_sorted(v, k, KINDS[kind]))]
 
 
@@ -73,8 +77,8 @@ def test_optimal_against_the_shortest_path_in_fractions(kind, k):
 def test_both_searches_agree_at_larger_sizes(kind, monkeypatch):
     """Many stretches, long leaps with and without the linear search, and two halves that meet."""
     rng = np.random.default_rng(8)
-    for n, k, halve in ((3000, 3, 256), (3000, 30, 256), (3000, 150, 1), (3000, 700, 256), (3001, 40, 1)):
-        monkeypatch.setattr(line, "TOGETHER_FROM", 1000)
+    for n, k, halve in SIZES:
+        monkeypatch.setattr(line, "TOGETHER_FROM", 1000 if COMPILED else 100)
         for x in shapes(rng, n):
             v = prepared(x, kind)
             inverse = line.inverses(v.dtype, k)
@@ -100,15 +104,15 @@ def test_the_two_halves_meet_in_the_optimum(monkeypatch):
         assert met.sum() == n
 
 
-@pytest.mark.parametrize("k", [2, 3, 6])
+@pytest.mark.parametrize("k", [2, 3, 6, 9])
 def test_the_search_compiled_for_one_k_is_the_near_search(k, monkeypatch):
-    for n in (1, k, 2 * k - 1, 40 * k):
+    for n in (1, k, 2 * k - 1, 2 * k + 8, 40 * k + 1):
         for x in shapes(np.random.default_rng(n), n):
             v = prepared(x, "sse")
             arguments = v, k, line.SSE, line.inverses(v.dtype, k)
             near = line.search(*arguments)
             with monkeypatch.context() as patch:
-                patch.setattr(line, "UNROLL_FROM", 0)
-                unrolled = line.search(*arguments)
-            for one, other in zip(near, unrolled):
+                patch.setattr(line, "SIDE_BY_SIDE_FROM", 0)
+                together = line.search(*arguments)
+            for one, other in zip(near, together):
                 assert np.array_equal(one, other)

@@ -49,7 +49,7 @@ def test_finds_the_optimum_of_small_tables():
     hits = 0
     for t in range(40):
         k = 2 + t % 3
-        X = standardised(rng, int(rng.integers(2 * k, 11)), int(rng.integers(1, 4)))
+        X = standardised(rng, int(rng.integers(2 * k, 13)), int(rng.integers(1, 4)))
         labels = optimise(X, k, effort=0.05, rng=np.random.default_rng(t))
         optimum = least_sse(X, k)
         assert sse(X, labels) >= optimum - 1e-9
@@ -213,14 +213,69 @@ def test_refuses_an_effort_that_never_ends_or_never_begins(effort):
         run_method(get_method("optimise"), np.arange(24.0).reshape(12, 2), 3, parameters={"effort": effort})
 
 
-def test_no_further_pass_over_the_blocks_once_time_is_over(monkeypatch):
-    passes = []
-    one_pass = blocks._pass
-    monkeypatch.setattr(blocks, "_pass", lambda *given: passes.append(1) or one_pass(*given))
+def test_no_pass_over_the_blocks_once_time_is_over(monkeypatch):
+    monkeypatch.setattr(blocks, "_pass", None)  # whoever calls it fails
     X = np.random.default_rng(0).normal(size=(60, 2))
     over = Clock(-1.0)
     labels = blocks.improve(X, 3, None, np.random.default_rng(0), 1.0, over, lambda fraction: None)
-    assert len(passes) == 1
     assert np.bincount(labels).min() >= 3
     assert blocks.improve(X, 3, labels, np.random.default_rng(0), 1.0, over, lambda fraction: None) is labels
-    assert len(passes) == 1
+
+
+class Watch(Clock):
+    """A clock that goes on by one second whenever somebody looks."""
+
+    def __init__(self, limit):
+        self.limit, self.now = limit, 0.0
+
+    def spent(self):
+        self.now += 1.0
+        return self.now
+
+
+@pytest.mark.parametrize("limit", [1.0, 30.0, 300.0, 3000.0])
+def test_blocks_against_the_clock(monkeypatch, limit):
+    monkeypatch.setattr(blocks, "SIZE", 100)
+    X = standardised(np.random.default_rng(6), 1003, 3)
+    clock = Watch(limit)
+    labels = blocks.improve(X, 4, None, np.random.default_rng(0), 1.0, clock, lambda fraction: None)
+    assert np.bincount(labels).min() >= 4
+    assert np.bincount(labels).max() <= 7
+    looks_after_the_end = clock.now - limit
+    assert looks_after_the_end <= 2 * -(-1003 // 50) + 2  # one for each block, and nothing is tried
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.data())
+def test_blocks_of_odd_tables(data):
+    k = data.draw(st.integers(2, 6))
+    n = data.draw(st.integers(2 * k, 90))
+    d = data.draw(st.sampled_from([1, 2, 3, 40]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    largest = data.draw(st.sampled_from([None, 0, 1, 3]))
+    X = rng.normal(size=(n, d)) if largest is None else rng.integers(0, largest + 1, (n, d)).astype(float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "SIZE", data.draw(st.integers(1, 40)))
+        outcomes = []
+        for threads in ("1", "3"):
+            patch.setenv("SHOAL_THREADS", threads)
+            rng = np.random.default_rng(1)
+            outcomes.append(blocks.improve(X, k, None, rng, 0.1, Clock(None), lambda fraction: None))
+    sizes = np.bincount(outcomes[0])
+    assert sizes.min() >= k
+    assert sizes.max() < 2 * k
+    assert (outcomes[0] == outcomes[1]).all()
+
+
+def test_large_tables_are_grouped_in_blocks_by_auto_and_optimise(monkeypatch):
+    from shoal.optimise import auto, improve
+
+    for module in (auto, improve):
+        monkeypatch.setattr(module, "LARGE", 20)
+    X = standardised(np.random.default_rng(12), 83, 2)
+    called = []
+    in_blocks = blocks.improve
+    monkeypatch.setattr(blocks, "improve", lambda *given: called.append(1) or in_blocks(*given))
+    for name, limit in (("auto", None), ("optimise", None), ("auto", 0.2), ("optimise", 0.2)):
+        run_method(get_method(name), X, 3, time_limit=limit).check(3, 83, 5)
+    assert len(called) == 4

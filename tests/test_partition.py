@@ -107,11 +107,33 @@ def test_a_partition_in_order_is_the_same_partition(many, monkeypatch):
     assert sse == pytest.approx(plain.sse(X), rel=1e-13)
     assert np.array_equal(ordered.means(X), means)
     assert ordered.own is None
-    own_means, own_sse = Partition.in_order(order, starts, X[order, 0]).own
-    assert np.array_equal(own_means, means[:, 0])
-    assert own_sse == pytest.approx(plain.sse(X[:, :1]), rel=1e-13)
+    own = Partition.in_order(order, starts, X[order, 0]).own
+    assert np.array_equal(own.means, means[:, 0])
+    assert own.sse == pytest.approx(plain.sse(X[:, :1]), rel=1e-13)
     for published in (means[:, 0], np.arange(len(plain)), np.arange(len(plain), dtype=np.float32)):
         assert np.array_equal(ordered.spread(published), published[plain.labels])
+
+
+@pytest.mark.parametrize("many", [0, 10**9])
+@pytest.mark.parametrize("offset", [0.0, -1e9])
+def test_a_partition_of_sorted_values_knows_its_column(many, offset, monkeypatch):
+    monkeypatch.setattr("shoal.partition.TOGETHER_FROM", many)
+    monkeypatch.setattr("shoal.kernels.hand_back.PILE", 37)
+    x = np.random.default_rng(6).exponential(size=1000) + offset
+    order = np.argsort(x).astype(np.uint32)
+    starts = np.r_[np.arange(0, 1000, 3)[:-1], 1000]
+    partition = Partition.in_order(order, starts, x[order])
+    labels = np.empty(1000, np.int64)
+    labels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    assert np.array_equal(partition.labels, labels)
+    assert partition.own.sse == pytest.approx(Partition(labels).sse(x[:, None]), rel=1e-12)
+    assert partition.own.sst == pytest.approx(Partition(np.zeros(1000, int)).sse(x[:, None]), rel=1e-12)
+    for _ in range(2):  # handed out, then made again
+        spread = partition.spread(partition.own.means)
+        assert np.array_equal(spread, partition.own.means[labels])
+        spread[:] = 0  # the caller's own
+    with pytest.raises(ValueError, match="read-only"):
+        partition.own.means[0] = 1
 
 
 def test_total_squares_are_those_of_one_group():
@@ -154,3 +176,23 @@ def test_number_of_partitions_by_listing_them():
         for k in (1, 2, 3, 4):
             allowed = [sizes for sizes in partitions(n) if all(k <= size < 2 * k for size in sizes)]
             assert count_partitions(n, k) == len(allowed)
+
+
+def test_groups_in_another_order_than_they_appear():
+    X = np.array([[1.0], [3.0], [10.0], [30.0]])
+    partition = Partition.in_order(np.array([2, 3, 0, 1]), np.array([0, 2, 4]))
+    assert partition.means(X).ravel().tolist() == [20, 2]
+    assert partition.labels.tolist() == [1, 1, 0, 0]
+
+
+def test_unsigned_labels_however_large():
+    for kind, high in ((np.uint8, 255), (np.uint64, 2**64 - 1)):
+        partition = Partition(np.array([high, 0, high, high - 1], kind))
+        assert partition.labels.tolist() == [0, 1, 0, 2]
+        assert partition.sizes.tolist() == [2, 1, 1]
+
+
+def test_a_group_may_have_just_as_many_as_promised():
+    Partition([0, 0, 0]).check(3, 3, 3)
+    with pytest.raises(CheckFailed, match="more than the 2"):
+        Partition([0, 0, 0]).check(2, 3, 2)

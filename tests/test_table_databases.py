@@ -83,7 +83,7 @@ def test_a_release_that_fails_its_check_leaves_no_table(lite, tmp_path, monkeypa
     url = f"sqlite:///{lite}"
     release = shoal.microaggregate(f"{url}#people", 4, columns=["age", "pay"], method="mdav")
     monkeypatch.setattr(
-        shoal.Release, "require", lambda self, table: (_ for _ in ()).throw(CheckFailed("no"))
+        shoal.Release, "_verify", lambda self, *found, **options: (_ for _ in ()).throw(CheckFailed("no"))
     )
     with pytest.raises(CheckFailed):
         release.write(f"{url}#people_safe")
@@ -249,7 +249,7 @@ def test_postgresql_is_all_or_nothing(people, monkeypatch):
     release.write(f"{url}#safe")
     first = fetch(cursor, "safe")
     monkeypatch.setattr(
-        shoal.Release, "require", lambda self, table: (_ for _ in ()).throw(CheckFailed("no"))
+        shoal.Release, "_verify", lambda self, *found, **options: (_ for _ in ()).throw(CheckFailed("no"))
     )
     with pytest.raises(CheckFailed):
         release.write(f"{url}#safe", replace=True)

@@ -109,12 +109,24 @@ def test_round_trip_of_every_kind_of_cell(tmp_path, ending):
     again = shoal.read(path)
     if ending == "csv":
         table = table.set_column(3, "day", table["day"].cast(pa.string()))
-    if ending == "dta":
-        table = table.set_column(0, "whole", table["whole"].cast(pa.float64()))
-    if ending == "sav":
-        again = again.set_column(0, "whole", again["whole"].cast(pa.int64()))
+    if ending == "dta":  # whole numbers of Stata have 32 bits
+        table = table.set_column(0, "whole", table["whole"].cast(pa.int32()))
     assert again.to_pydict() == table.to_pydict()
     assert again.schema.types == table.schema.types
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_whole_numbers_stay_whole_through_files_of_statistics(tmp_path, ending):
+    values = np.arange(40) ** 2
+    shoal.write(pa.table({"n": values, "wide": values + 10**12}), tmp_path / f"in.{ending}")
+    release = shoal.microaggregate(tmp_path / f"in.{ending}", 3, columns="n")
+    release.write(tmp_path / f"out.{ending}")
+    expected = shoal.microaggregate(values, 3).table
+    assert np.array_equal(shoal.read(tmp_path / f"out.{ending}")["n"], expected)
+    assert pa.types.is_integer(shoal.read(tmp_path / f"out.{ending}")["n"].type)
+    assert np.array_equal(shoal.read(tmp_path / f"out.{ending}")["wide"], values + 10**12)
+    with pytest.raises(InputError, match="rename 'a-b'"):
+        shoal.write(pa.table({"a-b": [1]}), tmp_path / f"bad.{ending}")
 
 
 @pytest.fixture
@@ -217,6 +229,24 @@ def test_excel_keeps_sheet_kinds_and_never_writes_a_formula(tmp_path):
     rows = list(after.iter_rows(values_only=True))
     assert [row[1] for row in rows[1:]] == [1, 1, 1, 4, 4, 4]
     assert [(*r[:1], *r[2:]) for r in rows] == [(*r[:1], *r[2:]) for r in before.iter_rows(values_only=True)]
+
+
+def test_excel_keeps_every_digit_of_a_double(tmp_path):
+    values = [0.1 + 0.2, 1 / 3, 1e-300, 123456789.12345679, 5e-324, 1e22, -0.0, 2.0]
+    shoal.write(pa.table({"x": values}), tmp_path / "a.xlsx")
+    assert shoal.read(tmp_path / "a.xlsx")["x"].to_pylist() == values
+    cells = load_workbook(tmp_path / "a.xlsx").worksheets[0]["A"][1:]
+    assert all(cell.data_type == "n" for cell in cells)
+
+
+def test_dates_beyond_the_year_9999(tmp_path):
+    days = pa.array(np.arange(4_000_000, 4_000_012, dtype=np.int32)).cast(pa.date32())
+    release = shoal.microaggregate(pa.table({"d": days, "x": range(12)}), 3, columns=["d", "x"])
+    release.report(tmp_path / "report.txt")
+    release.write(tmp_path / "out.parquet")
+    assert shoal.read(tmp_path / "out.parquet").equals(release.table)
+    with pytest.raises(InputError, match="'d' has dates after the year 9999"):
+        release.write(tmp_path / "out.xlsx")
 
 
 def test_excel_says_what_it_cannot_hold(tmp_path):

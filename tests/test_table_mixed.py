@@ -40,10 +40,16 @@ ARROW = {
     "date": pa.date32(),
     "boolean": pa.bool_(),
 }
+NULLABLE = {
+    pa.float64(): pd.Float64Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+    pa.string(): pd.StringDtype(),
+}
 LIBRARIES = {
     "pyarrow": lambda table: table,
     "pandas": lambda table: table.to_pandas(),
-    "pandas nullable": lambda table: table.to_pandas().convert_dtypes(),
+    "pandas nullable": lambda table: table.to_pandas(types_mapper=NULLABLE.get),
     "pandas pyarrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda table: as_polars(table),
 }
@@ -369,3 +375,57 @@ def test_decimals_are_numbers_and_stay_decimals(library, how):
     assert found == [Decimal("1.88")] * 2 + [None] * 2 + [Decimal("-7.01")] * 2
     if library == "polars":
         assert shoal.microaggregate(native.drop("w"), 2).columns == ("d",)
+
+
+def least_whole_loss(x, k):
+    """The least squared error of any groups of k or more that publish whole numbers, by trying all cuts."""
+    x = sorted(x)
+    best = [0, *[float("inf")] * len(x)]
+    for end in range(k, len(x) + 1):
+        for start in range(max(0, end - 2 * k + 1), end - k + 1):
+            part = x[start:end]
+            middle = sum(part) // len(part)
+            cost = min(sum((v - c) ** 2 for v in part) for c in (middle, middle + 1))
+            best[end] = min(best[end], best[start] + cost)
+    return best[-1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(2, 4), st.lists(st.integers(-20, 20), min_size=4, max_size=40))
+def test_auto_publishes_the_best_whole_numbers_of_one_column(k, values):
+    x = np.array(values)
+    release = shoal.microaggregate(x, k)
+    assert release.used == ("univariate_integer",)
+    assert np.square(release.table - x).sum() == least_whole_loss(values, k)
+
+
+def test_auto_says_which_exact_method_it_took():
+    rng = np.random.default_rng(0)
+    table = pa.table({"n": rng.integers(0, 50, 90), "x": rng.normal(size=90), "s": ["a", "b", "c"] * 30})
+
+    def used(**options):
+        release = shoal.microaggregate(table, 4, **options)
+        assert release.summary()["used"] == list(release.used)
+        return release.used
+
+    assert used(columns="n") == ("univariate_integer",)
+    assert used(columns="n", strata="s") == ("univariate_integer",)
+    assert used(columns="n", preserve="totals") == ("univariate_integer",)
+    assert used(columns="n", centroids="median") == ("univariate",)
+    assert used(columns="x") == ("univariate",)
+    assert used(columns="n", scaling="rank") == ("auto",)
+    assert used(columns="n", log="n") == ("auto",)
+    assert used(columns=["n", "x"], per_column=True) == ("univariate_integer", "univariate")
+    assert used(columns=["n", "x"]) == ("auto",)
+    assert used(columns="n", method="mdav") == ("mdav",)
+    (note,) = shoal.microaggregate(table, 4, columns="n", time_limit=9).notes
+    assert note.startswith("method 'univariate_integer' does not work against the clock")
+
+
+@pytest.mark.parametrize("method", ["auto", "univariate", "univariate_integer"])
+def test_whole_numbers_without_sign_of_any_size(method):
+    x = np.array([2**64 - 1, 2**64 - 3, 0, 2, 2**63, 2**63 + 2], np.uint64)
+    release = shoal.microaggregate(x, 2, method=method)
+    assert release.table.tolist() == [2**64 - 2] * 2 + [1] * 2 + [2**63 + 1] * 2
+    table = pa.table({"n": pa.array([2**64 - 1, 2**64 - 1, None, 2**64 - 1], pa.uint64())})
+    assert set(shoal.microaggregate(table, 2, method=method).table["n"].to_pylist()) == {2**64 - 1}

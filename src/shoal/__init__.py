@@ -15,13 +15,14 @@ _names = {
     "lower_bound": "shoal.bounds",
     "methods": "shoal.method",
     "microaggregate": "shoal.pipeline",
+    "protect_files": "shoal.engines.disk",
     "read": "shoal.table.files",
     "risk": "shoal.measures.risk",
     "suggest": "shoal.comparison",
     "utility": "shoal.measures.utility",
     "write": "shoal.table.files",
 }
-_modules = ("check", "checks", "datasets")
+_modules = ("check", "checks", "datasets", "spark")
 __all__ = ["__version__", *_names, *_modules]
 
 

@@ -144,7 +144,7 @@ def run_within(
             X[rows],
             k,
             time_limit=time_limit and max(time_limit * len(rows) / len(X), 1e-3),
-            progress=_share(progress, done / len(X), len(rows) / len(X)),
+            progress=share(progress, done / len(X), len(rows) / len(X)),
             **options,
         )
         labels[rows] = part.labels + groups
@@ -153,7 +153,8 @@ def run_within(
     return Partition(labels)
 
 
-def _share(
+def share(
     progress: Callable[[float], None] | None, begin: float, width: float
 ) -> Callable[[float], None] | None:
+    """The progress of one part, as that of the whole."""
     return progress and (lambda fraction: progress(begin + fraction * width))

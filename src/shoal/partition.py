@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,18 @@ from shoal.errors import CheckFailed
 from shoal.kernels import groups
 from shoal.kernels._threads import together
 from shoal.kernels.groups import pivot_and_shift, relabel, squared_errors
+from shoal.kernels.hand_back import hand_back, sse_and_sst
 
 TOGETHER_FROM = 100_000  # records from which two threads pay
-MANY_GROUPS = 1_000_000  # groups from which their values leave the cache: better visited one by one
+MANY_GROUPS = 500_000  # groups from which their values leave the cache: better visited one by one
+
+
+class Own(NamedTuple):
+    """What a method that groups by one column knows of it."""
+
+    means: NDArray[np.float64]
+    sse: float
+    sst: float
 
 
 class Partition:
@@ -45,33 +54,37 @@ class Partition:
         """The partition whose groups 0, 1, .. are order[starts[0]:starts[1]], order[starts[1]:starts[2]], ..
 
         For a method that has its records group by group anyway: all that follows is then much faster. The
-        more so if it groups by one column and gives its `values` in that order: see `own`.
+        more so if it groups by one column and gives its `values`, ascending, in that order: see `own`.
         """
         self = cls.__new__(cls)
         self._in_order = (order, starts)
-        self.labels = np.empty(len(order), np.int64)
         self.sizes = np.diff(starts)
-        self._for_halves(len(self), groups.put, order, starts, np.arange(len(self)), self.labels)
+        if values is not None and len(self) > MANY_GROUPS:
+            self.labels, self._placed, means, sums = hand_back(order, starts, values)
+            self.own = Own(means, *sums)
+        else:
+            self.labels = np.empty(len(order), np.int64)
+            self._for_halves(len(self), groups.put, order, starts, np.arange(len(self)), self.labels)
+            if values is not None:
+                self.own = self._moments(values)
         self._freeze()
-        if values is not None:
-            self.own = self._moments(values)
         return self
 
-    #: Means and SSE of the column that the method grouped by, where it grouped by one and handed them over.
-    own: tuple[NDArray[np.float64], float] | None = None
+    #: What is known of the column that the method grouped by, where it grouped by one and handed it over.
+    own: Own | None = None
+    _placed: NDArray[np.float64] | None = None  # own.means by record: handed out once, by `spread`
     _in_order: tuple[NDArray, NDArray[np.int64]] | None = None
 
-    def _moments(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Means and SSE of a column whose values are given group by group."""
+    def _moments(self, values: NDArray[np.float64]) -> Own:
+        """Means and SSE of a column whose values are given group by group; and SST, if they ascend."""
         assert self._in_order is not None
         means = np.empty(len(self))
-        sse = self._for_halves(len(self), groups.moments, values, self._in_order[1], means)
-        means.flags.writeable = False
-        return means, float(sum(sse))
+        sums = self._for_halves(len(self), groups.moments, values, self._in_order[1], means)
+        return Own(means, *sse_and_sst(len(values), sums))
 
     def _freeze(self) -> None:
-        self.labels.flags.writeable = False
-        self.sizes.flags.writeable = False
+        for array in (self.labels, self.sizes, *([] if self.own is None else [self.own.means])):
+            array.flags.writeable = False
 
     def _for_halves(self, n: int, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Both halves of 0..n at once, if there are many records; the halves do not depend on the cores."""
@@ -101,12 +114,15 @@ class Partition:
         X = _matrix(X)
         if self._in_order is not None:
             columns = [self._moments(column[self._in_order[0]]) for column in X.T]
-            return np.stack([means for means, _ in columns], axis=1), sum(sse for _, sse in columns)
+            return np.stack([own.means for own in columns], axis=1), sum(own.sse for own in columns)
         parts = pivot_and_shift(X, self.labels, self.sizes)
         return parts[:, :, 0] + parts[:, :, 1], float(squared_errors(X, self.labels, parts))
 
     def spread(self, published: NDArray) -> NDArray:
         """For each record what its group publishes."""
+        if self._placed is not None and self.own is not None and published is self.own.means:
+            placed, self._placed = self._placed, None
+            return placed
         if published.dtype not in (np.float64, np.int64):
             return published[self.labels]
         out = np.empty(len(self.labels), published.dtype)

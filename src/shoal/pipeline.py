@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 import shoal
 from shoal.check import check_columns
 from shoal.errors import InputError
-from shoal.method import MethodInfo, get_method, methods, run_within
+from shoal.method import MethodInfo, get_method, methods, run_within, share
 from shoal.plan import Plan
 from shoal.release import Release
 from shoal.table.aggregate import publish
 from shoal.table.column import Column
 from shoal.table.encode import Space, encode, grouping_matrix, measurable, raw_matrix
+from shoal.table.fill import fill
 from shoal.table.frame import Frame
 from shoal.table.loss import Loss, measure
 from shoal.table.prepare import Prepared, prepare
+from shoal.table.regroup import keep_totals
 from shoal.table.roles import notes_on_columns
 from shoal.table.strata import pattern_cells
 
@@ -63,6 +65,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     began = time.perf_counter()
     info = get_method(plan.method, plan.parameters)
     frame = Frame(data)
+    loaded = time.perf_counter()
     plan = plan.called(frame.names)
     table = prepare(plan, frame)
     parts = plan.parts(list(table.columns))
@@ -71,20 +74,27 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     released: dict[Any, Column] = {}
     labels: dict[Any, NDArray[np.int64]] = {}
     loss = Loss()
+    used: dict[str, MethodInfo] = {}
+    moved = 0
     for done, part in enumerate(parts):
         columns = [table.columns[name] for name in part]
-        space = measurable(columns) if info.input == "raw" else encode(columns)
+        chosen = _choose(plan, info, columns, table)
+        used[chosen.key] = chosen
+        space = measurable(columns) if chosen.input == "raw" else encode(columns)
         cells = pattern_cells(columns, table.strata, plan.k) if plan.missing == "group" else table.strata
         partition = run_within(
-            info,
-            _matrix(plan, info, columns, space),
+            chosen,
+            _matrix(plan, chosen, columns, space, cells),
             plan.k,
             cells,
             seed=plan.seed,
-            time_limit=plan.time_limit and plan.time_limit / len(parts),
-            progress=_share(progress, done, len(parts)),
+            time_limit=_time_left(plan, began, loaded, len(parts) - done),
+            progress=share(progress, done / len(parts), 1 / len(parts)),
             parameters=plan.parameters,
         )
+        if plan.preserve == "totals":
+            partition, changed = keep_totals(columns, partition, space.matrix, plan.k, cells)
+            moved += changed
         known = partition.own if space.unit == "own" else None  # grouped and measured by the same values
         published = [
             publish(column, partition, plan.centroid_of(column.name), table.weight, plan.preserve, known)
@@ -104,19 +114,61 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         plan=plan,
         columns=tuple(released),
         seconds=time.perf_counter() - began,
-        notes=tuple(_notes(plan, info, table, released)),
+        notes=tuple(_notes(plan, used, table, released, moved)),
         origin=table.frame.origin,
         original=table.frame.native,
         strata=table.strata,
+        used=tuple(used),
     )
 
 
-def _matrix(plan: Plan, info: MethodInfo, columns: Sequence[Column], space: Space) -> NDArray:
+def _time_left(plan: Plan, began: float, loaded: float, parts: int) -> float | None:
+    """What the method may take, for each part that is left: the limit less what went before and what follows.
+
+    To publish, measure and check takes somewhat longer than to prepare; a tenth of the limit at the most.
+    """
+    if plan.time_limit is None:
+        return None
+    now = time.perf_counter()
+    follows = min(1.5 * (now - loaded), 0.1 * plan.time_limit)
+    return max(plan.time_limit - (now - began) - follows, 1e-3) / parts
+
+
+def _choose(plan: Plan, info: MethodInfo, columns: Sequence[Column], table: Prepared) -> MethodInfo:
+    """The method itself; but `auto` takes for one column of numbers the method that is exact for it.
+
+    What publishes whole numbers has an optimum of its own, unless its search would need numbers of more than
+    64 bits for very many records.
+    """
+    column = columns[0]
+    if info.key != "auto" or len(columns) > 1 or column.categorical or not _drawn_to_scale(plan, column):
+        return info
+    whole = column.type == "integer" or column.values.dtype.kind != "f"
+    plain = plan.centroid_of(column.name) in (None, "mean") and table.weight is None
+    spread = int(column.values.max()) - int(column.values.min()) if whole else 0
+    affordable = 11 * plan.k * spread**2 < 2**62 or plan.k * len(column.values) <= 200_000
+    return get_method("univariate_integer" if whole and plain and affordable else "univariate")
+
+
+def _drawn_to_scale(plan: Plan, column: Column) -> bool:
+    """Whether a column is grouped by its own values, but for origin and unit."""
+    weight = plan.column_weights.get(column.name, 1)
+    return column.name not in plan.log and plan.scaling_of(column.name) != "rank" and weight > 0
+
+
+def _matrix(
+    plan: Plan,
+    info: MethodInfo,
+    columns: Sequence[Column],
+    space: Space,
+    cells: NDArray[np.int64] | None,
+) -> NDArray:
     """What the method groups by: standardised, as the plan scales it, or the values as they are."""
     if info.input == "raw":
         return raw_matrix(columns)
     scaling = lambda column: plan.scaling_of(column.name)  # noqa: E731
-    return grouping_matrix(columns, space, scaling, plan.log, plan.column_weights)
+    points = grouping_matrix(columns, space, scaling, plan.log, plan.column_weights)
+    return fill(points, columns, space.spans, cells)
 
 
 def _all_labels(
@@ -155,12 +207,9 @@ def _refuse(plan: Plan, info: MethodInfo, table: Prepared, parts: Sequence[Seque
             )
 
 
-def _share(progress: Progress | None, done: int, parts: int) -> Progress | None:
-    """The progress of one part as a progress of the whole."""
-    return progress and (lambda fraction: progress((done + fraction) / parts))
-
-
-def _notes(plan: Plan, info: MethodInfo, table: Prepared, released: dict[Any, Column]) -> list[str]:
+def _notes(
+    plan: Plan, used: Mapping[str, MethodInfo], table: Prepared, released: dict[Any, Column], moved: int
+) -> list[str]:
     """What a careful colleague would point out; never acted on."""
     notes = list(table.notes)
     if plan.version not in (None, shoal.__version__):
@@ -184,12 +233,16 @@ def _notes(plan: Plan, info: MethodInfo, table: Prepared, released: dict[Any, Co
     )
     if filled:
         why = f": fewer than k={plan.k} records have gaps like theirs" if plan.missing == "group" else ""
-        notes.append(f"{filled} gaps were filled with their group's value{why}")
+        total = "; they come on top of the totals" if plan.preserve == "totals" else ""
+        notes.append(f"{filled} gaps were filled with their group's value{why}{total}")
+    if moved:
+        notes.append(f"{moved} records changed their group so that totals could be kept")
     if plan.time_limit is not None:
-        if "time_limit" in info.supplied:
+        if any("time_limit" in info.supplied for info in used.values()):
             notes.append(
                 "bounded by time: another machine may give another release; leave it out to repeat it"
             )
         else:
-            notes.append(f"method {info.key!r} does not work against the clock: the time limit had no effect")
+            which = ", ".join(map(repr, used))
+            notes.append(f"method {which} does not work against the clock: the time limit had no effect")
     return notes

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import check
-from shoal.errors import CheckFailed, InputError
+from shoal.errors import InputError
+from shoal.kept import compare, first_difference
 from shoal.plan import Plan
-from shoal.table import sql
-from shoal.table.files import Origin, as_arrow, file_format, replacing
+from shoal.table import formulas, sql
+from shoal.table.files import Origin, as_arrow, file_format, replacing, with_columns
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
@@ -41,6 +45,7 @@ class Release:
     origin: Origin | sql.SqlOrigin | None = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
     strata: NDArray[np.int64] | None = None
+    used: tuple[str, ...] = ()  # the methods that grouped: what `auto` chose for one column
 
     @property
     def source(self) -> Path | None:
@@ -86,6 +91,7 @@ class Release:
             "information_loss": self.information_loss,
             "rounding_loss": self.rounding_loss,
             "method": self.plan.method,
+            "used": list(self.used),
             "k": self.plan.k,
             "seed": self.plan.seed,
             "per_column": self.plan.per_column,
@@ -119,35 +125,81 @@ class Release:
         report.report_format(path)
         report.write(report.build(self, edition, **options), path)
 
-    def write(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+    def write(
+        self, path: str | os.PathLike[str], *, replace: bool = False, safe_cells: bool = False
+    ) -> tuple[str, ...]:
         """Write the protected table. It is read back and checked before it takes its name.
 
         `path` is a file, or the URL of a table in a database; only with `replace` may that table exist.
+        Returns notes on the file: texts that a spreadsheet would run as formulas, in CSV and TSV files, are
+        counted, and with `safe_cells` written after an apostrophe.
         """
-        names = [str(name) for name in self.columns]
-        table = as_arrow(self.table)
         if sql.is_url(path):
             url = str(path)
             sql.refuse_target(url, replace, self.origin)
-            if self.origin is not None:
-                table = self.origin.restore(table, sql.address(url), names)
-            sql.write(url, table, replace, self.require)
-            return
+            table, expected, exact = self._ready(sql.address(url))
+            checked = partial(self._verify, expected=expected, exact=exact, rounding=True)
+            sql.write(url, table, replace, lambda found, cells: checked(found, lambda: cells))
+            return ()
         path = Path(path)
-        if self.source is not None and path.exists() and path.samefile(self.source):
+        if self.source is not None and path.exists() and self.source.exists() and path.samefile(self.source):
             raise InputError(f"{str(path)!r} is the input, which is never overwritten: name another output")
         kind = file_format(path)
-        if self.origin is not None:
-            table = self.origin.restore(table, kind, names)
+        table, expected, exact = self._ready(kind)
+        notes: tuple[str, ...] = ()
+        if kind.family == "text":
+            notes = formulas.notes(table, safe_cells)
+            if safe_cells:
+                table, expected = formulas.safe(table), formulas.safe(expected)
         with replacing(path) as part:
             kind.write(table, part)
-            self.require(kind.read(part))
+            cells = partial(kind.cells, part) if kind.cells else None
+            self._verify(kind.read(part), cells, expected, exact, kind.family in ("sav", "dta", "excel"))
+        return notes
+
+    def _ready(self, target: Any) -> tuple[Any, Any, bool]:
+        """The table to write, the table that must then be found, and whether by its cells as they stand."""
+        protected = [str(name) for name in self.columns]
+        table = as_arrow(self.table)
+        cells = None if self.origin is None else self.origin.own_cells(target)
+        if cells is None:
+            return table, with_columns(table, as_arrow(self.original), protected), False
+        assert self.origin is not None
+        return self.origin.restore(table, cells, protected), with_columns(table, cells, protected), True
 
     def require(self, table: Any) -> None:
-        """Raise unless the promise holds in this table, which is what was written, read again."""
-        blocks = [[str(name) for name in part] for part in self.plan.parts(self.columns)]
-        if len(table) != len(self.labels):
-            raise CheckFailed(
-                f"nothing is released: {len(self.labels)} records were written, {len(table)} are there"
-            )
-        check.require(check.check(table, self.plan.k, blocks=blocks, strata=self.strata))
+        """Raise unless the promise holds in this Arrow table, and all else is as it was."""
+        _, expected, _ = self._ready(None)
+        self._verify(table, None, expected, False)
+
+    def _verify(
+        self,
+        table: Any,
+        cells: Callable[[], Any] | None,
+        expected: Any,
+        exact: bool,
+        loose: bool = False,
+        rounding: bool = False,
+    ) -> None:
+        """Raise unless what was written, read again, is what was expected, and keeps its promise.
+
+        `cells` reads the cells as they stand there; with `exact`, those that are not protected must be the
+        same to the letter. `rounding`: the types of a database may round what is published.
+        """
+        written = expected.column_names  # which differ from the plan's where a name was made safe
+        names = dict(zip(as_arrow(self.table).column_names, written))
+        protected = {names[str(name)] for name in self.columns}
+        as_they_stand = functools.cache(cells) if cells else None
+
+        def same(name: str, one: Any, other: Any) -> int | None:
+            if exact and as_they_stand and name not in protected:
+                return first_difference(one, as_they_stand()[name])
+            row = first_difference(one, other, loose)
+            if row is None or as_they_stand is None:
+                return row
+            return first_difference(one, as_they_stand()[name], loose)
+
+        if len(table) == len(expected) and table.column_names == written:
+            blocks = [[names[str(name)] for name in part] for part in self.plan.parts(self.columns)]
+            check.require(check.check(table, self.plan.k, blocks=blocks, strata=self.strata))
+        check.require([compare(expected, table, protected if rounding else (), (), same)])

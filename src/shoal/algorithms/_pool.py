@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import blocks
+from shoal.kernels import pool as kernels
 
-WIDTH = 64
-"""Most records of a block: long enough to stream, short enough to skip many."""
-
-
-def _neighbours(X: NDArray[np.float64], records: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Split the records at the median of their widest attribute, until no part is above WIDTH."""
-    done, todo = [], [records]
-    while todo:
-        part = todo.pop()
-        if len(part) <= WIDTH:
-            done.append(part)
-            continue
-        widest = int(np.argmax(np.ptp(X[part], axis=0)))
-        half = len(part) // 2
-        part = part[np.argpartition(X[part, widest], half)]
-        todo += [part[half:], part[:half]]
-    return done
+#: Most records that leave before the pool is tended, but the share that may leave if that is more.
+STRIDE, SHARE = 500, 32
 
 
 def group_means(X: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -36,26 +21,29 @@ def group_means(X: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np
 
 
 class Pool:
-    """Free records of X; taking k of them makes the next group. Ties always go to the lowest row index."""
+    """Free records of X; taking k of them makes the next group. Ties always go to the lowest row index.
 
-    _outermost: int
+    `progress` is told the share of the records that are in a group.
+    """
 
-    def __init__(self, X: NDArray[np.float64]):
+    _tend_at: int
+
+    def __init__(self, X: NDArray[np.float64], progress: Callable[[float], None] | None = None):
         self.X = X.copy()  # writable, for numba would compile every search once more for read-only rows
         self.groups = 0
         self.labels = np.full(len(X), -1)
-        self._slot = np.full(len(X), -1)
-        self._build(np.arange(len(X)))
+        self._progress = progress
+        self._lay_out(np.arange(len(X)))
 
     def __len__(self) -> int:
-        return self._left
+        return int(self._free.left[0])
 
     def __contains__(self, record: int) -> bool:
-        return self._slot[record] >= 0
+        return self._free.leaf[record] >= 0
 
     def records(self) -> NDArray[np.int64]:
         """The free records in row order."""
-        return np.flatnonzero(self._slot >= 0)
+        return np.flatnonzero(self._free.leaf >= 0)
 
     def still_free(self, order: Iterable[int]) -> Iterator[int]:
         """The records of an order, each only if it is free when its turn comes."""
@@ -63,48 +51,35 @@ class Pool:
 
     def centroid(self) -> NDArray[np.float64]:
         """Mean of the free records."""
-        return self._total / self._left
+        return kernels.centroid(self._free)
 
     def farthest_from_centroid(self) -> int:
         """The free record farthest from the centroid of the free records."""
-        centroid = self.centroid()
-        shift = math.dist(centroid, self._centre)
-        record, self._outermost = blocks.farthest_inward(
-            self.X, self._slot, self._inward, self._radius, self._outermost, centroid, shift
-        )
-        return record
+        return kernels.farthest(self._free, self.centroid())[0]
 
     def reach(self, record: int) -> float:
         """No free record is farther from this one, in squared distance: both are near the centre."""
-        while self._inward[self._outermost] not in self:
-            self._outermost += 1
-        reach = self._radius[record] + self._radius[self._inward[self._outermost]]
-        return reach * reach * (1 + 1e-9)  # whatever the rounding
+        reach = math.dist(self.X[record], self._free.centre) + math.sqrt(self._free.outmost[0])
+        return reach * reach * kernels.MARGIN
 
     def farthest_from(self, record: int) -> tuple[int, float]:
         """The free record farthest from a record, and their squared distance."""
-        return blocks.farthest(
-            self._cells, self._ids, self._size, self._middle, self._rim, self.X[record], self._centre
-        )
+        return kernels.farthest(self._free, self.X[record])
 
     def nearest(self, record: int, count: int) -> NDArray[np.int64]:
         """The free records nearest to a record, nearest first, without itself; fewer if fewer are free."""
-        found, _ = blocks.nearest(
-            self._cells, self._ids, self._size, self._box, self.X[record], count, record
-        )
+        found, _ = kernels.nearest(self._free, self.X[record], count, record)
         return found[found >= 0]
 
     def nearest_to(self, record: int) -> tuple[int, float]:
         """The nearest free record to a record, and their squared distance: (-1, inf) if there is none."""
-        found, square = blocks.nearest(
-            self._cells, self._ids, self._size, self._box, self.X[record], 1, record
-        )
+        found, square = kernels.nearest(self._free, self.X[record], 1, record)
         return found[0], square[0]
 
     def take(self, records: Sequence[int] | NDArray[np.int64]) -> None:
         """Make these free records the next group."""
         records = np.asarray(records, np.int64)
-        blocks.remove(self._cells, self._ids, self._size, self._slot, self._total, records)
+        kernels.remove(self._free, records)
         self._grouped(records)
 
     def add(self, record: int) -> None:
@@ -114,16 +89,22 @@ class Pool:
 
     def take_around(self, record: int, k: int) -> None:
         """The next group: a free record and the k-1 nearest to it."""
-        group = np.empty(k, np.int64)
-        group[0] = record
-        group[1:] = self.nearest(record, k - 1)
-        self.take(group)
+        self._grouped(kernels.around(self._free, self.X, record, k))
 
     def gather(self, record: int, k: int) -> None:
         """The next group: a free record and, k-1 times, the record nearest to the group's centroid."""
-        self._grouped(
-            blocks.gather(self._cells, self._ids, self._size, self._box, self._slot, self._total, record, k)
-        )
+        self._grouped(kernels.gather(self._free, self.X, record, k))
+
+    def peel(self, k: int, least: int, pairs: bool) -> None:
+        """Groups around the record farthest from the centroid while `least` or more are free.
+
+        With `pairs`, each time also around the record farthest from that one.
+        """
+        while len(self) >= least:
+            self.groups = kernels.peel(
+                self._free, self.X, k, least, pairs, self._tend_at, self.labels, self.groups
+            )
+            self._tend()
 
     def take_rest(self) -> None:
         """The next group: all that are left."""
@@ -142,37 +123,22 @@ class Pool:
     def _grouped(self, records: NDArray[np.int64]) -> None:
         self.labels[records] = self.groups
         self.groups += 1
-        self._left -= len(records)
-        if 0 < self._left < self._built // 2:
-            self._build(self.records())
-        elif self.groups % 64 == 0:
-            blocks.add_up(self._cells, self._size, self._total)
+        self._tend()
 
-    def _build(self, records: NDArray[np.int64]) -> None:
-        """Lay the free records out in blocks; done anew whenever half of them are gone."""
-        self._left = self._built = len(records)
-        self._centre = self.X[records].mean(0)
-        self._radius = np.sqrt(np.square(self.X - self._centre).sum(1))
-        self._inward = records[np.argsort(-self._radius[records])]
-        self._outermost = 0
-        parts = _neighbours(self.X, records)
-        width = max(len(part) for part in parts)
-        d = self.X.shape[1]
-        self._cells = np.zeros((len(parts), d, width))
-        self._ids = np.full((len(parts), width), -1)
-        self._size = np.array([len(part) for part in parts])
-        self._box = np.zeros((2, d, len(parts)))
-        self._middle = np.zeros((d, len(parts)))
-        self._rim = np.zeros((2, len(parts)))
-        for b, part in enumerate(parts):
-            rows = self.X[part]
-            middle = rows.mean(0)
-            self._cells[b, :, : len(part)] = rows.T
-            self._ids[b, : len(part)] = part
-            self._slot[part] = b * width + np.arange(len(part))
-            self._box[:, :, b] = rows.min(0), rows.max(0)
-            self._middle[:, b] = middle - self._centre
-            self._rim[0, b] = np.sqrt(np.square(rows - middle).sum(1).max())
-            self._rim[1, b] = np.square(self._radius[part].max())
-        self._total = np.zeros(d)
-        blocks.add_up(self._cells, self._size, self._total)
+    def _tend(self) -> None:
+        """Now and then report, and let the centre follow the free records; lay them out anew at each half."""
+        left = len(self)
+        if left > self._tend_at:
+            return
+        if 0 < left <= self._laid_out // 2:
+            self._lay_out(self.records())
+        elif left:
+            kernels.recentre(self._free)
+        self._tend_at = left - max(STRIDE, left // SHARE)
+        if self._progress:
+            self._progress(1 - left / len(self.X))
+
+    def _lay_out(self, records: NDArray[np.int64]) -> None:
+        self._free = kernels.lay_out(self.X, records)
+        self._laid_out = len(records)
+        self._tend_at = len(records) - STRIDE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,10 +36,19 @@ def split_large(
     return fresh
 
 
-def start_labels(X: NDArray[np.float64], k: int, start: str | ArrayLike) -> Labels:
-    """The partition that an improving method starts from: another method's key, or labels."""
+def start_labels(
+    X: NDArray[np.float64],
+    k: int,
+    start: str | ArrayLike,
+    own: Collection[str] = (),
+    seed: Callable[[], int] = lambda: 0,
+) -> Labels:
+    """The partition that a method starts from: another method's key (none of its `own`), or labels."""
     if isinstance(start, str):
-        return run_method(get_method(start), X, k).labels
+        info = get_method(start)
+        if start in own:
+            raise InputError(f"start={start!r} would start from itself: name another method, or give labels")
+        return run_method(info, X, k, seed=seed()).labels
     labels = np.asarray(start)
     if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
         raise InputError(f"start must be a method's key or {len(X)} whole numbers, one label for each record")

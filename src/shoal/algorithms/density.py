@@ -64,13 +64,13 @@ def _strike(X, free, near, sse, least):
 
 
 @method(title="DBA-1", paper=PAPER, sizes="k..2k-1", cost="n^2")
-def dba1(X, k):
+def dba1(X, k, *, progress=None):
     """Repeatedly make a group of the free record with the densest neighbourhood, and that neighbourhood.
 
     The neighbourhood is the record and its k-1 nearest free records, its density 1 / SSE. The fewer
     than k left join their nearest groups.
     """
-    pool = Pool(X)
+    pool = Pool(X, progress)
     free = np.ones(len(X), np.bool_)
     near = np.full((len(X), min(4 * k, len(X) - 1)), -1)  # more than k-1, so that few lists run short
     sse = np.full(len(X), np.inf)
@@ -91,16 +91,16 @@ def dba1(X, k):
 
 
 @method(title="DBA-2", paper=PAPER, sizes="k..2k-1", cost="n^2")
-def dba2(X, k):
+def dba2(X, k, *, progress=None):
     """DBA-1, then dissolve groups, the last one made first; those of 2k or more are split by MDAV-1."""
-    labels = dba1(X, k)
+    labels = dba1(X, k, progress=progress)
     labels = dissolve(X, labels, np.arange(labels.max(), -1, -1), len(X))
     return split_large(X, labels, k, mdav1)
 
 
 @method(title="MDAV-2", paper=PAPER, sizes="k..2k-1", cost="n^2/k")
-def mdav2(X, k):
+def mdav2(X, k, *, progress=None):
     """MDAV-1, then dissolve groups by falling SSE; those of 2k or more are split by MDAV-1."""
-    labels = mdav1(X, k)
+    labels = mdav1(X, k, progress=progress)
     labels = dissolve(X, labels, by_falling_sse(X, labels), len(X))
     return split_large(X, labels, k, mdav1)

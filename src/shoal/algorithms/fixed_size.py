@@ -42,9 +42,9 @@ class _Diameter:
                 heapq.heapreplace(self.heap, (-square, a, b))
 
 
-def _diameter_pairs(X: NDArray[np.float64], k: int, make_group) -> NDArray[np.int64]:
+def _diameter_pairs(X: NDArray[np.float64], k: int, make_group, progress) -> NDArray[np.int64]:
     """Groups around the two farthest records while 2k remain; then k to 2k-1 are one, fewer join theirs."""
-    pool = Pool(X)
+    pool = Pool(X, progress)
     diameter = _Diameter(pool)
     while len(pool) >= 2 * k:
         a, b = diameter.pair()
@@ -56,27 +56,27 @@ def _diameter_pairs(X: NDArray[np.float64], k: int, make_group) -> NDArray[np.in
     return pool.finish()
 
 
-def _from_centroid(X: NDArray[np.float64], k: int, make_group) -> NDArray[np.int64]:
+def _from_centroid(X: NDArray[np.float64], k: int, make_group, progress) -> NDArray[np.int64]:
     """Groups around the record farthest from the free records' centroid while k remain; then as above."""
-    pool = Pool(X)
+    pool = Pool(X, progress)
     while len(pool) >= k:
         make_group(pool, pool.farthest_from_centroid(), k)
     return pool.finish()
 
 
 @method(title="Diameter-based fixed size (D)", paper=LASZLO, sizes="k..2k-1", cost="n^2, up to n^3/k")
-def diameter(X, k):
+def diameter(X, k, *, progress=None):
     """Take the two records farthest apart, and gather a group around the moving centroid of each.
 
     Ours: should the first group swallow the second extreme, the next pair is looked for at once.
     """
-    return _diameter_pairs(X, k, Pool.gather)
+    return _diameter_pairs(X, k, Pool.gather, progress)
 
 
 @method(title="Centroid-based fixed size (C)", paper=LASZLO, sizes="k..2k-1", cost="n^2")
-def centroid(X, k):
+def centroid(X, k, *, progress=None):
     """Take the record farthest from the centroid, and gather a group around its moving centroid."""
-    return _from_centroid(X, k, Pool.gather)
+    return _from_centroid(X, k, Pool.gather, progress)
 
 
 @method(
@@ -85,19 +85,21 @@ def centroid(X, k):
     sizes="k..2k-1",
     cost="n^2/k, up to n^3/k",
 )
-def md(X, k):
+def md(X, k, *, progress=None):
     """Take the two records farthest apart, each with the k-1 records nearest to it."""
-    return _diameter_pairs(X, k, Pool.take_around)
+    return _diameter_pairs(X, k, Pool.take_around, progress)
 
 
 @method(title="CBFS", paper=LASZLO + ", as Domingo-Ferrer et al. 2006 use it", sizes="k..2k-1", cost="n^2/k")
-def cbfs(X, k):
+def cbfs(X, k, *, progress=None):
     """Take the record farthest from the centroid of the free records, with the k-1 nearest to it."""
-    return _from_centroid(X, k, Pool.take_around)
+    pool = Pool(X, progress)
+    pool.peel(k, k, pairs=False)
+    return pool.finish()
 
 
 @method(title="V-MDAV", paper="Solanas and Martinez-Balleste 2006", sizes="k..", cost="n^2", mixed=True)
-def vmdav(X, k, *, gamma: float = 0.2):
+def vmdav(X, k, *, gamma: float = 0.2, progress=None):
     """The record farthest from the table's centroid and its k-1 nearest; up to 2k-1 if more lie close by.
 
     A free record x joins if its distance to the group is below gamma times its distance to the nearest
@@ -106,7 +108,7 @@ def vmdav(X, k, *, gamma: float = 0.2):
     """
     if not gamma >= 0:
         raise InputError(f"gamma must be 0 or more, but is {gamma!r}: about 0.2 to 1.1 is usual")
-    pool = Pool(X)
+    pool = Pool(X, progress)
     outward = np.argsort(-np.square(X - pool.centroid()).sum(1), kind="stable").tolist()
     for e in pool.still_free(outward):
         if len(pool) < k:

@@ -29,14 +29,14 @@ def _pairwise(pool, k, ends):
 
 
 @method(title="Pairwise-Systematic (P-S)", paper="Kabir, Wang and Zhang 2010", sizes="k..2k-1", cost="n^2")
-def pairwise_systematic(X, k):
+def pairwise_systematic(X, k, *, progress=None):
     """Sort by the sum of deviations from the attributes' means; make groups from both ends inwards.
 
     Taking the means away shifts all sums alike, now and when records have left: so the plain sums are
     sorted, once.
     """
     order = np.argsort(X.sum(1), kind="stable").tolist()
-    pool = Pool(X)
+    pool = Pool(X, progress)
     firsts, lasts = pool.still_free(order), pool.still_free(order[::-1])
     return _pairwise(pool, k, lambda: (next(firsts), next(lasts)))
 
@@ -65,7 +65,7 @@ def rank_sums(orders, count, free):
 
 
 @method(title="Multi-DSort", paper="Mahmood, Kabir and Mustafa 2014", sizes="k..2k-1", cost="n^2")
-def multi_dsort(X, k):
+def multi_dsort(X, k, *, progress=None):
     """P-S on another sorting: by the sum of the ranks in each attribute, ranked anew for each pair of groups.
 
     Ours: equal values are ranked, and equal sums sorted, in row order. The figures printed for Tarragona
@@ -74,7 +74,7 @@ def multi_dsort(X, k):
     orders = value_orders(X)
     free = np.ones(len(X), np.bool_)
     count = len(X)
-    pool = Pool(X)
+    pool = Pool(X, progress)
 
     def ends():
         nonlocal count

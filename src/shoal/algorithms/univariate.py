@@ -69,7 +69,7 @@ def univariate_integer(X, k):
     if _fits(values, k):
         return Partition.in_order(order, line.cut_sorted(values, k, line.WHOLE))
     size = whole_sizes_of_any_magnitude(values[:, None], k)
-    return Partition.in_order(order, line.borders(size, len(x), size[:1], len(x)))
+    return Partition.in_order(order, line.borders(size, len(x), size[:1], len(x), k))
 
 
 def _fits(values, k):

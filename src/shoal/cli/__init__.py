@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run `shoal`.
 
     Exit 0 done, 1 the answer is no, 2 the request is wrong, 3 the machine failed, 130 interrupted.
     """
-    from shoal.cli.commands import app
+    try:
+        from shoal.cli.commands import app
 
-    app()
+        app()
+    except MemoryError:  # even before a command began
+        sys.stderr.write("shoal: the memory does not suffice: close other programs\n")
+        sys.exit(3)

@@ -17,6 +17,7 @@ import typer
 from shoal.errors import ShoalError
 
 PATIENCE = 2.0  # seconds before a progress bar appears
+_NO_MEMORY = "the memory does not suffice: close other programs, or protect fewer columns at a time"
 
 
 def guarded(command: Callable) -> Callable:
@@ -35,13 +36,26 @@ def guarded(command: Callable) -> Callable:
         except Terminated:
             _stop("ended; no file is left half-written", 143)
         except MemoryError:
-            _fail("the memory does not suffice: close other programs, or protect fewer columns at a time", 3)
+            _fail(_NO_MEMORY, 3)
         except BrokenPipeError:  # whoever read our output has seen enough
             os._exit(0)
         except OSError as error:
             _fail(str(error), 3)
+        except Exception as error:
+            if os.environ.get("SHOAL_TRACEBACK") or _is_typers(error):
+                raise
+            if "can't start new thread" in str(error):
+                _fail(_NO_MEMORY, 3)
+            said = f"{type(error).__name__}: {error}".splitlines()[0]
+            hint = "set SHOAL_TRACEBACK=1 to see where, and please report it"
+            _fail(f"this should not happen, and nothing was released ({said}): {hint}", 3)
 
     return run
+
+
+def _is_typers(error: Exception) -> bool:
+    """Whether typer raised this itself, to end the command."""
+    return isinstance(error, typer.Exit) or type(error).__module__.startswith(("click", "typer"))
 
 
 def _terminate(number: int, frame: Any) -> None:
@@ -85,49 +99,72 @@ def _fail(message: str, status: int) -> None:
 
 @contextlib.contextmanager
 def watching() -> Iterator[Callable[[float], None]]:
-    """A progress callback that draws a bar with an estimate once the work has taken two seconds."""
-    began = time.monotonic()
+    """A progress callback for what may take long: after two seconds a bar appears, with an estimate.
+
+    Work that has reported nothing yet shows that it goes on, and for how long it has.
+    """
+    share: float | None = None
     bar: Any = None
-    task: Any = None
+    lock = threading.Lock()
+
+    def draw() -> None:
+        nonlocal bar
+        with lock:
+            bar = _bar(began)
+            bar.update(bar.task_ids[0], total=None if share is None else 1.0, completed=share or 0.0)
 
     def progress(fraction: float) -> None:
-        nonlocal bar, task
-        if bar is None:
-            if time.monotonic() - began < PATIENCE:
-                return
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                Progress,
-                TaskProgressColumn,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
+        nonlocal share
+        share = min(max(fraction, 0.0), 1.0)
+        if bar is not None:
+            with lock:
+                bar.update(bar.task_ids[0], total=1.0, completed=share)
 
-            parts = (
-                TextColumn("grouping"),
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-            )
-            bar = Progress(*parts, console=Console(stderr=True), transient=True)
-            task = bar.add_task("grouping", total=1.0)
-            bar.start()
-        bar.update(task, completed=min(max(fraction, 0.0), 1.0))
-
+    began = time.monotonic()
+    timer = threading.Timer(PATIENCE, draw)
+    timer.daemon = True
+    timer.start()
     try:
         yield progress
     finally:
-        if bar is not None:
-            bar.stop()
+        timer.cancel()
+        with lock:
+            if bar is not None:
+                bar.stop()
+
+
+def _bar(began: float) -> Any:
+    """A bar on stderr that has been running since then."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    parts = (
+        TextColumn("grouping"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*parts, console=Console(stderr=True), transient=True)
+    bar.add_task("grouping", total=None)
+    bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - began)
+    bar.start()
+    return bar
 
 
 def show_outcome(outcome: dict[str, Any]) -> None:
     """The outcome in plain words."""
     sizes = f"{outcome['smallest_group']} to {outcome['largest_group']} records"
+    method, used = outcome["method"], ", ".join(outcome["used"])
+    method = method if method == used else f"{method}: {used}"
     rows = [
         ("records", f"{outcome['records']:,}"),
         ("columns protected", ", ".join(outcome["columns"])),
@@ -139,7 +176,7 @@ def show_outcome(outcome: dict[str, Any]) -> None:
     if outcome["rounding_loss"]:
         rows.append(("lost by rounding", "another " + percent(outcome["rounding_loss"])))
     rows += [
-        ("method", f"{outcome['method']} (k={outcome['k']}, seed {outcome['seed']})"),
+        ("method", f"{method} (k={outcome['k']}, seed {outcome['seed']})"),
         ("time", f"{outcome['seconds']:.2f} s"),
         ("promise", outcome["promise"]),
         ("written to", outcome["output"]),

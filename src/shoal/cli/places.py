@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from shoal.cli.light import without_pandas
 from shoal.errors import InputError
 
 #: What the first bytes of stdin say; anything else is CSV.
@@ -18,6 +19,7 @@ _SIGNS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"\x
 @contextlib.contextmanager
 def source_and_target(file: str, output: str | None, replacing: bool = False) -> Iterator[tuple[str, str]]:
     """What to read and what to write to; on a good end, what goes to stdout is sent there."""
+    without_pandas()
     with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
         source = str(from_stdin(Path(folder))) if file == "-" else file
         wanted = output or ("-" if file == "-" else beside(file))
@@ -33,6 +35,7 @@ def source_and_target(file: str, output: str | None, replacing: bool = False) ->
 @contextlib.contextmanager
 def source_of(file: str) -> Iterator[str]:
     """What to read: the file itself, or what comes through stdin."""
+    without_pandas()
     with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
         yield str(from_stdin(Path(folder))) if file == "-" else file
 

@@ -15,6 +15,8 @@ import shoal
 from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
 from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
+from shoal.cli.large import Engine, Master, engine_for, protect_large
+from shoal.cli.large import refuse_reports as refuse_large_reports
 from shoal.cli.places import source_and_target
 from shoal.cli.values import assignments, parameters, whole
 from shoal.errors import InputError
@@ -31,7 +33,9 @@ def protect(
     context: typer.Context,
     file: Annotated[
         str,
-        typer.Argument(metavar="IN", help="The table: a file, a database's URL, or - for stdin."),
+        typer.Argument(
+            metavar="IN", help="The table: a file, a folder of Parquet files, a database's URL, - for stdin."
+        ),
     ],
     k: MaybeK = None,
     column: Columns = None,
@@ -72,7 +76,13 @@ def protect(
         ),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Allow a database's table to be replaced.")
+        bool, typer.Option("--replace", help="Let a database's table, or a folder of a release, be replaced.")
+    ] = False,
+    safe_cells: Annotated[
+        bool,
+        typer.Option(
+            "--safe-cells", help="An apostrophe before texts that a spreadsheet would run (CSV, TSV)."
+        ),
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same release.")] = 0,
     time_limit: Annotated[
@@ -98,11 +108,14 @@ def protect(
     sums: Annotated[
         list[str] | None, typer.Option("--sum", help='A sum the report audits, "total = a + b"; repeat it.')
     ] = None,
+    engine: Engine = "auto",
+    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Protect a table and say what was lost."""
     from shoal.pipeline import run
 
+    output = output or ("-" if file == "-" else None)
     if plan is not None:
         refuse_beside_plan(context)
         wanted = shoal.Plan.read(plan, None if k is None else whole(k))
@@ -126,14 +139,23 @@ def protect(
             scaling=scaling,
             preserve=preserve,
         )
+    where = engine_for(engine, file, master)
+    if where != "memory":
+        refuse_large_reports(bound=bound, report=report, public_report=public_report)
+        outcome = protect_large(where, wanted, file, output, replace, master)
+        show_outcome(outcome)
+        if as_json:
+            print(json.dumps(outcome))
+        return
     editions = {"internal": report, "public": public_report}
     options: dict[str, Any] = {"formula": formula, "confidential": confidential, "sums": sums or ()}
     with source_and_target(file, output, replace) as (source, target):
         refuse_reports(editions.values(), source, target)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, source, progress))
-            release.write(target, replace=replace)
+            told = release.write(target, replace=replace, safe_cells=safe_cells)
         outcome = {**release.summary(), "output": output or target}
+        outcome["notes"] += told
         if bound:
             options["bound"] = interruptible(lambda: release.lower_bound(bound_time))
             outcome |= facts(options["bound"], release.information_loss)
@@ -146,7 +168,7 @@ def protect(
 
 def refuse_beside_plan(context: typer.Context) -> None:
     """A plan says everything: an option beside it would make another release than the plan's."""
-    allowed = {"file", "k", "plan", "output", "replace", "as_json"}
+    allowed = {"file", "k", "plan", "output", "replace", "safe_cells", "as_json", "engine", "master"}
     allowed |= {"bound", "bound_time", "report", "public_report", "formula", "confidential", "sums"}
     for option in context.command.params:
         given: Any = context.get_parameter_source(option.name or "")

@@ -4,6 +4,8 @@ import numpy as np
 
 from shoal.kernels._jit import kernel
 
+STRETCH = 256  # groups whose sums are added up before they join the sum of all, against rounding
+
 
 @kernel
 def relabel(given, low, span):
@@ -116,22 +118,30 @@ def put(first, last, order, starts, published, out):
 
 @kernel
 def moments(first, last, values, starts, means):
-    """Means of the groups first..last-1 of values in that order; returns their SSE.
+    """Means of the groups first..last-1 of values in that order; returns three sums, taken by stretches.
 
-    Sums are taken from a member on.
+    They are the SSE, and the squares and the sum of the distances of each record's mean from the middle
+    value. All distances are counted from a member on.
     """
-    total = 0.0
-    for begin in range(first, last, 256):
-        stretch = 0.0
-        for g in range(begin, min(begin + 256, last)):
+    middle = values[len(values) // 2]
+    within = between = apart = 0.0
+    for begin in range(first, last, STRETCH):
+        part_within = part_between = part_apart = 0.0
+        for g in range(begin, min(begin + STRETCH, last)):
+            size = starts[g + 1] - starts[g]
             pivot = values[starts[g]]
             shift = 0.0
             for i in range(starts[g] + 1, starts[g + 1]):
                 shift += values[i] - pivot
-            shift /= starts[g + 1] - starts[g]
+            shift /= size
             for i in range(starts[g], starts[g + 1]):
                 difference = values[i] - pivot - shift
-                stretch += difference * difference
+                part_within += difference * difference
             means[g] = pivot + shift
-        total += stretch
-    return total
+            distance = pivot - middle + shift
+            part_between += size * distance * distance
+            part_apart += size * distance
+        within += part_within
+        between += part_between
+        apart += part_apart
+    return within, between, apart

@@ -4,6 +4,7 @@ On sorted values each of these costs obeys the quadrangle inequality: the best s
 moves left as its end moves right. Two searches live on that and find the same optimum:
 
 `_near` grows each group backwards from its end, no further than the last best start: O(kn), for small k.
+Very many values are searched for several ends at a time (`side_by_side`), with the same outcome.
 `_far` prepares, for each stretch of k ends, sums from its first value outwards, so that any group that
 ends in the stretch costs O(1). Then it leaps ahead by as many ends as it would have to look back from
 one, and fills in what it leapt over: those ends are the rows, their possible starts the columns of a
@@ -17,17 +18,19 @@ large offset or a far-away neighbour costs no digits.
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels._jit import kernel
+from shoal.kernels._jit import kernel, run_packed
 from shoal.kernels._threads import together
 from shoal.kernels.sequence import whole_cost
+from shoal.kernels.side_by_side import several_ends
 
 # The costs. WHOLE: squared distances to whole centroids, on int64. Kernels get them as tuples of that
 # length, which the compiler knows, so that each cost has loops of its own.
 SSE, ABSOLUTE, RANGE, WHOLE = range(4)
 
-FAR_FROM = 20  # k from which `_far` is the faster search (benchmarks/univariate.py)
+FAR_FROM = 20  # k from which `_far` is faster than `_near` (benchmarks/univariate.py)
 HALVE_UP_TO = 256  # ends leapt over up to which halving beats the linear search
-UNROLL_FROM = 50_000  # values from which it pays to compile `_near` for the very k
+SIDE_BY_SIDE_FROM = 100_000  # values from which it pays to compile a search for the very k
+SIDE_BY_SIDE_UP_TO = 64  # k up to which that is faster than `_far`
 TOGETHER_FROM = 200_000  # values from which two threads pay
 
 
@@ -44,9 +47,9 @@ def cut_sorted(v: NDArray, k: int, kind: int) -> NDArray[np.int64]:
         lambda: search(v[:half], k, kind, inverse), lambda: search(_mirrored(v[half:]), k, kind, inverse)
     )
     if half == n:
-        return borders(left[1], n, right[1], n)
+        return borders(left[1], n, right[1], n, k)
     start, end = _meet(v, k, (0,) * kind, inverse, left[0], right[0])
-    return borders(left[1], start, right[1], end)
+    return borders(left[1], start, right[1], end, k)
 
 
 def _mirrored(v: NDArray) -> NDArray:
@@ -65,55 +68,43 @@ def search(
     v: NDArray, k: int, kind: int, inverse: NDArray, far: bool | None = None, halve: int = HALVE_UP_TO
 ) -> tuple[NDArray, NDArray[np.int32]]:
     """For each number of first values: the least cost of grouping them, and the size of the last group."""
-    best = np.full(len(v) + 1, np.inf if v.dtype.kind == "f" else 2**62, v.dtype)
+    best = np.empty(len(v) + 1, v.dtype)
+    best[: max(k, 2)] = np.inf if v.dtype.kind == "f" else 2**62
     best[0] = 0
     size = np.zeros(len(v) + 1, np.int32)
-    if k >= FAR_FROM if far is None else far:
+    many = kind == SSE and len(v) >= max(SIDE_BY_SIDE_FROM, 2 * k + 8)
+    if k > (SIDE_BY_SIDE_UP_TO if many else FAR_FROM - 1) if far is None else far:
         _far(v, k, (0,) * kind, inverse, best, size, halve)
-    elif kind == SSE and len(v) >= UNROLL_FROM:
-        _unrolled(v, (0,) * k, inverse, best, size)
+    elif many:
+        _near(v[: 2 * k - 2], k, (), inverse, best, size)
+        run_packed(several_ends if k >= 4 else _one_end, v, (0,) * k, inverse, best, size)
     else:
         _near(v, k, (0,) * kind, inverse, best, size)
     return best, size
 
 
-@kernel
-def borders(left_size, start, right_size, end):
+def borders(left_size: NDArray, start: int, right_size: NDArray, end: int, k: int) -> NDArray[np.int64]:
     """Follow the last groups from `start` down to 0, and the mirrored ones from `end` up to n."""
     n = len(left_size) + len(right_size) - 2
-    count = 1
-    i = start
+    where = np.empty(n // k + 3, np.int64)
+    middle = start // k
+    where[middle] = start
+    last = middle + (start < end)
+    where[last] = end
+    low, high = together(
+        lambda: _follow(left_size, start, where, middle, -1, n),
+        lambda: _follow(right_size, n - end, where, last, 1, n),
+    )
+    return where[low : high + 1]
+
+
+@kernel
+def _follow(size, i, where, at, step, n):
     while i > 0:
-        i -= left_size[i]
-        count += 1
-    i = n - end
-    while i > 0:
-        i -= right_size[i]
-        count += 1
-    if start < end:
-        count += 1
-    where = np.empty(count, np.int64)
-    at = 0
-    i = start
-    while i > 0:
-        at += 1
-        i -= left_size[i]
-    first = at
-    i = start
-    while at >= 0:
-        where[at] = i
-        i -= left_size[i]
-        at -= 1
-    at = first
-    if start < end:
-        at += 1
-        where[at] = end
-    i = n - end
-    while i > 0:
-        i -= right_size[i]
-        at += 1
-        where[at] = n - i
-    return where
+        i -= size[i]
+        at += step
+        where[at] = i if step < 0 else n - i
+    return at
 
 
 @kernel
@@ -155,21 +146,20 @@ def _last_group(v, kind, inverse, best, low, high, end, found):
 
 @kernel
 def _near(v, k, kind, inverse, best, size):
+    worst = best[min(1, len(v))]
     where = 0
     for end in range(k, len(v) + 1):
         low = max(0, end - 2 * k + 1)
         if k > 4:  # for smaller k a fixed number of steps is faster than few
             low = max(low, where)
-        best[end], where = _last_group(v, kind, inverse, best, low, end - k, end, best[end])
+        best[end], where = _last_group(v, kind, inverse, best, low, end - k, end, worst)
         size[end] = end - where
 
 
 @kernel
-def _unrolled(v, k, inverse, best, size):
-    """`_near` for SSE and one k, the length of a tuple, so that the compiler knows how long the loops are."""
+def _one_end(v, k, inverse, best, size):
+    """`several_ends` for k below 4."""
     least, most = len(k), 2 * len(k) - 1
-    _near(v[: most - 1], least, (), inverse, best, size)
-    where = 0
     for end in range(most, len(v) + 1):
         values, path = v[end - most : end], best[end - most : end]
         last = values[most - 1]
@@ -177,9 +167,8 @@ def _unrolled(v, k, inverse, best, size):
         for start in range(most - 2, least - 1, -1):
             total += last - values[start]
             squares += (last - values[start]) * (last - values[start])
-        low = max(0, where - 1) if least > 5 else 0
         found, where = np.inf, 0
-        for start in range(least - 1, low - 1, -1):
+        for start in range(least - 1, -1, -1):
             total += last - values[start]
             squares += (last - values[start]) * (last - values[start])
             cost = squares - total * total * inverse[most - start] + path[start]

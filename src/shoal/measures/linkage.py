@@ -15,8 +15,8 @@ from shoal.measures.measure import Measure
 from shoal.measures.pair import Column
 
 SUBSETS = 12  # of the columns an intruder may know, for each number of them; a third of it beyond MANY
-MANY = 100_000  # records; from there on, what lies between one and all columns is tried by fewer of them
-BETWEEN = 2_000
+MANY = 100_000  # records
+BETWEEN = 2_000  # records that try what lies between one and all columns
 CATEGORIES = 60  # categories that are compared one by one; a column with more is left out
 NEAREST = 8  # released points looked at first for ties
 TIE = 1e-9  # relative difference below which two distances are the same
@@ -50,7 +50,7 @@ def linkage(
     single, worst = {}, None
     for size in range(1, d + 1):
         tried = np.arange(len(rows))
-        if n > MANY and 1 < size < d:
+        if len(rows) > BETWEEN and 1 < size < d:
             tried = rng.permutation(tried)[:BETWEEN]
         shares = {}
         for subset in _subsets(d, size, subsets, rng):

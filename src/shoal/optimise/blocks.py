@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.mdav import mdav
-from shoal.kernels._threads import map_threads
+from shoal.kernels._threads import map_threads, thread_count
 from shoal.optimise.search import Clock, combine, cool, pose
 
-#: Records of a block: few enough for all that a run touches to stay in a core's own cache, and enough for
-#: few of them to lie at a border (1,000 loses 2 % more, 4,000 gains nothing in the same time).
-SIZE = 2000
-#: Proposals for each record in one pass of effort 1, and the hottest temperatures of the passes.
-PROPOSALS = 150
-HOTTEST = (5.0, 1.0, 0.7, 0.5)
-#: Blocks between two reports of progress.
-BATCH = 32
+#: Records of a block: few enough for most of what a run touches to stay in a core's own cache, and enough for
+#: few of them to lie at a border (2,000 loses 2 % more, 8,000 gains 0.5 % in a third more time).
+SIZE = 4000
+#: The hottest temperature of each pass, and its proposals for each record at effort 1. Short passes first:
+#: they only have to bring records across borders.
+PASSES: tuple[tuple[float, int], ...] = ((3.0, 100), (0.8, 350), (0.45, 850))
+#: A record's neighbour list has so many more than k records: shorter than elsewhere, for the lists are made
+#: anew in every pass.
+NEAR = 5
+#: Proposals for each record in the trial that finds the pace, and the share of the time that is planned with.
+TRIAL, HASTE = 20, 0.9
 
 
 def split(X: NDArray[np.float64], size: int, multiple: int = 1) -> list[NDArray[np.int64]]:
@@ -41,17 +45,20 @@ def split(X: NDArray[np.float64], size: int, multiple: int = 1) -> list[NDArray[
     return done
 
 
-def _improve_block(
-    X: NDArray, k: int, labels: NDArray | None, seed: int, proposals: int, hot: float, clock: Clock
-) -> NDArray[np.int64]:
-    """Labels 0..g-1 of one block's records; from MDAV if there are none yet."""
+def _start(X: NDArray, k: int) -> NDArray[np.int64]:
+    """Labels 0..g-1 of one block's records, by MDAV."""
     X = np.ascontiguousarray(X)
-    if labels is None:
-        labels = mdav(X, k) if len(X) >= 2 * k else np.zeros(len(X), np.int64)
+    return mdav(X, k) if len(X) >= 2 * k else np.zeros(len(X), np.int64)
+
+
+def _anneal(
+    X: NDArray, k: int, labels: NDArray, seed: int, proposals: int, hot: float, clock: Clock
+) -> NDArray[np.int64]:
+    """Better labels 0..g-1 of one block's records, if there is time."""
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     if len(X) < 2 * k or clock.left() <= 0:
         return labels
-    problem = pose(X, k, threads=1)
+    problem = pose(np.ascontiguousarray(X), k, near=k + NEAR, threads=1)
     return combine(problem, labels, cool(problem, labels, seed, proposals, hot, clock))
 
 
@@ -69,23 +76,56 @@ def _blocks_of_groups(
     return [np.concatenate([order[starts[g] : ends[g]] for g in piece]) for piece in pieces]
 
 
-def _pass(X, k, labels, parts, rng, proposals, hot, clock, share) -> NDArray[np.int64]:
-    """Every block once, several at a time; `proposals` for each record."""
-    seeds = [int(seed) for seed in rng.integers(2**63, size=len(parts))]
+def _in_blocks(
+    n: int,
+    parts: list[NDArray[np.int64]],
+    one: Callable[[NDArray[np.int64], int], NDArray[np.int64]],
+    share: Callable[[float], None],
+) -> NDArray[np.int64]:
+    """Labels of all n records: one(rows, p) gives those of block p, from 0 on. Several blocks at a time."""
+    done = 0
+    lock = threading.Lock()
 
-    def one(p: int) -> NDArray[np.int64]:
-        own = None if labels is None else labels[parts[p]]
-        return _improve_block(X[parts[p]], k, own, seeds[p], proposals * len(parts[p]), hot, clock)
+    def reported(p: int) -> NDArray[np.int64]:
+        nonlocal done
+        answer = one(parts[p], p)
+        with lock:
+            done += 1
+            share(done / len(parts))
+        return answer
 
-    new = np.empty(len(X), np.int64)
+    labels = np.empty(n, np.int64)
     groups = 0
-    for first in range(0, len(parts), BATCH):
-        batch = range(first, min(first + BATCH, len(parts)))
-        for p, answer in zip(batch, map_threads(one, batch)):
-            new[parts[p]] = answer + groups
-            groups += int(answer.max()) + 1
-        share(batch.stop / len(parts))
-    return new
+    for rows, answer in zip(parts, map_threads(reported, range(len(parts)))):
+        labels[rows] = answer + groups
+        groups += int(answer.max()) + 1
+    return labels
+
+
+def _affordable(
+    X: NDArray, k: int, labels: NDArray, part: NDArray, effort: float, clock: Clock
+) -> tuple[tuple[tuple[float, int], ...], float]:
+    """The passes that the time left allows, the last ones of PASSES; and the effort.
+
+    Found by a trial on one block. As many passes as there can be with a tenth of their proposals.
+    """
+    if len(part) < 2 * k:
+        return PASSES, effort
+    own = np.unique(labels[part], return_inverse=True)[1].astype(np.int64)
+    cool(pose(X[part], k, near=k + NEAR, threads=1), own, 1, 100, 1.0, clock)  # compiles, if need be
+    began = clock.spent()
+    problem = pose(X[part], k, near=k + NEAR, threads=1)
+    posed = clock.spent()
+    cool(problem, own, 1, TRIAL * len(part), 1.0, clock)
+    whole = len(X) / len(part) / thread_count()  # of the table, for each core
+    lists, pace = (posed - began) * whole, (clock.spent() - posed) * whole / TRIAL
+    passes = PASSES
+    while True:
+        proposals = (HASTE * clock.left() - lists * len(passes)) / pace
+        least = 0.1 * sum(many for _, many in passes)
+        if proposals >= least or len(passes) == 1:
+            return passes, min(effort, 0.1 * max(proposals, least) / least)
+        passes = passes[1:]
 
 
 def improve(
@@ -101,21 +141,39 @@ def improve(
 
     The first pass cuts the records where a column is widest. Each later pass cuts the groups found so far,
     whole, by their centroids turned in a random direction: the borders of one pass lie inside the blocks
-    of the next. With a time limit the passes go on until it ends,
-    and no further.
+    of the next. With a time limit the passes are as many and as long as it allows; further ones go on
+    until it ends. MDAV in blocks is made in any case.
     """
     X = X - X.mean(0)
-    number = 0
-    while labels is None or (clock.left() > 0 and (number < len(HOTTEST) or clock.limit is not None)):
-        hot = HOTTEST[min(number, len(HOTTEST) - 1)]
-        if labels is None:
-            parts = split(X, max(SIZE, 20 * k), k)
-        else:
+    if labels is None:
+        parts = split(X, max(SIZE, 20 * k), k)
+        labels = _in_blocks(len(X), parts, lambda rows, _: _start(X[rows], k), lambda done: None)
+    elif clock.left() > 0:
+        parts = _blocks_of_groups(X, labels, rng)
+    passes = PASSES
+    if clock.limit is not None and clock.left() > 0:
+        passes, effort = _affordable(X, k, labels, parts[0], effort, clock)
+    total, before, number = sum(many for _, many in passes), 0, 0
+    while clock.left() > 0 and (number < len(passes) or clock.limit is not None):
+        if number > 0:
             parts = _blocks_of_groups(X, labels, rng)
+        hot, many = passes[min(number, len(passes) - 1)]
 
-        def share(done: float, number: int = number) -> None:
-            report((number + done) / len(HOTTEST))
+        def share(done: float, before: int = before, many: int = many) -> None:
+            report((before + done * many) / total)
 
-        labels = _pass(X, k, labels, parts, rng, int(PROPOSALS * effort), hot, clock, share)
+        labels = _pass(X, k, labels, parts, rng, int(many * effort), hot, clock, share)
+        before += many
         number += 1
     return labels
+
+
+def _pass(X, k, labels, parts, rng, proposals, hot, clock, share) -> NDArray[np.int64]:
+    """Every block once; `proposals` for each record."""
+    seeds = [int(seed) for seed in rng.integers(2**63, size=len(parts))]
+    return _in_blocks(
+        len(X),
+        parts,
+        lambda rows, p: _anneal(X[rows], k, labels[rows], seeds[p], proposals * len(rows), hot, clock),
+        share,
+    )

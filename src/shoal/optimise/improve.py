@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.algorithms._split import start_labels
 from shoal.errors import InputError
 from shoal.kernels._threads import map_threads, thread_count
-from shoal.method import get_method, method, run_method
+from shoal.method import method
 from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
 from shoal.optimise.search import Clock, Problem, combine, cool, cool_region, pose, tidy
@@ -24,6 +25,9 @@ FIRST = ((10.0, 1.0), (30.0, 1.0)) * 4
 LATER = ((30.0, 1.0), (2.0, 0.3), (2.0, 0.1), (1.0, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0), (0.3, 1.0))
 #: Generations without a time limit.
 GENERATIONS = (FIRST, LATER, LATER, LATER, LATER)
+#: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
+#: up to so large a k and so many records.
+COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 20.0, 5, 5000
 #: Above so many records the search works in blocks.
 LARGE = 10_000
 
@@ -33,6 +37,12 @@ def _run(problem, labels, proposals, clock, run):
     if share == 1:
         return cool(problem, labels, seed, proposals, hot, clock)
     return cool_region(problem, labels, seed, proposals, hot, clock, share)
+
+
+def _long_enough_for_columns(problem: Problem, clock: Clock) -> bool:
+    if clock.limit is None or problem.k > COLUMNS_K or len(problem.P) > COLUMNS_RECORDS:
+        return False
+    return clock.limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
 
 
 def search(
@@ -48,8 +58,10 @@ def search(
 
     Every run of a generation anneals the best partition so far, each from its own temperature and some in
     a region only. Then the best takes over every part in which a run is better (`combine`), and set
-    partitioning over all groups seen looks for more. A generation that gains next to nothing makes the
-    next one's runs half as long again. Runs, seeds and regions do not depend on the number of threads.
+    partitioning over all groups seen looks for more; after the first generation of a long search with small
+    k also over the groups that the bound's linear program adds (`columns`). A generation that gains next
+    to nothing makes the next one's runs half as long again. Runs, seeds and regions do not depend on the
+    number of threads.
     """
     best = labels
     pool = Pool(problem)
@@ -65,6 +77,10 @@ def search(
             best = combine(problem, best, run)
             pool.add(run)
         best = pool.improve(best, rng, clock)
+        if number == 0 and _long_enough_for_columns(problem, clock):
+            from shoal.optimise.columns import recombine
+
+            best = recombine(pool, best, clock)
         before, value = value, problem.sse(best).sum()
         if value > 0.9998 * before:
             proposals += proposals // 2
@@ -86,19 +102,8 @@ def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> in
 
 def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:
     """Labels of groups of k..2k-1 from the name of a method or from labels."""
-    if isinstance(start, str):
-        info = get_method(start)
-        if start in ("optimise", "auto"):
-            raise InputError(f"start={start!r} would start from itself: name another method, or give labels")
-        return tidy(X, run_method(info, X, k, seed=int(rng.integers(2**31))).labels, k)
-    labels = np.asarray(start)
-    if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
-        raise InputError(f"start needs one whole number for each of the {len(X)} records")
-    if np.unique(labels, return_counts=True)[1].min() < k:
-        raise InputError(
-            f"start has groups of fewer than k={k} records: give a partition with k or more in each"
-        )
-    return tidy(X, labels, k)
+    found = start_labels(X, k, start, own=("optimise", "auto"), seed=lambda: int(rng.integers(2**31)))
+    return tidy(X, found, k)
 
 
 @method(title="Optimise", paper="shoal", sizes="k..2k-1", cost="n", mixed=True)
@@ -120,7 +125,7 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
 
     if len(X) > LARGE:
         labels = None if isinstance(start, str) and start == "mdav" else _start(X, k, start, rng)
-        return blocks.improve(X, k, labels, rng, 4 * effort, clock, report)
+        return blocks.improve(X, k, labels, rng, 2 * effort, clock, report)
     labels = _start(X, k, start, rng)
     problem = pose(X, k)
     if time_limit is None:

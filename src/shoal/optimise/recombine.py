@@ -92,10 +92,14 @@ class Pool:
         order = np.argsort(labels, kind="stable")
         within = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rows[labels[order], within] = order
-        rows = np.concatenate([self.members, rows])
-        cost = np.concatenate([self.cost, self.problem.sse(labels)[: len(sizes)]])
+        self.extend(rows, self.problem.sse(labels)[: len(sizes)], 20 * len(sizes))
+
+    def extend(self, members: NDArray[np.int64], cost: NDArray[np.float64], most: int) -> None:
+        """Add groups, and of all keep so many at most."""
+        rows = np.concatenate([self.members, members])
+        cost = np.concatenate([self.cost, cost])
         _, last = np.unique(rows[::-1], axis=0, return_index=True)
-        keep = np.sort(len(rows) - 1 - last)[-20 * len(sizes) :]
+        keep = np.sort(len(rows) - 1 - last)[-most:]
         self.members, self.cost = rows[keep], cost[keep]
 
     def improve(self, labels: NDArray[np.int64], rng: np.random.Generator, clock: Clock) -> NDArray[np.int64]:

@@ -17,6 +17,8 @@ COLD = 0.03
 #: Temperatures of a run, and the most proposals between two looks at the clock.
 STEPS = 100
 CHUNK = 500_000
+#: Temperatures between two sums of all means anew, against rounding.
+FRESH = 10
 
 
 class Clock:
@@ -60,8 +62,8 @@ class Problem:
         return self.P, np.zeros((most, self.P.shape[1])), sizes, members, labels, places
 
 
-def pose(X: NDArray[np.float64], k: int, threads: int | None = None) -> Problem:
-    """Neighbour lists of 2k+8 records, and a temperature for each record.
+def pose(X: NDArray[np.float64], k: int, *, near: int | None = None, threads: int | None = None) -> Problem:
+    """Neighbour lists of `near` (or 2k+8) records, and a temperature for each record.
 
     A record pays about the sum of its k-1 smallest squared distances over 2k in any good partition. The
     mean of that is temperature 1; a record's own temperature grows with the root of its share, so that
@@ -73,7 +75,7 @@ def pose(X: NDArray[np.float64], k: int, threads: int | None = None) -> Problem:
     n, d = X.shape
     P = np.zeros((n, -(-d // 4) * 4))
     P[:, :d] = X - X.mean(0)
-    neighbours, squares = nearest(np.ascontiguousarray(P[:, :d]), 2 * k + 8, threads)
+    neighbours, squares = nearest(np.ascontiguousarray(P[:, :d]), near or 2 * k + 8, threads)
     cost = squares[:, : k - 1].sum(1) / (2 * k)
     total = cost.sum()
     if total == 0:
@@ -104,17 +106,17 @@ def cool(
     A tenth of the proposals go to the descent. If time runs short, the rest of the run is skipped.
     """
     state = problem.state(labels)
-    refresh(*state[:4])
     random = np.array([seed | 1], np.uint64)
     steps = max(min(STEPS, 20 + proposals // 1000), -(-proposals // CHUNK))
     temperatures = hot * (COLD / hot) ** np.linspace(0, 1, steps)
     temperatures[-max(1, steps // 10) :] = 0.0
     fixed = (problem.neighbours, problem.draw, problem.heat, PATIENCE, problem.k)
-    for temperature in temperatures:
+    for step, temperature in enumerate(temperatures):
         if clock.left() <= 0:
             break
+        if step % FRESH == 0:
+            refresh(*state[:4])
         anneal(*state, *fixed, temperature, proposals // steps, random)
-        refresh(*state[:4])
     return np.unique(state[4], return_inverse=True)[1].astype(np.int64)
 
 

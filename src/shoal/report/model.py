@@ -95,8 +95,11 @@ def build(
         subgroups=_subgroups(original, names) if subgroups is None else subgroups,
         seed=release.plan.seed,
     )
-    info = methods()[release.plan.method]
-    outcome = release.summary() | {"method_title": info.title, "paper": info.paper}
+    used = [methods()[key] for key in release.used or (release.plan.method,)]
+    outcome = release.summary() | {
+        "method_title": ", ".join(info.title for info in used),
+        "paper": ", ".join(dict.fromkeys(info.paper for info in used)),
+    }
     if edition == "public":
         return plain(_public(outcome, lost))
     sample = 10_000 if len(release.labels) <= 100_000 else 2_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.partition import Partition
+from shoal.partition import Own, Partition
 from shoal.table.column import Column
 from shoal.table.totals import keep_total
 
@@ -18,15 +18,15 @@ def publish(
     how: str | None = None,
     weight: NDArray[np.float64] | None = None,
     preserve: str | None = None,
-    known: tuple[NDArray[np.float64], float] | None = None,
+    known: Own | None = None,
 ) -> tuple[NDArray, NDArray[np.bool_] | None]:
     """One value for each group, made of those that are there; and which groups have none and keep a gap.
 
-    `known`: means and SSE of the column, where the method has them.
+    `known`: what the method knows of the column.
     """
     how = how or _USUAL.get(column.type, "mean")
     if known and how == "mean" and column.type == "continuous" and weight is None and preserve is None:
-        return known[0].astype(column.values.dtype, copy=False), None
+        return known.means.astype(column.values.dtype, copy=False), None
     if column.gaps is None:
         return _middle(column, column.values, partition, how, weight, preserve), None
     there = ~column.gaps
@@ -50,7 +50,7 @@ def _middle(
     weight: NDArray[np.float64] | None,
     preserve: str | None,
 ) -> NDArray:
-    if preserve == "totals" and column.type == "integer":
+    if preserve == "totals" and has_whole_total(column):
         whole_values = values.astype(np.int64) if values.dtype.kind == "f" else values
         means = keep_total(column.name, whole_values, _whole_means(whole_values, partition), partition)
         return means.astype(values.dtype)
@@ -68,6 +68,11 @@ def _middle(
     else:
         means = _trimmed_means(values, partition, weight)
     return (round_half_away(means) if whole else means).astype(values.dtype)
+
+
+def has_whole_total(column: Column) -> bool:
+    """Whether its means are rounded and its total means something: whole numbers and decimals."""
+    return column.type == "integer" or (column.type == "continuous" and column.values.dtype.kind != "f")
 
 
 def round_half_away(numbers: NDArray) -> NDArray:
@@ -204,7 +209,12 @@ def _trimmed_means(values: NDArray, partition: Partition, weight: NDArray[np.flo
 
 
 def _modes(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:
-    """The value most have. Among equals the one commoner in the whole table, then the smallest."""
+    """The value most have. Among equals the one commoner in the whole table, then the smallest.
+
+    In a group whose weights are all 0, each record has one vote.
+    """
+    if weight is not None:
+        weight = np.where(np.bincount(partition.labels, weight)[partition.labels] > 0, weight, 1.0)
     levels, codes, common = np.unique(values, return_inverse=True, return_counts=True)
     pairs = partition.labels * len(levels) + codes
     found, inverse = np.unique(pairs, return_inverse=True)

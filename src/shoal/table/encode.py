@@ -1,7 +1,8 @@
 """Columns to the matrix that methods group by.
 
 One Euclidean space serves every type: numbers and ordered categories are one coordinate each, nominal
-ones a coordinate for each level. Everything is centred, so that a gap lies at 0, the column's mean.
+ones a coordinate for each level. Everything is centred: a gap lies at 0, the column's mean, until it is
+filled for grouping (see `fill`).
 """
 
 from __future__ import annotations
@@ -145,10 +146,12 @@ def measurable(columns: Sequence[Column]) -> Space:
 def raw_matrix(columns: Sequence[Column]) -> NDArray:
     """The values as they are: int64 if all are whole numbers, else float64. A gap lies at the mean.
 
-    One column is not copied.
+    One column is not copied, unless it has 64 bits without sign.
     """
     filled = [column.values if column.gaps is None else _filled(column) for column in columns]
-    dtype = np.int64 if all(values.dtype.kind == "i" for values in filled) else np.float64
+    if len(filled) == 1 and filled[0].dtype == np.uint64:  # counted from 2^63, which costs no digit
+        return (filled[0] ^ np.uint64(1 << 63)).view(np.int64)[:, None]
+    dtype = np.int64 if all(values.dtype.kind in "iu" for values in filled) else np.float64
     if len(filled) == 1:
         return filled[0].astype(dtype, copy=False)[:, None]
     return np.stack(filled, axis=1).astype(dtype, copy=False)
@@ -156,9 +159,9 @@ def raw_matrix(columns: Sequence[Column]) -> NDArray:
 
 def _filled(column: Column) -> NDArray:
     assert column.gaps is not None
-    middle = column.present.mean() if len(column.present) else 0.0
-    if column.values.dtype.kind != "f":
-        middle = np.rint(middle)
+    middle = float(column.present.mean()) if len(column.present) else 0.0
+    if column.values.dtype.kind != "f" and len(column.present):  # a double may lie beyond the largest
+        middle = min(round(middle), int(column.present.max()))
     return np.where(column.gaps, column.values.dtype.type(middle), column.values)
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import secrets
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import InputError, MachineError, did_you_mean
+from shoal.errors import InputError, did_you_mean
 from shoal.table import sql
 from shoal.table.formats import arrow, excel, stats, text
+from shoal.table.limits import refuse_names
+from shoal.table.parts import first_sentence, replacing
+from shoal.table.series import as_table
 
 
 class Format(NamedTuple):
@@ -63,7 +64,7 @@ class Origin:
     """The file that a table came from."""
 
     path: Path
-    stamp: tuple[int, int]  # size and time of change when it was read
+    stamp: tuple[int, ...]  # identity, size and time of change when it was read
     kept: NDArray[np.bool_] | None = None  # the records that are still there, if some were left out
 
     def rows(self, chosen: NDArray[np.bool_]) -> Origin:
@@ -74,32 +75,67 @@ class Origin:
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def restore(self, table: Any, target: Any, protected: Collection[str]) -> Any:
-        """The table with the file's own cells in every column that is not protected."""
+    def own_cells(self, target: Any) -> Any:
+        """The file's own cells, for a target of the same family; None where a table holds them all."""
         kind = file_format(self.path)
         if kind.cells is None or kind.family != getattr(target, "family", None):
-            return table
+            return None
+        self.refuse_change()
+        cells = kind.cells(self.path)
+        self.refuse_change()
+        return cells if self.kept is None else cells.filter(self.kept)
+
+    def refuse_change(self) -> None:
         if not self.path.exists() or _stamp(self.path) != self.stamp:
             raise InputError(f"{str(self.path)!r} has changed since it was read: protect it again")
-        cells = kind.cells(self.path)
-        cells = cells if self.kept is None else cells.filter(self.kept)
-        for j, name in enumerate(table.column_names):
-            if name not in protected:
-                table = table.set_column(j, cells.schema.field(name), cells[name])
+
+    def restore(self, table: Any, cells: Any, protected: Collection[str]) -> Any:
+        """The table with the file's own `cells` in every column that is not protected."""
+        table = with_columns(table, cells, protected)
         table = table.replace_schema_metadata(cells.schema.metadata or table.schema.metadata)
-        return stats.forget_codes(table, protected) if kind.family == "sav" else table
+        family = file_format(self.path).family
+        return stats.forget_codes(table, protected) if family == "sav" else table
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def with_columns(table: Any, other: Any, besides: Collection[str]) -> Any:
+    """The table with the columns of another in place of its own, all but `besides`."""
+    import pyarrow as pa
+
+    own = set(besides)
+    chosen = [(table if name in own else other) for name in table.column_names]
+    fields = [source.schema.field(name) for source, name in zip(chosen, table.column_names)]
+    columns = [source[name] for source, name in zip(chosen, table.column_names)]
+    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
     facts = path.stat()
-    return facts.st_size, facts.st_mtime_ns
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Any, Origin]:
     """The table in a file, and what is needed to give back its unprotected cells as they were."""
     path = Path(path)
-    stamp = _stamp(path) if path.is_file() else (0, 0)
-    return read(path), Origin(path, stamp)
+    origin = Origin(path, _stamp(path) if path.is_file() else ())
+    table = read(path)
+    origin.refuse_change()
+    return table, origin
+
+
+def cells_of(source: Any) -> Any:
+    """The cells as they stand in a file; None for what is no file, or holds no more than its table."""
+    if not isinstance(source, (str, os.PathLike)) or sql.is_url(source):
+        return None
+    reader = file_format(Path(source)).cells
+    return reader and reader(Path(source))
+
+
+def same_family(one: Any, other: Any) -> bool:
+    """Whether both are files whose cells can be compared as they stand."""
+    if any(not isinstance(source, (str, os.PathLike)) or sql.is_url(source) for source in (one, other)):
+        return False
+    kinds = [file_format(Path(source)) for source in (one, other)]
+    return kinds[0].cells is not None and kinds[0].family == kinds[1].family
 
 
 def read(path: str | os.PathLike[str]) -> Any:
@@ -125,12 +161,14 @@ def read(path: str | os.PathLike[str]) -> Any:
         table = reader(path)
     except pa.ArrowInvalid as error:
         kind = file_format(path).name
-        raise InputError(f"{str(path)!r} cannot be read as {kind}: {_first_sentence(error)}") from None
+        raise InputError(f"{str(path)!r} cannot be read as {kind}: {first_sentence(error)}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(path)!r} is no text in {error.encoding}: save it as UTF-8") from None
     except PermissionError:
         raise InputError(f"{str(path)!r} may not be read by this user: change its permissions") from None
     except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be read: {_first_sentence(error)}") from None
-    _refuse_duplicates(table.column_names, path)
+        raise InputError(f"{str(path)!r} cannot be read: {first_sentence(error)}") from None
+    refuse_names(table.column_names, str(path))
     return table
 
 
@@ -140,7 +178,7 @@ def write(table: Any, path: str | os.PathLike[str]) -> None:
     To a database by URL: into a new table, in one transaction.
     """
     if sql.is_url(path):
-        sql.write(str(path), as_arrow(table), False, lambda written: None)
+        sql.write(str(path), as_arrow(table), False, lambda *written: None)
         return
     path = Path(path)
     writer = file_format(path).write
@@ -157,7 +195,7 @@ def as_arrow(table: Any) -> Any:
         columns = table.reshape(len(table), -1).T
         return pa.table({str(j): np.ascontiguousarray(column) for j, column in enumerate(columns)})
     try:
-        return nw.from_native(table, eager_only=True).to_arrow()
+        return nw.from_native(as_table(table)[0], eager_only=True).to_arrow()
     except TypeError:
         raise InputError(
             f"a {type(table).__name__} cannot be written: give a pandas, polars or pyarrow table"
@@ -175,36 +213,3 @@ def file_ending(path: Path) -> str:
         if path.name.lower().endswith(ending):
             return ending
     raise InputError(f"{path.name!r} has an ending shoal does not know: use one of {', '.join(FORMATS)}")
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A new name beside `path` to write to; it takes the place of `path` only if all went well."""
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {str(path.parent)!r} does not exist: make it first, or write elsewhere")
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder: name a file to write to")
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        yield part
-        with part.open("rb") as handle:
-            os.fsync(handle.fileno())
-        part.replace(path)
-    except OSError as error:
-        raise MachineError(f"{str(path)!r} cannot be written: {_first_sentence(error)}") from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _first_sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-
-
-def _refuse_duplicates(names: list[str], path: Path) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
-        seen.add(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -14,6 +15,7 @@ from shoal.errors import InputError, did_you_mean
 from shoal.table import sql
 from shoal.table.column import Column
 from shoal.table.files import Origin, load
+from shoal.table.series import as_table
 
 
 class Frame:
@@ -23,6 +25,9 @@ class Frame:
         self.origin: Origin | sql.SqlOrigin | None = None
         if isinstance(data, (str, os.PathLike)):
             data, self.origin = sql.load(str(data)) if sql.is_url(data) else load(data)
+        if type(data).__name__ == "LazyFrame":
+            raise InputError("a LazyFrame holds no records yet: give what its collect() returns")
+        data, self._give_back = as_table(data)
         self.native = data
         self._array: NDArray | None = None
         if hasattr(data, "__dataframe__") or hasattr(data, "schema") or hasattr(data, "columns"):
@@ -34,6 +39,7 @@ class Frame:
                 raise InputError("two columns of the table have the same name: rename one of them") from None
             except TypeError:
                 raise _unknown_kind(data) from None
+            self._schema = dict(self._frame.schema)
             self.names: list[Any] = list(self._frame.columns)
         else:
             self._array = _as_array(data)
@@ -46,13 +52,13 @@ class Frame:
         """The names of all columns that hold numbers."""
         if self._array is not None:
             return list(self.names)
-        dtypes = self._frame.schema
-        return [name for name in self.names if dtypes[name].is_integer() or dtypes[name].is_float()]
+        return [name for name, kind in self._schema.items() if kind.is_integer() or kind.is_float()]
 
     def choose(self, columns: Sequence[Any] | Any | None, besides: Collection[Any] = ()) -> list[Any]:
         """The columns asked for, or every numeric one `besides` those that have another role."""
         if columns is None:
-            numeric = [n for n in self.names if n in set(self.numeric()) or self._is_decimal(n)]
+            numbers = set(self.numeric())
+            numeric = [n for n in self.names if n in numbers or self._is_decimal(n)]
             chosen = [name for name in numeric if name not in besides]
             if not chosen:
                 raise InputError("the table has no numeric column: shoal groups records by numbers")
@@ -62,22 +68,22 @@ class Frame:
             raise InputError(
                 "no column was chosen: name at least one, or leave `columns` out for all numeric"
             )
-        for name in chosen:
-            if chosen.count(name) > 1:
+        for name, count in Counter(chosen).items():
+            if count > 1:
                 raise InputError(f"column {name!r} is named twice: name it once")
         return chosen
 
     def _is_decimal(self, name: Any) -> bool:
-        return self._array is None and self._frame.schema[name].is_decimal()
+        return self._array is None and self._schema[name].is_decimal()
 
     def find(self, names: Iterable[Any]) -> list[Any]:
         """These columns by the names the table has for them: a plan writes the number 0 as "0"."""
-        known = {str(name): name for name in reversed(self.names)}
+        known, own = {str(name): name for name in reversed(self.names)}, set(self.names)
         found = []
         for name in names:
-            if name not in self.names and str(name) not in known:
+            if name not in own and str(name) not in known:
                 raise InputError(f"there is no column {name!r}: {did_you_mean(str(name), known)}")
-            found.append(name if name in self.names else known[str(name)])
+            found.append(name if name in own else known[str(name)])
         return found
 
     def numbers(self, name: Any) -> tuple[NDArray, NDArray[np.bool_] | None]:
@@ -132,7 +138,13 @@ class Frame:
 
     def dtype(self, name: Any) -> Any:
         """How narwhals calls the type of a column; None for an array's, which are all numbers."""
-        return None if self._array is not None else self._frame.schema[name]
+        return None if self._array is not None else self._schema[name]
+
+    @property
+    def array_kind(self) -> str:
+        """Of an array: numpy's letter for its kind of numbers."""
+        assert self._array is not None
+        return self._array.dtype.kind
 
     def rows(self, chosen: NDArray[np.bool_]) -> Frame:
         """The table with only some of its rows."""
@@ -141,10 +153,14 @@ class Frame:
         else:
             part = Frame(self._frame[np.flatnonzero(chosen)].to_native())
         part.origin = self.origin and self.origin.rows(chosen)
+        part._give_back = self._give_back
         return part
 
     def replace(self, columns: Mapping[Any, Column], dropped: Collection[Any] = ()) -> Any:
         """A new table of the same kind in which these columns hold these cells; the rest is untouched."""
+        return self._give_back(self._replaced(columns, dropped))
+
+    def _replaced(self, columns: Mapping[Any, Column], dropped: Collection[Any]) -> Any:
         if self._array is not None:
             if self._array.shape[1] == len(columns) == 1:  # nothing to copy
                 (column,) = columns.values()
@@ -253,7 +269,9 @@ def _unknown_kind(data: Any) -> InputError:
 
 def _not_numeric(name: Any, column: Any) -> InputError:
     """An error that shows the first cell that is not a number."""
-    for row, cell in enumerate(column.to_list()):
+    import narwhals as nw
+
+    for row, cell in enumerate(column.to_list() if column.dtype in (nw.String, nw.Object) else ()):
         try:
             float(cell if cell is not None else "nan")
         except (TypeError, ValueError):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.partition import Partition
+from shoal.partition import Own, Partition
 from shoal.table.column import Column
 from shoal.table.encode import Space
 
@@ -34,11 +34,11 @@ def measure(
     published: Sequence[NDArray],
     partition: Partition,
     weight: NDArray[np.float64] | None,
-    known: tuple[NDArray[np.float64], float] | None = None,
+    known: Own | None = None,
 ) -> Loss:
     """The loss in standardised space. A gap weighs nothing: there is nothing to lose.
 
-    `known`: means and SSE of the only column, where the method has them.
+    `known`: what the method knows of the only column.
     """
     Z = space.matrix
     places = [space.place(j, values) for j, values in enumerate(published)]
@@ -50,12 +50,14 @@ def measure(
             for z, place in zip(Z[:, space.spans[j]].T, places[j].T):
                 loss += _weighted(z, place, partition, own)
         return loss
-    means, within = (known[0][:, None], known[1]) if known else partition.means_and_sse(Z)
-    total = partition.sst(Z)
-    rounding = sum(
-        float(partition.sizes @ np.square(place - means[:, span]).sum(axis=1))
-        for place, span in zip(places, space.spans)
-    )
+    means, within = (known.means[:, None], known.sse) if known else partition.means_and_sse(Z)
+    total = known.sst if known else partition.sst(Z)
+    rounding = 0.0
+    if known is None or published[0] is not known.means:
+        rounding = sum(
+            float(partition.sizes @ np.square(place - means[:, span]).sum(axis=1))
+            for place, span in zip(places, space.spans)
+        )
     unit = (len(Z) - 1) / total if space.unit == "own" and total else 1.0
     return Loss(unit * total, unit * within, unit * rounding)
 

@@ -30,6 +30,8 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     """Read what the plan names, deal with gaps as it says, and refuse what cannot be grouped."""
     for mapping in (plan.roles, plan.types, plan.levels, plan.column_weights, plan.log, plan.strata):
         frame.find(mapping)
+    if len(frame) == 0:
+        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has 0")
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
     if len(frame) < plan.k:
         raise InputError(

@@ -59,6 +59,8 @@ def notes_on_columns(columns: Mapping[Any, Column]) -> list[str]:
             notes.append(f"column {name!r} looks like an identifier but was averaged like the rest")
         elif _WEIGHT.search(str(name)):
             notes.append(f"column {name!r} looks like a survey weight but was averaged like the rest")
+        elif column.type == "integer" and len(np.unique(column.present)) == len(column.values) > 2:
+            notes.append(f"each record has its own value in column {name!r}: is it an identifier?")
     return notes
 
 
@@ -113,6 +115,8 @@ def _role(column: Column, stored: str, kind: str, distinct: int, why: str) -> tu
         return "other", "the same for all records"
     if (text or stored == "other") and distinct > _MANY * records:
         return "other", f"free text? {distinct:,} different values; published as it is"
+    if distinct == records > 2 and kind == "integer":
+        why += "; each record has its own: an identifier?"
     return "quasi", why
 
 

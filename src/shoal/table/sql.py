@@ -65,15 +65,18 @@ class SqlOrigin:
         text.render(self.cells, content, text.Dialect())
         return hashlib.sha256(content.getvalue()).hexdigest()
 
-    def restore(self, table: Any, target: Any, protected: Collection[str]) -> Any:
-        """The table with the database's own cells in every column that is not protected."""
+    def own_cells(self, target: Any) -> Any:
+        """The database's own cells, for a target of the same kind; else None."""
         if getattr(target, "kind", None) != self.address.kind:
-            return table
-        cells = self.cells if self.kept is None else self.cells.filter(self.kept)
+            return None
+        return self.cells if self.kept is None else self.cells.filter(self.kept)
+
+    def restore(self, table: Any, cells: Any, protected: Collection[str]) -> Any:
+        """The table with the database's own `cells` in every column that is not protected."""
         for j, name in enumerate(table.column_names):
             if name not in protected:
                 table = table.set_column(j, cells.schema.field(name), cells[name])
-        return table.replace_schema_metadata(self.cells.schema.metadata)
+        return table.replace_schema_metadata(cells.schema.metadata)
 
 
 def load(url: str) -> tuple[Any, SqlOrigin]:
@@ -106,7 +109,7 @@ def refuse_target(url: str, replacing: bool, source: Any = None) -> None:
         _refuse_existing(database, place, replacing)
 
 
-def write(url: str, table: Any, replacing: bool, check: Callable[[Any], None]) -> None:
+def write(url: str, table: Any, replacing: bool, check: Callable[[Any, Any], None]) -> None:
     """Put the table into a new table, check what is then there, and only then commit."""
     place = address(url)
     new = place.kind == "sqlite" and not os.path.exists(place.database)
@@ -123,7 +126,7 @@ def write(url: str, table: Any, replacing: bool, check: Callable[[Any], None]) -
             )
             database.execute(f"CREATE TABLE {quoted(place.table)} ({made})")
             database.fill(place, table)
-            check(database.read(place)[0])
+            check(*database.read(place))
     except BaseException:
         if new and os.path.exists(place.database):
             os.unlink(place.database)

@@ -54,7 +54,7 @@ def stored_kind(frame: Frame, name: Any) -> str:
 
     dtype = frame.dtype(name)
     if dtype is None:
-        return "integer" if frame.numbers(name)[0].dtype.kind in "iu" else "continuous"
+        return "integer" if frame.array_kind in "iu" else "continuous"
     if dtype.is_integer():
         return "integer"
     if dtype.is_float() or dtype.is_decimal():

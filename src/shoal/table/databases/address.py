@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from shoal.errors import InputError
+from shoal.table.limits import refuse_names
 
 
 class Address(NamedTuple):
@@ -42,9 +42,7 @@ def column_name(name: str) -> str:
 
 
 def refuse_twice(names: list[str], place: Address) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two columns of {place.table!r} are called {name!r}: rename one of them")
+    refuse_names(names, place.table)
 
 
 def sentence(error: Exception) -> str:

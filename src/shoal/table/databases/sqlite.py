@@ -16,7 +16,7 @@ from shoal.table.mixed import mixed_column, own_cells
 class Sqlite:
     """A file of SQLite, within one transaction."""
 
-    errors = (sqlite3.Error,)
+    errors = (sqlite3.Error, OverflowError)  # whole numbers have 64 bits there
 
     def __init__(self, place: Address, read_only: bool = False):
         mode = "ro" if read_only else "rwc"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import zipfile
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
 from shoal.table.details import details_of, with_details
+from shoal.table.limits import refuse_names, refuse_size
 from shoal.table.mixed import mixed_column, own_cells
 
+MOST_CELLS = 50_000_000
 _LONGEST = 32767  # characters that a cell may have
 _EXACT = 2**53  # whole numbers beyond this are kept as texts: a cell holds a double
 
@@ -38,12 +41,14 @@ def _read(path: Path, keep_mixed: bool) -> Any:
     package = _openpyxl()
     try:
         with path.open("rb") as file:
+            _refuse_bomb(file, path)
             book = package.load_workbook(file, read_only=True, data_only=True)
             sheet = book.worksheets[0]
-            rows = list(sheet.iter_rows(values_only=True))
+            sheet.reset_dimensions()  # what it says of its size need not be so
+            rows = _rows(sheet, path)
             title = sheet.title
             book.close()
-    except OSError:
+    except (OSError, InputError, MemoryError):
         raise
     except Exception as error:  # a damaged workbook fails in many ways
         raise InputError(f"{str(path)!r} cannot be read as Excel: {error or type(error).__name__}") from None
@@ -52,9 +57,7 @@ def _read(path: Path, keep_mixed: bool) -> Any:
     if not rows:
         raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
     names = ["" if cell is None else str(cell) for cell in rows[0]]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
+    refuse_names(names, str(path))
     fields, arrays = [], []
     wide = max(map(len, rows))
     if wide > len(names):
@@ -74,6 +77,28 @@ def _read(path: Path, keep_mixed: bool) -> Any:
         arrays.append(array)
     table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
     return with_details(table, excel={"sheet": title})
+
+
+def _refuse_bomb(file: Any, path: Path) -> None:
+    """A workbook is a zip of texts: what they unpack to is written in its table of contents."""
+    with zipfile.ZipFile(file) as package:
+        refuse_size(sum(part.file_size for part in package.infolist()), path.stat().st_size, str(path))
+
+
+def _rows(sheet: Any, path: Path) -> list[tuple[Any, ...]]:
+    """All rows without the empty cells at their ends, of which a far cell makes many."""
+    rows, cells = [], 0
+    for row in sheet.iter_rows(values_only=True):
+        width = len(row)
+        while width and row[width - 1] is None:
+            width -= 1
+        rows.append(row[:width])
+        cells += width
+        if cells > MOST_CELLS:
+            raise InputError(
+                f"{str(path)!r} has more than {MOST_CELLS:,} cells, empty ones among them: use CSV or Parquet"
+            )
+    return rows
 
 
 def _column(cells: list[Any]) -> Any:
@@ -106,11 +131,12 @@ def write(table: Any, path: Path) -> None:
     sheet = book.create_sheet(details_of(table).get("excel", {}).get("sheet", "Sheet1"))
 
     def cell(value: Any) -> Any:
-        if not isinstance(value, str):
+        exact = isinstance(value, float) and float(f"{value:.16g}") != value  # openpyxl writes 16 digits
+        if not exact and not isinstance(value, str):
             return value
         made = package.cell.WriteOnlyCell(sheet)
-        made.value = value
-        made.data_type = "s"
+        made.value = repr(value) if exact else value
+        made.data_type = "n" if exact else "s"
         return made
 
     for row in zip(*columns):
@@ -136,8 +162,11 @@ def _cells(table: Any, name: str) -> list[Any]:
     if mixed is not None:
         return mixed
     column = table[name]
-    cells = column.to_pylist()
     kind = column.type
+    try:
+        cells = column.to_pylist()
+    except OverflowError:
+        raise InputError(f"column {name!r} has dates after the year 9999: write another format") from None
     if pa.types.is_integer(kind) and any(cell is not None and abs(cell) > _EXACT for cell in cells):
         return [None if cell is None else str(cell) for cell in cells]
     if pa.types.is_floating(kind):

@@ -6,6 +6,7 @@ grouping, never numbers; in columns that are not protected they come out as they
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ _SPSS = {
     "variable_measure": "variable_measure",
     "variable_display_width": "variable_display_width",
 }
+
+
+_STATA_LONG = 2_147_483_620  # its largest whole number; those above are its letters
 
 
 def reader(kind: str) -> Callable[[Path], Any]:
@@ -84,7 +88,8 @@ def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -
     array = pa.array(values, from_pandas=True)
     if pa.types.is_null(array.type):
         return array.cast(pa.float64())
-    if stored in ("int8", "int16", "int32") and pa.types.is_integer(array.type):
+    number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)  # a gap makes them doubles
+    if stored in ("int8", "int16", "int32") and number:
         return array.cast(pa.int32())
     shows_whole = form is not None and form.startswith("F") and form.endswith(".0")
     if shows_whole and pa.types.is_floating(array.type):
@@ -112,19 +117,24 @@ def writer(kind: str) -> Callable[[Any, Path], None]:
             for name, pairs in options["variable_value_labels"].items()
         }
         if known.get("kind") != kind:
-            del options["variable_format"]
+            options["variable_format"] = {}
         elif kind == "sav":
             options |= {name: _only(known.get(name, {}), table.column_names) for name in _SPSS.values()}
         lettered = _only(known.get("missing_user_values", {}), table.column_names) if kind == "dta" else {}
         lettered = {name: signs for name, signs in lettered.items() if _is_text(table[name])}
         if lettered:
             options["missing_user_values"] = lettered
-        frame = _as_pandas(table, lettered)
+        if kind == "sav":
+            options["variable_format"] = _whole_formats(table) | options["variable_format"]
+        frame = _as_pandas(table if kind == "sav" else _narrow(table), lettered)
         try:
             write_file = getattr(package, f"write_{kind}")
             write_file(frame, str(path), file_label=known.get("file_label", ""), **options)
         except (package.PyreadstatError, package.ReadstatError, ValueError, TypeError) as error:
-            raise InputError(f"this table cannot be written as a file of {_OWNERS[kind]}: {error}") from None
+            strange = [name for name in table.column_names if not re.fullmatch(r"[^\W\d]\w*", name)]
+            hint = f" (rename {strange[0]!r}?)" if strange and "name" in str(error) else ""
+            what = f"this table cannot be written as a file of {_OWNERS[kind]}"
+            raise InputError(f"{what}: {error}{hint}") from None
 
     return write
 
@@ -147,6 +157,33 @@ def _only(mapping: dict[str, Any], names: list[str]) -> dict[str, Any]:
 def _key(value: Any, kind: str) -> Any:
     whole = kind == "dta" and isinstance(value, float) and value.is_integer()
     return int(value) if whole else value
+
+
+def _whole_columns(table: Any) -> dict[str, int]:
+    """The columns of whole numbers, and the largest absolute value in each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = [name for name in table.column_names if pa.types.is_integer(table[name].type)]
+    ends = {name: pc.min_max(table[name]).as_py() for name in whole}
+    return {name: max(abs(end["min"] or 0), abs(end["max"] or 0)) for name, end in ends.items()}
+
+
+def _whole_formats(table: Any) -> dict[str, str]:
+    """SPSS has only doubles: its format says that they are whole, here and to whoever reads the file."""
+    return {name: f"F{max(8, len(str(top)) + 1)}.0" for name, top in _whole_columns(table).items()}
+
+
+def _narrow(table: Any) -> Any:
+    """Whole numbers as Stata's own where they fit: it has none of 64 bits."""
+    import pyarrow as pa
+
+    for name, top in _whole_columns(table).items():
+        place = table.column_names.index(name)
+        if top <= _STATA_LONG and table.schema.field(name).type.bit_width > 32:
+            field = table.schema.field(name).with_type(pa.int32())
+            table = table.set_column(place, field, table[name].cast(pa.int32()))
+    return table
 
 
 def _is_text(column: Any) -> bool:

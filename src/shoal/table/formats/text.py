@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from shoal.errors import InputError
 from shoal.table.details import details_of, with_details
+from shoal.table.limits import LONGEST_LINE, refuse_memory, refuse_names, refuse_size
 
 #: What a number may look like. Anything else (a leading zero, a thousands sign) makes a column text.
 _INTEGER = r"^\s*[+-]?(0|[1-9][0-9]*)\s*$"
@@ -72,8 +73,16 @@ def writer(delimiter: str, compression: str | None = None) -> Callable[[Any, Pat
 def _content(path: Path, compression: str | None) -> Any:
     import pyarrow as pa
 
+    packed = path.stat().st_size
     with pa.input_stream(str(path), compression=compression) as stream:
-        return stream.read_buffer()
+        if compression is None:
+            refuse_memory(packed, str(path))
+            return stream.read_buffer()
+        content = pa.BufferOutputStream()
+        while part := stream.read(_CHUNK):
+            content.write(part)
+            refuse_size(content.tell(), packed, str(path))
+        return content.getvalue()
 
 
 def parse(content: Any, where: str, delimiter: str = ",") -> Any:
@@ -106,16 +115,33 @@ def parse(content: Any, where: str, delimiter: str = ",") -> Any:
 def texts(content: Any, dialect: Dialect, where: str) -> Any:
     """Every cell as text. An empty cell is a gap, an empty text in quotes is none."""
     import pyarrow as pa
+
+    try:
+        return _texts(content, dialect, where, 1 << 20)
+    except pa.ArrowInvalid as error:
+        if "straddling" not in str(error) and "block" not in str(error):
+            raise
+    try:
+        return _texts(content, dialect, where, LONGEST_LINE)
+    except pa.ArrowInvalid as error:
+        if "straddling" not in str(error) and "block" not in str(error):
+            raise
+        raise InputError(
+            f"{where!r} has a record of more than {LONGEST_LINE >> 20} million letters: is a quote left open?"
+        ) from None
+
+
+def _texts(content: Any, dialect: Dialect, where: str, block: int) -> Any:
+    """The same; `block` bytes are read together, and no record may be longer."""
+    import pyarrow as pa
     import pyarrow.csv as pacsv
 
     parse_options = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
-    read_options = pacsv.ReadOptions(encoding=dialect.encoding)
+    read_options = pacsv.ReadOptions(encoding=dialect.encoding, block_size=block)
     source = pa.BufferReader(content)
     with pacsv.open_csv(source, read_options, parse_options) as head:
         names = head.schema.names
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two columns of {where!r} are called {name!r}: rename one of them")
+    refuse_names(names, where)
     convert = pacsv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
         null_values=[""],
@@ -160,7 +186,8 @@ def _encoding(view: memoryview) -> str:
             decoder.decode(view[begin : begin + _CHUNK])
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        return "cp1252"
+        unused = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # by Windows; Latin-1 gives every byte back as it was
+        return "latin-1" if unused.search(view) else "cp1252"
     return "utf-8"
 
 
@@ -176,7 +203,8 @@ def _delimiter(sample: str, usual: str) -> str:
         if not counts or counts[0] < 2:
             continue
         score = (counts.count(counts[0]) / len(counts), counts[0])
-        if score > best_score and (sign == usual or score[0] > 0.9):
+        sure = 0.9 if best_score[0] else 0.5  # that the usual sign is not the one
+        if score > best_score and (sign == usual or score[0] > sure):
             best, best_score = sign, score
     return best
 

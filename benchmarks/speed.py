@@ -1,0 +1,203 @@
+"""Speed on one machine: exact methods against plain fused loops, and millions of records in blocks.
+
+python -m benchmarks.speed [--sizes 10000 20000 50000 100000] [--others 10000 20000]
+python -m benchmarks.speed --blocks [--sizes 100000 1000000]
+
+The first asserts that both give the very same partition. The second runs every job in a process of its own,
+after a small one that compiles, and tells loss, seconds and peak memory of the whole `shoal.microaggregate`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import shoal
+from benchmarks._common import header, save, table
+from benchmarks.plain_fused import FUSED
+from shoal.datasets import survey
+from shoal.method import get_method, run_method
+from shoal.partition import Partition
+
+K = 5
+SIZES = (10_000, 20_000, 50_000, 100_000)
+OTHERS = (10_000, 20_000)
+LARGE = (100_000, 1_000_000)
+LITERATURE = 1000  # records of a block where tables are cut up before MDAV
+
+
+def clustered(n: int) -> NDArray[np.float64]:
+    """The SIM generator's records: 200 clusters, sigma 0.1, ten attributes."""
+    rng = np.random.default_rng(7)
+    centres = rng.uniform(-1, 1, (200, 10))
+    return rng.normal(centres[rng.integers(200, size=n)], 0.1)
+
+
+def heavy_tailed(n: int) -> NDArray[np.float64]:
+    """The six amounts of a business survey: log-normal sizes with long tails, correlated, by sector."""
+    columns = survey(n, 7).drop_columns(["region", "sector"]).columns
+    return np.stack([column.to_numpy().astype(np.float64) for column in columns], axis=1)
+
+
+TABLES: dict[str, Callable[[int], NDArray[np.float64]]] = {"sim": clustered, "survey": heavy_tailed}
+
+
+def standardised(X: NDArray) -> NDArray[np.float64]:
+    return np.ascontiguousarray((X - X.mean(0)) / X.std(0, ddof=1))
+
+
+def timed(function: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Seconds of this process on all its cores, seconds on the wall, and the outcome."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    outcome = function()
+    return time.process_time() - cpu, time.perf_counter() - wall, outcome
+
+
+def beside_plain(key: str, name: str, n: int) -> dict[str, Any]:
+    """One row: a method against the plain loop on one table, with one thread and with two."""
+    X = standardised(TABLES[name](n))
+    walls = []
+    for threads in ("1", "2"):
+        os.environ["SHOAL_THREADS"] = threads
+        ours, wall, partition = timed(lambda: run_method(get_method(key), X, K))
+        walls.append(wall)
+    plain, plain_wall, labels = timed(lambda: FUSED[key](X, K))
+    assert np.array_equal(Partition(labels).labels, partition.labels), f"{key} differs on {name}, {n} records"
+    return {
+        "method": key,
+        "table": name,
+        "records": n,
+        "plain CPU s": round(plain, 3),
+        "ours CPU s": round(ours, 3),
+        "times faster": round(plain / ours, 1),
+        "plain s": round(plain_wall, 3),
+        "1 thread s": round(walls[0], 3),
+        "2 threads s": round(walls[1], 3),
+        "same partition": "yes",
+    }
+
+
+def growth(rows: list[dict[str, Any]]) -> list[str]:
+    """The exponents with which plain loop and method grow, from the smallest to the largest size."""
+    lines = []
+    for key, name in dict.fromkeys((row["method"], row["table"]) for row in rows):
+        own = [row for row in rows if (row["method"], row["table"]) == (key, name)]
+        if len(own) > 1:
+            ratio = math.log(own[-1]["records"] / own[0]["records"])
+            plain, ours = (math.log(own[-1][c] / own[0][c]) / ratio for c in ("plain CPU s", "ours CPU s"))
+            lines.append(f"{key} on {name}: plain n^{plain:.2f}, ours n^{ours:.2f}")
+    return lines
+
+
+def methods(sizes: list[int], others: list[int]) -> None:
+    print(f"k = {K}; CPU seconds count both cores; load at the start {os.getloadavg()[0]:.1f}\n")
+    rows = []
+    for key in FUSED:
+        warm = standardised(clustered(1500))
+        run_method(get_method(key), warm, K)
+        FUSED[key](warm, K)
+        for name in TABLES:
+            for n in sizes if key == "mdav" else others:
+                rows.append(beside_plain(key, name, n))
+                print(table(rows[-1:]).splitlines()[-1], flush=True)
+    print("\n" + table(rows) + "\n\n" + "\n".join(growth(rows)))
+    print("written to", save("speed", {"k": K, "rows": rows, "growth": growth(rows)}))
+
+
+def child(job: str, n: int, limit: float) -> None:
+    """One job, told as JSON."""
+    X = clustered(n)
+    if job == "mdav in blocks":
+        Z = standardised(X)
+        cpu, wall, labels = timed(lambda: in_blocks(Z))
+        loss = 100 * Partition(labels).sse(Z) / (Z.shape[1] * (n - 1))
+        checked = int(np.bincount(labels).min()) >= K
+    else:
+        options = {"method": job, "time_limit": limit or None}
+        shoal.microaggregate(X[:12_000], K, **options)  # compiles
+        cpu, wall, release = timed(lambda: shoal.microaggregate(X, K, **options))
+        loss = release.information_loss
+        checked = int(release.group_sizes.min()) >= K
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(json.dumps({"cpu": cpu, "wall": wall, "loss": loss, "peak": peak, "checked": checked}))
+
+
+def in_blocks(Z: NDArray[np.float64]) -> NDArray[np.int64]:
+    """MDAV inside blocks of 1,000: what pre-partitioning gives."""
+    from shoal.algorithms.mdav import mdav
+    from shoal.optimise.blocks import split
+
+    labels, groups = np.empty(len(Z), np.int64), 0
+    for part in split(Z, LITERATURE, K):
+        labels[part] = mdav(Z[part], K) + groups
+        groups = int(labels[part].max()) + 1
+    return labels
+
+
+def blocks(sizes: list[int]) -> None:
+    print(f"k = {K}, SIM records; load at the start {os.getloadavg()[0]:.1f}\n")
+    rows: list[dict[str, Any]] = []
+    for n in sizes:
+        jobs = [("mdav in blocks", 0.0), ("auto", 0.0), ("auto", 2e-5 * n), ("auto", 5e-5 * n)]
+        for job, limit in [("mdav", 0.0), *jobs] if n <= 200_000 else jobs:
+            words = [sys.executable, "-m", "benchmarks.speed", "--child", job, str(n), str(limit)]
+            run = subprocess.run(words, capture_output=True, text=True, check=True)
+            got = json.loads(run.stdout)
+            row = {
+                "records": n,
+                "method": job,
+                "time limit s": limit or "-",
+                "loss %": round(got["loss"], 4),
+                "s": round(got["wall"], 1),
+                "CPU s": round(got["cpu"], 1),
+                "peak GiB": round(got["peak"], 2),
+                "every group >= k": got["checked"],
+            }
+            for other in ("mdav", "mdav in blocks"):
+                beside = [r for r in rows if (r["records"], r["method"]) == (n, other)]
+                row[f"below {other}"] = (
+                    f"{100 * (1 - row['loss %'] / beside[0]['loss %']):.1f} %" if beside else "-"
+                )
+            rows.append(row)
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
+    print("\n" + table(rows))
+    free = [row for row in rows if (row["method"], row["time limit s"]) == ("auto", "-")]
+    if len(free) > 1:
+        print(
+            f"\nauto, {free[0]['records']:,} to {free[-1]['records']:,} records: "
+            f"{free[-1]['s'] / free[0]['s']:.1f} times the seconds, "
+            f"{free[-1]['CPU s'] / free[0]['CPU s']:.1f} times the CPU seconds"
+        )
+    print("written to", save("speed_blocks", {"k": K, "rows": rows}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", nargs="+", type=int, help="records (mdav, or --blocks)")
+    parser.add_argument("--others", nargs="+", type=int, default=OTHERS, help="records for other methods")
+    parser.add_argument("--blocks", action="store_true", help="measure `auto` on large tables instead")
+    parser.add_argument("--child", nargs=3, metavar=("JOB", "N", "LIMIT"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options.child[0], int(options.child[1]), float(options.child[2]))
+        return
+    print(header())
+    if options.blocks:
+        blocks(options.sizes or list(LARGE))
+    else:
+        methods(options.sizes or list(SIZES), options.others)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Where `shoal protect` works: in memory, block by block on this machine's disk, or on a Spark cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.cli.console import interruptible, watching
+from shoal.cli.places import beside
+from shoal.errors import InputError, did_you_mean
+
+Engine = Annotated[
+    str,
+    typer.Option("--engine", help="memory, disk, spark, or auto: disk for folders and over 3 million rows."),
+]
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="The cluster of --engine spark, such as spark://host:7077."),
+]
+ENGINES = ("auto", "memory", "disk", "spark")
+#: Rows of a Parquet file above which it is protected on disk unless --engine says otherwise.
+IN_MEMORY = 3_000_000
+
+
+def engine_for(engine: str, file: str, master: str | None) -> str:
+    """The engine asked for, or the one that suits the table."""
+    if engine not in ENGINES:
+        raise InputError(f"unknown engine {engine!r}: {did_you_mean(engine, ENGINES)}")
+    if master is not None and engine != "spark":
+        raise InputError("--master names a Spark cluster: give --engine spark too")
+    if engine == "auto":
+        return "disk" if Path(file).is_dir() or _rows(Path(file)) > IN_MEMORY else "memory"
+    if engine != "memory" and not (Path(file).is_dir() or file.endswith(".parquet")):
+        raise InputError(
+            f"--engine {engine} reads a Parquet file or a folder of them, not {file!r}: convert it"
+        )
+    return engine
+
+
+def _rows(path: Path) -> int:
+    """How many records a Parquet file promises; 0 if it is none, which the reader then says better."""
+    if path.suffix != ".parquet" or not path.is_file():
+        return 0
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_metadata(path).num_rows
+    except (pa.ArrowException, OSError):
+        return 0
+
+
+def protect_large(
+    engine: str, plan: Any, file: str, output: str | None, replace: bool, master: str | None
+) -> dict[str, Any]:
+    """Protect a table that need not fit into memory; the outcome as plain values."""
+    if output == "-":
+        raise InputError(
+            "a table of this size does not go to stdout: name a folder or a .parquet file with -o"
+        )
+    target = output or _beside(file)
+    with watching() as progress:
+        if engine == "spark":
+            from shoal.engines.spark import run as run_on_spark
+
+            outcome = run_on_spark(plan, file, target, master=master, replace=replace)
+        else:
+            from shoal.engines import disk
+
+            outcome = disk.run(plan, file, target, replace=replace, progress=progress, compute=interruptible)
+    return {**outcome, "output": target}
+
+
+def _beside(file: str) -> str:
+    """NAME.protected beside a folder, NAME.protected.parquet beside a file; refused if it exists."""
+    if not Path(file).is_dir():
+        return beside(file)
+    target = Path(f"{file.rstrip('/')}.protected")
+    if target.exists():
+        raise InputError(f"{str(target)!r} exists already: name the output with -o")
+    return str(target)
+
+
+def refuse_reports(**asked: Any) -> None:
+    """Measures and proofs look at the whole table at once."""
+    for option, value in asked.items():
+        if value:
+            raise InputError(
+                f"--{option.replace('_', '-')} needs the whole table in memory: leave it out, add "
+                "--engine memory, or make a report of a sample"
+            )

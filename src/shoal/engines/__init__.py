@@ -1,0 +1,1 @@
+"""Tables larger than memory: one block plan, carried out on this machine's disk or on a Spark cluster."""

@@ -1,0 +1,105 @@
+"""A Spark session for the command line, and what goes wrong with Spark in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import shoal
+from shoal.errors import CheckFailed, MachineError
+
+#: Seconds to wait for a master to answer, before Spark itself would try for a minute.
+PATIENCE = 5
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.log.level": "ERROR",
+    "spark.python.worker.faulthandler.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",  # joined blocks would wait for one another
+    "spark.executorEnv.SHOAL_THREADS": "1",  # Spark fills the cores with tasks
+}
+
+
+@contextlib.contextmanager
+def session(master: str | None, settings: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """A session on that cluster (or on this machine's cores), stopped at the end; `settings` are Spark's."""
+    _refuse_without_java()
+    _refuse_unreachable(master or "")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MachineError("Spark is not installed: install shoal[spark]") from None
+    builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
+    for name, value in {**SETTINGS, **(settings or {})}.items():
+        builder = builder.config(name, value)
+    builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
+    home = str(Path(shoal.__file__).parents[1])
+    paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
+    builder = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(paths))
+    if (master or "local").startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    with speaking("Spark did not start"):
+        spark = builder.getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _refuse_without_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = Path(home, "bin", "java") if home else None
+    if not (java.is_file() if java else shutil.which("java")):
+        where = f"JAVA_HOME is {home!r}, and no java is there" if home else "no java is on the PATH"
+        raise MachineError(f"Spark needs Java 17 or newer, but {where}: install it, or set JAVA_HOME")
+
+
+def _refuse_unreachable(master: str) -> None:
+    if not master.startswith("spark://"):
+        return
+    failures = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.partition(":")
+        try:
+            socket.create_connection((host, int(port or 7077)), PATIENCE).close()
+            return
+        except (OSError, ValueError) as error:
+            failures.append(f"{address}: {error}")
+    raise MachineError(
+        f"the Spark master does not answer ({'; '.join(failures)}): start it, or mend --master"
+    )
+
+
+@contextlib.contextmanager
+def speaking(what: str) -> Iterator[None]:
+    """Turn Spark's pages of traces into one sentence; a check that failed in a task stays a failed check."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        name, sentence = _cause(str(error))
+        if name.startswith("shoal.errors."):
+            raise (CheckFailed if name.endswith("CheckFailed") else MachineError)(sentence) from None
+        raise MachineError(f"{what}: {sentence or type(error).__name__}") from None
+
+
+def _cause(text: str) -> tuple[str, str]:
+    """The name and the sentence of what went wrong first: in Python if it was there, else in Java."""
+    found = re.findall(r"^(?:Caused by: )?([\w.]+(?:Error|Exception|Failed)): *(\S.*)$", text, re.MULTILINE)
+    python = [
+        pair for pair in found if not pair[0].startswith(("org.", "java.", "scala.", "py4j.", "pyspark."))
+    ]
+    name, sentence = (python or found or [("", text.strip().partition("\n")[0])])[-1]
+    return name, sentence.strip().rstrip(".")[:300]

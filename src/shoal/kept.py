@@ -1,0 +1,205 @@
+"""What a release must keep of its original: its rows, their order, and every column that is not protected.
+
+Like `check`, this shares no code with the grouping: it looks at two tables and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Kept:
+    """How a release compares with its original; `faults` has one sentence for each thing that is wrong."""
+
+    records: int
+    untouched: tuple[str, ...]
+    faults: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        return not self.faults
+
+    def __str__(self) -> str:
+        if self.faults:
+            return f"no: {'; '.join(self.faults)}"
+        count = len(self.untouched)
+        same = f"{count} untouched column{'' if count == 1 else 's'} the same" if count else "all protected"
+        return f"yes: {self.records} records in their order, {same}"
+
+
+def compare(
+    original: Any,
+    release: Any,
+    protected: Collection[str],
+    dropped: Collection[str] = (),
+    same: Callable[[str, Any, Any], int | None] | None = None,
+) -> Kept:
+    """Two Arrow tables: the same rows, the same columns but the `dropped`, the untouched ones cell by cell.
+
+    `same` finds the first differing row of one column; the default is `first_difference`.
+    """
+    same = same or (lambda name, expected, found: first_difference(expected, found))
+    faults = []
+    gone, kept = set(dropped), set(protected)
+    names = [name for name in original.column_names if name not in gone]
+    known, present = set(names), set(release.column_names)
+    for name in release.column_names:
+        if name not in known:
+            faults.append(f"column {name!r} should not be there")
+    for name in names:
+        if name not in present:
+            faults.append(f"column {name!r} is missing")
+    if not faults and names != release.column_names:
+        faults.append("the columns are in another order")
+    if len(original) != len(release):
+        faults.append(f"{len(original)} records went in, {len(release)} came out")
+        return Kept(len(release), (), tuple(faults))
+    untouched = tuple(name for name in names if name in present and name not in kept)
+    for name in untouched:
+        row = same(name, original[name], release[name])
+        if row is not None:
+            was, became = original[name][row].as_py(), release[name][row].as_py()
+            faults.append(
+                f"column {name!r} is not what it was in row {row + 1}, {was!r}: it became {became!r}"
+            )
+    return Kept(len(release), untouched, tuple(faults))
+
+
+def first_difference(expected: Any, found: Any, loose: bool = False) -> int | None:
+    """The first row in which two Arrow columns hold different values, gaps among them; None if there is none.
+
+    What a file stores in another type (a date as text, a whole number as a double) is compared by value.
+    `loose` is for files that know neither blanks at the end of a text, nor the difference between an empty
+    text and none, nor less than a millisecond, nor the seventeenth digit.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    expected, found = _plain(expected), _plain(found)
+    try:
+        found = found.cast(expected.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return _first_unlike(expected, found)
+    if loose:
+        expected, found = _loosened(expected), _loosened(found)
+    unlike = pc.or_(
+        pc.fill_null(_unlike(expected, found, loose), False),
+        pc.not_equal(pc.is_null(expected), pc.is_null(found)),
+    )
+    row = pc.index(unlike, True).as_py()
+    return None if row < 0 else row
+
+
+def _plain(column: Any) -> Any:
+    """Dictionaries as their values, one type for all texts, NaN as a gap, half floats wide enough to cast."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if types.is_float16(column.type):
+        column = column.cast(pa.float32())
+    if types.is_null(column.type) or types.is_string(column.type) or types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    if types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column
+
+
+def _loosened(column: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    if types.is_large_string(column.type):
+        texts = pc.replace_substring_regex(pc.fill_null(column, ""), "\r\n?", "\n")
+        return pc.utf8_rtrim(texts, " ")
+    if types.is_timestamp(column.type):
+        return pc.round_temporal(column, unit="millisecond").cast(pa.timestamp("ms", column.type.tz))
+    return column
+
+
+def _first_unlike(expected: Any, found: Any) -> int | None:
+    """Cell by cell, for what Arrow cannot bring to one type: the same if it is spelled the same."""
+    import pyarrow as pa
+
+    spelled = expected
+    with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        spelled = expected.cast(pa.large_string())
+    for row, (one, text, other) in enumerate(zip(*map(_cells, (expected, spelled, found)))):
+        if other not in (one, text) and (isinstance(one, bytes) or str(one) != other):
+            return row
+    return None
+
+
+def _cells(column: Any) -> list[Any]:
+    """Python's values; an empty text counts as a gap, for where one stands for the other."""
+    return [None if cell == "" else cell for cell in column.to_pylist()]
+
+
+def _unlike(expected: Any, found: Any, loose: bool) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not (loose and pa.types.is_float64(expected.type)):
+        return pc.not_equal(expected, found)
+    slack = pc.multiply(pc.abs(expected), 1e-15)  # a sheet of Excel holds sixteen digits
+    return pc.greater(pc.abs(pc.subtract(expected, found)), slack)
+
+
+def outside(original: Any, release: Any, columns: Sequence[str], whole: bool = True) -> list[str]:
+    """One sentence for each of the columns whose published values do not stem from these rows.
+
+    Records that share a published combination publish a mean, a median or a mode of their own values: for
+    numbers and dates it lies between the smallest and the largest of them. So rows that were exchanged are
+    seen even where every column is protected. `whole=False` leaves whole numbers out.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    keys = {f"k{j}": _plain(release[name]) for j, name in enumerate(columns)}
+    values, wanted = {}, []
+    for j, name in enumerate(columns):
+        numbers = _numbers(original[name], whole)
+        if numbers is not None and _numbers(release[name], whole) is not None:
+            values[f"v{j}"] = numbers
+            wanted += [(f"v{j}", "min"), (f"v{j}", "max")]
+    found = pa.table({**keys, **values}).group_by(list(keys)).aggregate(wanted)
+    faults = []
+    for j, name in enumerate(columns):
+        if f"v{j}" not in values:
+            continue
+        published = _numbers(found[f"k{j}"], whole)
+        low, high = found[f"v{j}_min"], found[f"v{j}_max"]
+        if pa.types.is_floating(low.type):  # rounding, at most that of 32 bits
+            slack = pc.multiply(pc.max_element_wise(pc.abs(low), pc.abs(high)), 1e-6)
+            low, high = pc.subtract(low, slack), pc.add(high, slack)
+        wrong = pc.sum(pc.or_(pc.less(published, low), pc.greater(published, high))).as_py() or 0
+        if wrong:
+            faults.append(
+                f"{wrong} published values of column {name!r} lie outside the values of their records"
+            )
+    return faults
+
+
+def _numbers(column: Any, whole: bool) -> Any:
+    """A column of numbers or dates as numbers, else None."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    column = _plain(column)
+    if types.is_floating(column.type) or types.is_decimal(column.type):
+        return column.cast(pa.float64())
+    if not whole:
+        return None
+    if types.is_date(column.type) or types.is_timestamp(column.type):
+        return column.cast(pa.timestamp("us")).cast(pa.int64())
+    if types.is_unsigned_integer(column.type) and column.type.bit_width == 64:
+        return column.cast(pa.float64(), safe=False)
+    return column.cast(pa.int64()) if types.is_integer(column.type) else None

@@ -1,0 +1,47 @@
+"""What a file may ask of the machine: a small file that unpacks into a huge one is refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from shoal.errors import InputError
+
+MOST_COLUMNS = 20_000
+LONGEST_LINE = 1 << 26  # bytes of one record of a text file
+_ALWAYS = 1 << 28  # bytes that any packed file may unpack to,
+_TIMES = 200  # and beyond them so many times its own size: real tables stay far below
+
+
+def refuse_names(names: Iterable[str], where: str) -> None:
+    """Refuse names that occur twice, and more columns than anybody has."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"two columns of {where!r} are called {name!r}: rename one of them")
+        seen.add(name)
+    if len(seen) > MOST_COLUMNS:
+        raise InputError(
+            f"{where!r} has {len(seen):,} columns, and shoal takes {MOST_COLUMNS:,}: leave some out"
+        )
+
+
+def refuse_size(size: int, packed: int, where: str) -> None:
+    """Refuse to unpack `packed` bytes into `size` bytes, if no real table is packed so tightly."""
+    if size > _ALWAYS + _TIMES * packed:
+        raise InputError(f"{where!r} unpacks to more than {_TIMES} times its size: it is no table")
+    refuse_memory(size, where)
+
+
+def refuse_memory(size: int, where: str) -> None:
+    """Refuse what would fill more than half of this machine's memory."""
+    if size > memory() // 2:
+        raise InputError(
+            f"{where!r} holds {size / 1e9:.1f} GB, more than half of this machine's memory: "
+            "take a larger machine, or protect a part of it"
+        )
+
+
+def memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
