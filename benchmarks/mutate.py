@@ -44,6 +44,8 @@ SAME = {
     ("table.aggregate", "wide.max() < 1e+300", "<="): _BORDER,
     ("table.aggregate", "np.abs(wide).max() > 1e+150", ">="): _BORDER,
     ("table.aggregate", "max(abs(wide.min().item()), abs(top)) < 2 ** 53", "<="): _BORDER,
+    ("table.aggregate", "reached < half - slack", "<="): "the slack is wider than any rounding",
+    ("table.aggregate", "reached <= half + slack", "<"): "the slack is wider than any rounding",
     ("table.aggregate", "total >= 0", ">"): "0 has no sign",
     ("table.aggregate", "twice >= 0", ">"): "0 has no sign",
 }
