@@ -17,10 +17,10 @@ from shoal.optimise.search import Clock, combine, cool, pose
 SIZE = 4000
 #: The hottest temperature of each pass, and its proposals for each record at effort 1. Short passes first:
 #: they only have to bring records across borders.
-PASSES: tuple[tuple[float, int], ...] = ((3.0, 100), (0.8, 350), (0.45, 850))
+PASSES: tuple[tuple[float, int], ...] = ((10.0, 100), (2.0, 150), (0.7, 250), (0.4, 300))
 #: A record's neighbour list has so many more than k records: shorter than elsewhere, for the lists are made
 #: anew in every pass.
-NEAR = 5
+NEAR = 6
 #: Proposals for each record in the trial that finds the pace, and the share of the time that is planned with.
 TRIAL, HASTE = 20, 0.9
 

@@ -125,7 +125,7 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
 
     if len(X) > LARGE:
         labels = None if isinstance(start, str) and start == "mdav" else _start(X, k, start, rng)
-        return blocks.improve(X, k, labels, rng, 2 * effort, clock, report)
+        return blocks.improve(X, k, labels, rng, 3 * effort, clock, report)
     labels = _start(X, k, start, rng)
     problem = pose(X, k)
     if time_limit is None:
