@@ -55,12 +55,18 @@ def test_what_is_done_sooner_draws_nothing(bar, monkeypatch):
     assert bar.updates == []
 
 
-def test_the_real_bar_draws_a_share_and_an_estimate(capsys):
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_real_bar_draws_a_share_on_a_terminal_only(terminal, capsys, monkeypatch):
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     bar = console._bar(0.0)
     bar.update(bar.task_ids[0], total=1.0, completed=0.5)
     assert bar.tasks[0].percentage == 50
     assert bar.tasks[0].elapsed > 0
+    bar.refresh()
     bar.stop()
+    drawn = capsys.readouterr().err
+    assert ("50%" in drawn) if terminal else (drawn == "")
 
 
 LONG = """

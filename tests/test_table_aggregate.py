@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.partition import Partition
+from shoal.partition import Own, Partition
 from shoal.table.aggregate import centroids, publish, round_half_away
 from shoal.table.column import Column
 
@@ -74,7 +74,7 @@ def test_centroids_of_numbers(numbers, how, weighted, kind):
 
 
 def test_what_a_method_knows_is_used_only_for_plain_means_of_real_numbers():
-    known = (np.array([10.0, 20.0, 30.0]), 0.0)
+    known = Own(np.array([10.0, 20.0, 30.0]), 0.0, 1.0)
     real = Column("a", "continuous", np.arange(9.0))
     assert publish(real, LABELS, "mean", known=known)[0].tolist() == [10, 20, 30]
     assert publish(real, LABELS, known=known)[0].tolist() == [10, 20, 30]

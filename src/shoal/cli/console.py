@@ -134,7 +134,7 @@ def watching() -> Iterator[Callable[[float], None]]:
 
 
 def _bar(began: float) -> Any:
-    """A bar on stderr that has been running since then."""
+    """A bar that has been running since then, drawn only on a terminal: a file would get an empty line."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -153,7 +153,8 @@ def _bar(began: float) -> Any:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    bar = Progress(*parts, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    bar = Progress(*parts, console=console, transient=True, disable=not console.is_terminal)
     bar.add_task("grouping", total=None)
     bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - began)
     bar.start()
