@@ -1,6 +1,8 @@
 """Corners of reading and writing that no other test turns."""
 
+import datetime as dt
 import sqlite3
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -8,10 +10,15 @@ import pytest
 
 import shoal
 from shoal.errors import InputError
-from shoal.table import files, limits
+from shoal.table import files, limits, parts
+from shoal.table.column import Column, categories
+from shoal.table.encode import encode, raw_matrix
 from shoal.table.files import as_arrow, cells_of, same_family
-from shoal.table.formats import arrow, excel, stats
+from shoal.table.formats import arrow, excel, stats, text
 from shoal.table.frame import Frame
+from shoal.table.mixed import mixed_column, own_cells
+from shoal.table.roles import guess_roles
+from shoal.table.types import read_column, stored_kind
 
 
 def test_extras_that_are_missing_are_named(tmp_path, monkeypatch):
@@ -136,3 +143,129 @@ def test_a_bound_is_for_whole_unweighted_records():
         release.lower_bound(1)
     limited = shoal.microaggregate(X, 3, time_limit=5)
     assert any("bounded by time" in note for note in limited.notes)
+
+
+def test_a_workbook_has_an_end(tmp_path, monkeypatch):
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for row in (["a", "b", "c"], [1, 2, 3], [4, None, None]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert shoal.read(tmp_path / "t.xlsx").to_pydict() == {"a": [1, 4], "b": [2, None], "c": [3, None]}
+    monkeypatch.setattr(excel, "MOST_CELLS", 6)
+    with pytest.raises(InputError, match="more than 6 cells, empty ones among them: use CSV or Parquet"):
+        shoal.read(tmp_path / "t.xlsx")
+    wide = pa.table({str(j): [j] for j in range(16_385)})
+    with pytest.raises(InputError, match="16,384 columns: write another format"):
+        shoal.write(wide, tmp_path / "wide.xlsx")
+    assert not (tmp_path / "wide.xlsx").exists()
+
+
+def test_moments_of_a_day_go_into_a_workbook(tmp_path):
+    moments = [dt.datetime(2031, 12, 24, 18, 30), None]
+    shoal.write(pa.table({"a": [1, 2], "t": pa.array(moments, pa.timestamp("us"))}), tmp_path / "t.xlsx")
+    assert shoal.read(tmp_path / "t.xlsx")["t"].to_pylist() == moments
+
+
+def test_a_column_of_gaps_in_a_file_of_statistics_holds_numbers(tmp_path):
+    shoal.write(pa.table({"a": [1.5, 2.5], "b": pa.array([None, None], pa.float64())}), tmp_path / "t.dta")
+    found = shoal.read(tmp_path / "t.dta")
+    assert found["b"].to_pylist() == [None, None]
+    assert found["b"].type == pa.float64()
+    assert stats._column([None, None], None, None, lettered=False).type == pa.float64()
+
+
+def test_categories_are_written_as_their_words(tmp_path):
+    shoal.write(pa.table({"w": pa.array(["x", "y", "x"]).dictionary_encode()}), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "w\nx\ny\nx\n"
+
+
+def test_a_long_record_does_not_hide_what_is_wrong_after_it():
+    content = b"a,b\n1," + b"x" * (3 << 20) + b"\n1,2,3\n"
+    with pytest.raises(pa.ArrowInvalid, match="Expected 2 columns, got 3"):
+        text.texts(content, text.Dialect(), "t.csv")
+
+
+def test_cells_of_any_kind_come_back_as_they_were():
+    cells = [1, 2.5, "x", True, b"\x00\xff", None, dt.datetime(2031, 12, 24, 18), dt.date(2031, 12, 24)]
+    cells += [dt.time(18, 30), dt.timedelta(days=1, seconds=0.25)]
+    field, array = mixed_column("m", cells)
+    back = own_cells(pa.Table.from_arrays([array], schema=pa.schema([field])), "m")
+    assert back == cells
+    assert list(map(type, back)) == list(map(type, cells))
+
+
+def test_a_place_where_no_part_can_be_made(tmp_path, monkeypatch):
+    def full(path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(parts, "_new_part", full)
+    with pytest.raises(shoal.errors.MachineError, match="cannot be written: No space left on device"):
+        shoal.write(pa.table({"a": [1]}), tmp_path / "t.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_arrays_have_rows_and_gaps_too():
+    frame = Frame(np.array([[1.0, np.nan], [2.0, 5.0], [3.0, 6.0]]))
+    assert frame.arrow(1).to_pylist() == [None, 5.0, 6.0]
+    chosen = np.array([True, False, True])
+    assert np.array_equal(frame.rows(chosen).native, [[1.0, np.nan], [3.0, 6.0]], equal_nan=True)
+    assert Frame(np.array([7, 8, 9])).rows(chosen).native.tolist() == [7, 9]
+    release = shoal.microaggregate(np.array([1.0, np.nan, 2.0, 3.0]), 3, missing="drop")
+    assert release.table.tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(InputError, match="is not a table"):
+        Frame([[1, 2], [3]])
+
+
+def test_categories_keep_their_order_when_rows_are_left_out():
+    grade = categories("g", "ordinal", np.array([2, 0, 1, 2]), np.array([False, False, False, True]))
+    some = grade.rows(np.array([True, False, True, True]))
+    assert some.values[:2].tolist() == [1, 0]  # the lowest of three does not occur any more
+    assert some.gaps.tolist() == [False, False, True]
+    assert len(some.first) == 2
+
+
+def test_values_as_they_are():
+    whole = Column("w", "integer", np.array([3, 1, 2]), None)
+    halves = Column("h", "continuous", np.array([0.5, 0.0, 9.0]), np.array([False, True, False]))
+    assert raw_matrix([whole, whole]).dtype == np.int64
+    assert raw_matrix([whole, halves]).tolist() == [[3.0, 0.5], [1.0, 4.75], [2.0, 9.0]]
+
+
+def test_two_categories_are_one_apart_where_all_ranges_are_one():
+    colour = categories("c", "nominal", np.array([0, 1, 1, 2]), None)
+    for scaling in ("range", "none"):
+        points = encode([colour], lambda column, how=scaling: how).matrix
+        apart = np.square(points[:, None] - points[None]).sum(axis=2)
+        assert np.allclose(apart, [[0, 1, 1, 1], [1, 0, 0, 1], [1, 0, 0, 1], [1, 1, 1, 0]])
+
+
+def test_quartiles_that_coincide_leave_the_standard_scale():
+    X = np.zeros((40, 2))
+    X[::5, 0], X[::7, 1] = np.arange(8), np.arange(6)
+    robust, standard = (shoal.microaggregate(X, 3, method="mdav", scaling=s) for s in ("robust", "standard"))
+    assert np.array_equal(robust.labels, standard.labels)
+
+
+def test_what_objects_are():
+    import pandas as pd
+
+    def kind(*cells):
+        return stored_kind(Frame(pd.DataFrame({"x": pd.Series(cells, dtype=object)})), "x")
+
+    assert kind(True, False, None) == "boolean"
+    assert kind(Decimal("1.5"), None) == "continuous"
+    assert kind(dt.date(2031, 12, 24)) == "date"
+    assert kind(1, "x") == "other"
+    huge = Frame(pa.table({"d": pa.array([Decimal(2**63), Decimal(1)], pa.decimal128(25, 0))}))
+    with pytest.raises(InputError, match="'d' has decimals of too many digits"):
+        read_column(huge, "d")
+
+
+def test_guesses_at_truths_and_free_text():
+    words = [f"text {j // 2 if j < 4 else j}" for j in range(10)]
+    guesses = guess_roles(Frame(pa.table({"married": [True, False] * 5, "remark": words})))
+    assert [(guess.role, guess.type) for guess in guesses] == [("quasi", "boolean"), ("other", "nominal")]
+    assert guesses[0].reason == "stored as boolean"
+    assert guesses[1].reason == "free text? 8 different values; published as it is"

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import InputError
 from shoal.partition import Partition
-from shoal.table.totals import TotalLost, keep_total
+from shoal.table import regroup
+from shoal.table.totals import TotalLost, _bridge, _come_near, _useful, keep_total
 
 
 def divisions(n, k):
@@ -137,3 +138,36 @@ def test_no_step_leaves_the_range_of_the_column():
     values = np.array([0, 1, 0, 1, 1, 0, 1, 1, 0, 0])  # 5 is not a sum of some of 3, 3, 4
     with pytest.raises(TotalLost, match="from 0 to 1 in groups of 3 to 4 records"):
         keep_total("x", values, np.array([0, 1, 1]), partition)
+
+
+def test_rare_sizes_are_looked_at_only_for_what_they_divide():
+    sizes = np.array([2, 2, 2, 4, 4, 6, 3])
+    assert _useful(sizes, 2).tolist() == [2, 4, 3]  # with 3 the common divisor is 1, and 6 adds nothing
+
+
+def test_groups_at_the_end_of_the_range_take_no_step():
+    sizes, rest = np.array([2, 3]), np.array([0.0, 0.0])
+    full = {1: np.array([0, 0]), -1: np.array([5, 5])}
+    steps, missing = _come_near(10, sizes, np.array([True, True]), rest, full, 3)
+    assert (steps.tolist(), missing) == ([0, 0], 10)
+    assert _bridge(10, [(1.0, 2), (1.0, 3)], 9) is None  # farther than any sum that is looked at
+    assert _bridge(5, [(1.0, 2), (1.0, 3)], 9) == [1, 0]
+
+
+def test_the_search_for_sizes_ends(monkeypatch):
+    """With one partition to go on from and two steps, no more than that is tried before it gives up."""
+    points = np.arange(24.0)[:, None]
+    labels = np.repeat(np.arange(4), 6)
+    cells = np.zeros(24, np.int64)
+    tried = []
+
+    def never(found):
+        tried.append(np.sort(np.bincount(found)).tolist())
+        return False
+
+    monkeypatch.setattr(regroup, "BEAM", 1)
+    monkeypatch.setattr(regroup, "DEPTH", 2)
+    monkeypatch.setattr(regroup, "GROUPS", 0)  # none is dissolved
+    assert regroup._search(labels, points, 2, 11, cells, never) is None
+    assert len(tried) == 2
+    assert tried[0] == [5, 6, 6, 7]

@@ -31,20 +31,19 @@ def replacing(path: Path) -> Iterator[Path]:
         raise InputError(f"the folder {str(path.parent)!r} does not exist: make it first, or write elsewhere")
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder: name a file to write to")
-    part, lock = None, None
     try:
         sweep(path)
         part, lock = _new_part(path)
-        yield part
-        with part.open("rb") as handle:
-            os.fsync(handle.fileno())
-        part.replace(path)
-    except OSError as error:
-        raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
-    finally:
-        if part is not None and lock is not None:
+        try:
+            yield part
+            with part.open("rb") as handle:
+                os.fsync(handle.fileno())
+            part.replace(path)
+        finally:
             part.unlink(missing_ok=True)
             os.close(lock)
+    except OSError as error:
+        raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
     _sync_folder(path.parent)
 
 
