@@ -222,7 +222,10 @@ def test_stopped_inside_a_kernel_leaves_nothing(data, tmp_path_factory, number, 
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         assert run.stdout.readline() == "grouping\n"
         run.send_signal(number)
-        _, errors = run.communicate()
+        try:
+            _, errors = run.communicate(timeout=120)
+        finally:
+            run.kill()  # where the signal was not heard, it would go on for ever
     assert run.returncode == status, errors
     assert "Traceback" not in errors
     assert [p.name for p in data.parent.iterdir()] == ["firms.csv"]
