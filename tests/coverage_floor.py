@@ -16,12 +16,12 @@ from typing import Any
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "shoal"
 
-#: path -> (lines, decisions), in percent: what was seen to hold. The aim is 95 % of all lines, and all
+#: path -> (lines, decisions), in percent: what holds on every machine. The aim is 95 % of all lines, and all
 #: decisions of the pipeline, the tables and the check: raise a floor as soon as it is reached.
 FLOORS = {
     "": (75.0, 0.0),  # 80.4 where Java and Chromium are there; the page and Spark run in untraced processes
     "pipeline.py": (100.0, 100.0),
-    "table": (99.0, 99.0),
+    "table": (95.0, 95.0),  # 99 where PostgreSQL is there
     "check.py": (100.0, 100.0),
     "kept.py": (100.0, 100.0),
     "release.py": (100.0, 100.0),
