@@ -16,7 +16,7 @@ app: $(VENV)/.app
 test: $(VENV)/.dev
 	sh tests/system_packages.sh
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=
-	$(BIN)/python tests/coverage_floor.py
+	$(BIN)/python -m tests.coverage_floor
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(KERNEL_TESTS)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile $(KERNEL_TESTS)
 

@@ -1,0 +1,17 @@
+"""Programs that some tests need and this machine lacks."""
+
+import shutil
+from pathlib import Path
+
+from tests.app_server import chromium
+
+
+def missing() -> list[str]:
+    """A sentence for each: what is not tested, and which Debian package brings it."""
+    postgresql = shutil.which("initdb") or list(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    needed = {
+        "the web page in a real browser (apt-get install chromium)": chromium(),
+        "the Spark engine (apt-get install openjdk-17-jre-headless)": shutil.which("java"),
+        "PostgreSQL (apt-get install postgresql)": postgresql,
+    }
+    return [f"NOT TESTED: {what}" for what, there in needed.items() if not there]
