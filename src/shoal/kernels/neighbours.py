@@ -7,6 +7,9 @@ from shoal.kernels._threads import map_threads
 from shoal.kernels.pool import lay_out, search
 
 STEP = 5000
+FEW = (
+    500  # records up to which all distances are sorted: quicker than to load kernels, let alone compile them
+)
 
 
 @kernel
@@ -26,6 +29,8 @@ def nearest(X: np.ndarray, m: int, threads: int | None = None) -> tuple[np.ndarr
     """The m nearest other records of each record (n x m, nearest first) and their squared distances."""
     n = len(X)
     m = min(m, n - 1)
+    if n <= FEW:
+        return _sorted(X, m)
     free = lay_out(X, np.arange(n))
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
@@ -33,3 +38,13 @@ def nearest(X: np.ndarray, m: int, threads: int | None = None) -> tuple[np.ndarr
         lambda first: _query(X, free, first, min(first + STEP, n), ids, squares), range(0, n, STEP), threads
     )
     return ids, squares
+
+
+def _sorted(X: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same for few records, to the last digit: squares are summed attribute by attribute."""
+    squares = np.zeros((len(X), len(X)))
+    for column in X.T:
+        squares += np.square(column[:, None] - column)
+    np.fill_diagonal(squares, np.inf)
+    order = np.argsort(squares, axis=1, kind="stable")[:, :m]
+    return order.astype(np.int32), np.take_along_axis(squares, order, axis=1)
