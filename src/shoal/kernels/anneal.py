@@ -144,7 +144,7 @@ def _dissolve(P, C, sizes, members, labels, places, neighbours, k, A, limit):
     done = 0
     for s in range(a):
         x = np.int64(members[A, s])
-        best = -1
+        best = np.int64(-1)
         cost = np.inf
         for j in range(neighbours.shape[1]):
             B = labels[neighbours[x, j]]

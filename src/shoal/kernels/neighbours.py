@@ -19,10 +19,11 @@ def _query(X, free, first, last, ids, squares):
     One place after another: what a search touches is still in the cache for the next.
     """
     found = np.empty(ids.shape[1], np.int64)
-    for place in range(first, last):
-        record = free.ids[place]
+    for at in range(first, last):
+        record = free.ids[at]
         search(free, X[record], record, found, squares[record])
-        ids[record] = found
+        for place in range(len(found)):  # to assign an array would take seconds to compile
+            ids[record, place] = found[place]
 
 
 def nearest(X: np.ndarray, m: int, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
