@@ -7,13 +7,11 @@ from shoal.kernels._threads import map_threads
 from shoal.kernels.pool import lay_out, search
 
 STEP = 5000
-FEW = (
-    500  # records up to which all distances are sorted: quicker than to load kernels, let alone compile them
-)
+FEW = 500  # records up to which all distances are sorted: quicker than to load or compile kernels
 
 
 @kernel
-def _query(X, free, first, last, ids, squares):
+def _query(X, free, first, last, ids, squares, slack):
     """Fill the rows of the records at the places first..last-1: neighbours by distance, ties by lowest index.
 
     One place after another: what a search touches is still in the cache for the next.
@@ -21,12 +19,14 @@ def _query(X, free, first, last, ids, squares):
     found = np.empty(ids.shape[1], np.int64)
     for at in range(first, last):
         record = free.ids[at]
-        search(free, X[record], record, found, squares[record])
+        search(free, X[record], record, found, squares[record], slack)
         for place in range(len(found)):  # to assign an array would take seconds to compile
             ids[record, place] = found[place]
 
 
-def nearest(X: np.ndarray, m: int, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def nearest(
+    X: np.ndarray, m: int, threads: int | None = None, slack: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
     """The m nearest other records of each record (n x m, nearest first) and their squared distances."""
     n = len(X)
     m = min(m, n - 1)
@@ -36,7 +36,9 @@ def nearest(X: np.ndarray, m: int, threads: int | None = None) -> tuple[np.ndarr
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
     map_threads(
-        lambda first: _query(X, free, first, min(first + STEP, n), ids, squares), range(0, n, STEP), threads
+        lambda first: _query(X, free, first, min(first + STEP, n), ids, squares, slack),
+        range(0, n, STEP),
+        threads,
     )
     return ids, squares
 

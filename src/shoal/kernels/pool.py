@@ -171,10 +171,11 @@ def _distances(free, leaf, point, out):
 
 
 @kernel
-def search(free, point, but, found, distance):
+def search(free, point, but, found, distance, slack):
     """Fill in the free records nearest to the point, without record `but`, and their squared distances.
 
-    Nearest first. Where fewer records are there, the rest is -1.
+    Nearest first. Where fewer records are there, the rest is -1. With a slack above 1 a node is skipped
+    unless a record could be nearer by that factor: nearly the nearest, in a fraction of the time.
     """
     found[:] = -1
     distance[:] = np.inf
@@ -188,7 +189,7 @@ def search(free, point, but, found, distance):
     while depth > 0:
         depth -= 1
         node = waiting[depth]
-        if bounds[depth] > distance[last] or free.left[node] == 0:
+        if slack * bounds[depth] > distance[last] or free.left[node] == 0:
             continue
         if free.child[node] >= 0:
             near = free.child[node]
@@ -228,7 +229,7 @@ def nearest(free, point, count, but):
     """The `count` free records nearest to the point, and their squared distances, as `search` finds them."""
     found = np.empty(count, np.int64)
     distance = np.empty(count)
-    search(free, point, but, found, distance)
+    search(free, point, but, found, distance, 1.0)
     return found, distance
 
 
@@ -355,7 +356,7 @@ def around(free, X, record, k):
     """Take out a record and the k-1 nearest to it, and say who they are."""
     group = np.empty(k, np.int64)
     group[0] = record
-    search(free, X[record], record, group[1:], np.empty(k - 1))
+    search(free, X[record], record, group[1:], np.empty(k - 1), 1.0)
     remove(free, group)
     return group
 
@@ -370,7 +371,7 @@ def gather(free, X, start, k):
         if t > 0:
             for j in range(len(mean)):
                 mean[j] = together[j] / t
-            search(free, mean, -1, taken[t : t + 1], np.empty(1))
+            search(free, mean, -1, taken[t : t + 1], np.empty(1), 1.0)
         for j in range(len(mean)):
             together[j] += X[taken[t], j]
         remove(free, taken[t : t + 1])
