@@ -87,7 +87,8 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         space = measurable(columns) if chosen.input == "raw" else encode(columns)
         cells = pattern_cells(columns, table.strata, plan.k) if plan.missing == "group" else table.strata
         matrix = _matrix(plan, chosen, columns, space, cells)
-        limit = _time_left(plan, began, loaded, len(parts) - done)
+        left = _time_left(plan, began, loaded, len(parts) - done)
+        limit = left if "time_limit" in chosen.supplied else None  # else the clock shall have no say at all
         partition = run_within(
             chosen,
             matrix,
