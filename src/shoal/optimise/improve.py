@@ -23,8 +23,19 @@ PROPOSALS = 1000
 #: of the records that is tried.
 FIRST = ((10.0, 1.0), (30.0, 1.0)) * 4
 LATER = ((30.0, 1.0), (2.0, 0.3), (2.0, 0.1), (1.0, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0), (0.3, 1.0))
-#: Generations without a time limit.
-GENERATIONS = (FIRST, LATER, LATER, LATER, LATER)
+#: The same for k above 5: whole runs from middling temperatures rest above where they began, regions do not.
+LATER_LARGE = (
+    (30.0, 1.0),
+    (2.0, 0.3),
+    (2.0, 0.1),
+    (1.0, 0.3),
+    (1.0, 0.1),
+    (0.5, 0.3),
+    (0.3, 1.0),
+    (0.2, 1.0),
+)
+#: Later generations without a time limit.
+GENERATIONS = 4
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
@@ -97,6 +108,10 @@ def search(
     return best
 
 
+def _later(k: int) -> tuple[tuple[float, float], ...]:
+    return LATER if k <= 5 else LATER_LARGE
+
+
 def search_again(
     problem: Problem,
     labels: NDArray[np.int64],
@@ -109,14 +124,13 @@ def search_again(
 
     Two searches rest at different partitions, and a third one goes on from the best that can be made of both.
     """
-    afresh = itertools.chain([FIRST], itertools.repeat(LATER))
-    best = search(problem, labels, rng, proposals, afresh, clock, progress, PATIENCE)
+    later = itertools.repeat(_later(problem.k))
+    go_on = (clock, progress, PATIENCE)
+    best = search(problem, labels, rng, proposals, itertools.chain([FIRST], later), *go_on)
     while clock.left() > 0:
-        afresh = itertools.chain([FIRST], itertools.repeat(LATER))
-        other = search(problem, labels, rng, proposals, afresh, clock, progress, PATIENCE)
+        other = search(problem, labels, rng, proposals, itertools.chain([FIRST], later), *go_on)
         both = combine(problem, best, other)
-        further = itertools.repeat(LATER)
-        best = search(problem, both, rng, proposals, further, clock, progress, PATIENCE, (best, other))
+        best = search(problem, both, rng, proposals, later, *go_on, (best, other))
     return best
 
 
@@ -159,7 +173,8 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
         return blocks.improve(X, k, labels, rng, 3 * effort, clock, report)
     labels = _start(X, k, start, rng)
     problem = pose(X, k)
-    told = lambda done: report(done / len(GENERATIONS))  # noqa: E731
+    told = lambda done: report(done / (1 + GENERATIONS))  # noqa: E731
     if time_limit is None:
-        return search(problem, labels, rng, int(PROPOSALS * effort * len(X)), GENERATIONS, clock, told)
+        generations = [FIRST, *[_later(k)] * GENERATIONS]
+        return search(problem, labels, rng, int(PROPOSALS * effort * len(X)), generations, clock, told)
     return search_again(problem, labels, rng, _affordable(problem, labels, clock), clock, told)
