@@ -4,6 +4,7 @@ import gzip
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -163,6 +164,38 @@ def test_a_parquet_file_of_more_rows_than_memory(tmp_path, monkeypatch):
     plain = tmp_path / "long.csv"
     plain.write_text("a\n" + "1\n" * 400_000)
     refused(plain, "more than half of this machine's memory")
+
+
+@pytest.mark.parametrize(
+    ("count", "sentence"), [(50_000_000, "200 times its size"), (20 + (255 << 48), "file of Stata")]
+)
+def test_a_stata_file_that_promises_more_rows_than_it_has(tmp_path, count, sentence):
+    pytest.importorskip("pyreadstat")
+    path = tmp_path / "many.dta"
+    shoal.write(survey(20), path)
+    content = bytearray(path.read_bytes())
+    place = content.index(b"<N>") + 3
+    content[place : place + 8] = count.to_bytes(8, "little")
+    path.write_bytes(content)
+    refused(path, sentence)
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "csv.zst"])
+def test_broken_packed_files_cost_no_memory(tmp_path, ending):
+    """A page that runs for weeks sees many of them."""
+    path = tmp_path / f"cut.{ending}"
+    shoal.write(survey(20), path)
+    path.write_bytes(path.read_bytes()[:150])
+
+    def taken():
+        facts = Path("/proc/self/status").read_text()
+        return int(facts.partition("VmData:")[2].split()[0])  # in kB
+
+    before = taken()
+    for _ in range(30):
+        with pytest.raises(InputError, match="cannot be read"):
+            shoal.read(path)
+    assert taken() - before < 200_000
 
 
 def test_a_hundred_thousand_columns(tmp_path):
