@@ -158,7 +158,7 @@ def fuzz(cases: int, seed: int = 0, patience: float = 60.0) -> tuple[dict[str, d
 def _listen(words: list[str], patience: float) -> tuple[list[dict[str, Any]], str]:
     """What a child says until it ends, or has computed for too long since its last word.
 
-    Its own time counts, for the machine may be busy; only a child that waits for ever is given up by the clock.
+    Its own time counts, for the machine may be busy; the clock decides only on one that waits for ever.
     """
     said, buffer = [], b""
     run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
