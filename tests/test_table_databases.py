@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli.commands import app
 from shoal.errors import CheckFailed, InputError, MachineError
+from shoal.table.databases.postgresql import _typed
 from shoal.table.databases.sqlite import Sqlite
 from shoal.table.sql import Address, _sql_type
 
@@ -128,6 +129,32 @@ def test_a_database_that_refuses_keeps_what_it_had(lite):
     database.rollback()  # the database itself may have ended the transaction: nothing is left to undo
     assert not database.connection.in_transaction
     database.close()
+
+
+def test_records_that_are_left_out_and_the_fingerprint_of_the_rest(lite, tmp_path):
+    source = f"sqlite:///{lite}#people"
+    release = shoal.microaggregate(source, 3, columns=["pay"], missing="drop")
+    release.write(f"sqlite:///{lite}#safe")
+    assert [row[0] for row in rows(lite, "safe")[0]] == [row[0] for row in ROWS if row[3] is not None]
+    again = shoal.microaggregate(source, 3, columns=["age"])
+    assert len(release.origin.sha256()) == 64
+    assert again.origin.sha256() == release.origin.sha256()  # of all that was read
+    with sqlite3.connect(lite) as database:
+        database.execute("UPDATE people SET region = 'west' WHERE code = '0001'")
+    database.close()
+    assert shoal.microaggregate(source, 3, columns=["age"]).origin.sha256() != release.origin.sha256()
+
+
+def test_a_folder_is_no_database(tmp_path):
+    (tmp_path / "t.db").mkdir()
+    with pytest.raises(InputError, match="cannot be opened as SQLite"):
+        shoal.write(pa.table({"a": [1]}), f"sqlite:///{tmp_path / 't.db'}#t")
+
+
+def test_dates_that_arrow_does_not_know_stay_texts():
+    cells = pa.array(["2031-12-24", "infinity"])
+    assert _typed(cells, "date") is cells
+    assert _typed(cells.slice(0, 1), "date").to_pylist() == [dt.date(2031, 12, 24)]
 
 
 @pytest.mark.parametrize(
