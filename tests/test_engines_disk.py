@@ -28,6 +28,7 @@ from shoal.errors import CheckFailed, InputError, MachineError
 from shoal.plan import Plan
 from shoal.table.column import Column
 from shoal.table.encode import standardise
+from tests.app_server import traced
 
 QUASI = ["income", "age", "born"]
 
@@ -416,7 +417,9 @@ def test_a_folder_is_checked_from_files_alone(tmp_path, monkeypatch):
 
 def cli(*words, **environment):
     command = [sys.executable, "-m", "shoal", "protect", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **traced(), **environment}
+    )
 
 
 def test_the_command_line_takes_a_folder(tmp_path):

@@ -68,7 +68,12 @@ def test_workbooks_with_odd_headers(tmp_path):
         shoal.read(saved(["a"], [1, 2]))
     assert shoal.read(saved([None, "a"], [1, 2], [None, None])).to_pydict() == {"": [1], "a": [2]}
     assert shoal.read(saved(["a"], [None], [True]))["a"].to_pylist() == [None, True]
-    assert shoal.read(saved(["a", "b"], [1, 2], [3]))["b"].to_pylist() == [2, None]
+    path, book = saved(["a", "b"], [1, 2]), Workbook()
+    book.active.append(["a"])
+    book.active.append([1])
+    book.active.cell(2, 9).number_format = "0.00"  # a form, but no content
+    book.save(path)
+    assert shoal.read(path).to_pydict() == {"a": [1]}
 
 
 def test_what_is_no_file_has_no_cells(tmp_path):
@@ -273,6 +278,14 @@ def test_guesses_at_truths_and_free_text():
     assert [(guess.role, guess.type) for guess in guesses] == [("quasi", "boolean"), ("other", "nominal")]
     assert guesses[0].reason == "stored as boolean"
     assert guesses[1].reason == "free text? 8 different values; published as it is"
+
+
+def test_columns_of_nothing_but_gaps_are_texts_or_numbers():
+    assert Frame(pa.table({"n": pa.nulls(3)})).arrow("n").type == pa.string()
+    table = pa.table({"x": [1.0, 2, 3, 4], "none": pa.array([None] * 4, pa.float64())})
+    release = shoal.microaggregate(table, 2, missing="group")
+    assert release.table["none"].null_count == 4
+    assert release.table["x"].to_pylist() == [1.5, 1.5, 3.5, 3.5]
 
 
 def test_tables_that_are_none_are_named():
