@@ -35,7 +35,6 @@ SAME = {
         "high - low > 4 * len(given)",
         ">=",
     ): "both ways name labels in order of first appearance",
-    ("partition", "self._in_order is not None", "is"): "both ways give each record its group's value",
     ("table.aggregate", "twice >= 0", ">"): "zero times one is zero times minus one",
 }
 FLIPS: dict[type, list[type]] = {

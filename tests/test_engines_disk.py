@@ -417,9 +417,8 @@ def test_a_folder_is_checked_from_files_alone(tmp_path, monkeypatch):
 
 def cli(*words, **environment):
     command = [sys.executable, "-m", "shoal", "protect", *map(str, words)]
-    return subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **traced(), **environment}
-    )
+    environment = {**os.environ, **traced(), **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
 def test_the_command_line_takes_a_folder(tmp_path):
