@@ -3,7 +3,7 @@
 Reads the .coverage that `pytest --cov` left. To hold another room to account, add a line to FLOORS: a path
 below src/shoal (a file, or a folder with all it holds), and the least percentage of lines and of decisions
 (branches) that the tests must have taken. The most specific path counts. Where a floor is 100, each decision
-has a test of its own: none is left to what hypothesis happens to draw. Kernels are compiled, so that no tracer
+has a test of its own: none is left to what hypothesis happens to draw. Kernels are compiled, and no tracer
 sees them: they are left out, and run once more with the compiler off (see Makefile).
 """
 

@@ -185,10 +185,10 @@ def _medians(
     if values.dtype.kind == "f":
         return ordered[low] / 2 + ordered[high] / 2
     first, last = ordered[low].astype(object), ordered[high].astype(object)  # no overflow
-    return np.array([_half_away(int(a) + int(b)) for a, b in zip(first, last)], values.dtype)
+    return np.array([_half_away(Fraction(int(a) + int(b))) for a, b in zip(first, last)], values.dtype)
 
 
-def _half_away(twice: int | Fraction) -> int:
+def _half_away(twice: Fraction) -> int:
     """The whole number nearest to half of this; of two, the one farther from zero."""
     return (abs(twice) + 1) // 2 * (1 if twice >= 0 else -1)
 
