@@ -35,7 +35,7 @@ SAME = {
         "high - low > 4 * len(given)",
         ">=",
     ): "both ways name labels in order of first appearance",
-    ("table.aggregate", "twice >= 0", ">"): "zero times one is zero times minus one",
+    ("table.aggregate", "total >= 0", ">"): "zero times one is zero times minus one",
 }
 FLIPS: dict[type, list[type]] = {
     ast.Lt: [ast.LtE, ast.GtE],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -121,7 +119,7 @@ def _whole_means_of_any_size(column: NDArray, partition: Partition) -> NDArray:
     sums = [0] * len(partition)
     for label, value in zip(partition.labels.tolist(), column.tolist()):
         sums[label] += value
-    means = [_half_away(Fraction(2 * total, size)) for total, size in zip(sums, partition.sizes.tolist())]
+    means = [_nearest(total, size) for total, size in zip(sums, partition.sizes.tolist())]
     return np.array(means, column.dtype)
 
 
@@ -185,12 +183,12 @@ def _medians(
     if values.dtype.kind == "f":
         return ordered[low] / 2 + ordered[high] / 2
     first, last = ordered[low].astype(object), ordered[high].astype(object)  # no overflow
-    return np.array([_half_away(Fraction(int(a) + int(b))) for a, b in zip(first, last)], values.dtype)
+    return np.array([_nearest(int(a) + int(b), 2) for a, b in zip(first, last)], values.dtype)
 
 
-def _half_away(twice: Fraction) -> int:
-    """The whole number nearest to half of this; of two, the one farther from zero."""
-    return (abs(twice) + 1) // 2 * (1 if twice >= 0 else -1)
+def _nearest(total: int, parts: int) -> int:
+    """The whole number nearest to a part of the total; of two, the one farther from zero."""
+    return (2 * abs(total) + parts) // (2 * parts) * (1 if total >= 0 else -1)
 
 
 def _trimmed_means(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:
