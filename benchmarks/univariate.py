@@ -19,6 +19,7 @@ import numpy as np
 
 import shoal
 from benchmarks._common import header, save, table
+from shoal.algorithms import univariate
 from shoal.kernels import line
 from shoal.kernels._jit import kernel
 from shoal.kernels.radix import sort
@@ -75,13 +76,33 @@ def protect(x: np.ndarray, k: int) -> Any:
     return shoal.microaggregate(x, k, method="univariate")
 
 
+def protect_and_sort(x: np.ndarray, k: int, times: int = 3) -> tuple[float, float]:
+    """Seconds of the fastest run, and how many of them it sorted."""
+    runs, seconds = [], 0.0
+
+    def timed(values: np.ndarray) -> Any:
+        nonlocal seconds
+        began = time.perf_counter()
+        found = sort(values)
+        seconds = time.perf_counter() - began
+        return found
+
+    univariate.sort = timed
+    try:
+        for _ in range(times):
+            runs.append((best(lambda: protect(x, k), 1), seconds))
+    finally:
+        univariate.sort = sort
+    return min(runs)
+
+
 def beside_microagg1d(n: int) -> list[dict[str, Any]]:
     """End to end, the share of sorting, and microagg1d (which gives labels only)."""
     x = np.random.default_rng(0).normal(size=n)
     rows = []
     for k in (3, 10, 100, 1000):
         protect(x[:300_000], k)
-        ours, sorting = best(lambda k=k: protect(x, k)), best(lambda: sort(x))
+        ours, sorting = protect_and_sort(x, k)
         row = {"n": n, "k": k, "shoal s": round(ours, 3), "of that sorting s": round(sorting, 3)}
         row["rest / sorting"] = round((ours - sorting) / sorting, 2)
         if univariate_microaggregation:
@@ -144,7 +165,7 @@ def growth(largest: int) -> list[dict[str, Any]]:
     rows = []
     for n in (largest // 20, largest // 10, largest // 4, largest // 2, largest):
         x = np.random.default_rng(3).normal(size=n)
-        ours, sorting = best(lambda x=x: protect(x, 10)), best(lambda x=x: sort(x))
+        ours, sorting = protect_and_sort(x, 10)
         rows.append(
             {
                 "n": n,

@@ -12,19 +12,21 @@ BITS = 14  # 2**BITS groups are counted at a time: what is known of them stays i
 FEW = 200_000  # groups up to which they are all counted at once
 
 
-def count_and_compare(labels: NDArray[np.int64], values: NDArray, groups: int) -> tuple[NDArray, bool]:
+def count_and_compare(labels: NDArray[np.int64], values: NDArray) -> tuple[NDArray, bool]:
     """How many records each group has, and whether each group's values are all the same.
 
-    `groups` is above every label; if one is below 0, nothing is counted. Both halves of the records are
-    looked at at once. Few groups are counted in two tables, one for each half, that must agree. For many
-    groups, a table would leave the cache: the records are first dealt into piles by the leading bits of
-    their labels, and then counted pile by pile.
+    A label below 0, or too large for groups of one record each, is told as a group of none. Both halves of
+    the records are looked at at once. Few groups are counted in two tables, one for each half, that must
+    agree. For many groups, a table would leave the cache: the records are first dealt into piles by the
+    leading bits of their labels, and then counted pile by pile.
     """
-    sizes = np.zeros(groups, np.int64)
-    if len(labels) and labels.min() < 0:
-        return sizes, True
+    n = len(labels)
+    middle = n // 2
+    looked = together(partial(_look, labels[:middle], n), partial(_look, labels[middle:], n))
+    groups = max(high for _, high in looked) + 1
+    if groups > n:
+        return np.zeros(1, np.int64), True
     values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64, copy=False)
-    middle = len(labels) // 2
     halves = [(labels[:middle], values[:middle]), (labels[middle:], values[middle:])]
     if groups <= FEW:
         seen = np.zeros((2, groups, 2), values.dtype)
@@ -33,12 +35,13 @@ def count_and_compare(labels: NDArray[np.int64], values: NDArray, groups: int) -
         agree = (value == other) | (count == 0) | (more == 0)
         return (count + more).astype(np.int64), all(alike) and bool(agree.all())
     piles = (groups - 1 >> BITS) + 1
-    counts = np.stack(together(*(partial(_pile_sizes, part, piles) for part, _ in halves)), axis=1)
+    counts = np.stack([count[:piles] for count, _ in looked], axis=1)
     ends = np.cumsum(counts).reshape(counts.shape)
     places = (ends - counts).T.copy()
-    low, moved = np.empty(len(labels), np.uint16), np.empty_like(values)
+    low, moved = np.empty(n, np.uint16), np.empty_like(values)
     together(*(partial(_deal, *half, start, low, moved) for half, start in zip(halves, places)))
     borders = np.append(0, ends[:, 1])
+    sizes = np.zeros(groups, np.int64)
     alike = together(
         partial(_count_piles, 0, piles // 2, borders, low, moved, sizes),
         partial(_count_piles, piles // 2, piles, borders, low, moved, sizes),
@@ -59,11 +62,17 @@ def _count(labels, values, seen):
 
 
 @kernel
-def _pile_sizes(labels, piles):
-    sizes = np.zeros(piles, np.int64)
+def _look(labels, n):
+    """How many labels belong to each pile, and the highest; n if one is not in 0..n-1."""
+    sizes = np.zeros((n >> BITS) + 1, np.int64)
+    high = 0
     for i in range(len(labels)):
-        sizes[labels[i] >> BITS] += 1
-    return sizes
+        label = labels[i]
+        if label < 0 or label >= n:
+            return sizes, n
+        high = max(high, label)
+        sizes[label >> BITS] += 1
+    return sizes, high
 
 
 @kernel

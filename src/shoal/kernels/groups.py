@@ -121,22 +121,24 @@ def moments(first, last, values, starts, means):
     """Means of the groups first..last-1 of values in that order; returns three sums, taken by stretches.
 
     They are the SSE, and the squares and the sum of the distances of each record's mean from the middle
-    value. All distances are counted from a member on.
+    value. All distances are counted from the group's middle member on: of ascending values, that is never
+    further from the mean than one standard deviation, so the SSE as a difference keeps its digits.
     """
     middle = values[len(values) // 2]
     within = between = apart = 0.0
     for begin in range(first, last, STRETCH):
         part_within = part_between = part_apart = 0.0
         for g in range(begin, min(begin + STRETCH, last)):
-            size = starts[g + 1] - starts[g]
-            pivot = values[starts[g]]
-            shift = 0.0
-            for i in range(starts[g] + 1, starts[g + 1]):
-                shift += values[i] - pivot
+            start, end = starts[g], starts[g + 1]
+            size = end - start
+            pivot = values[(start + end) // 2]
+            shift = squares = 0.0
+            for i in range(start, end):
+                difference = values[i] - pivot
+                shift += difference
+                squares += difference * difference
+            part_within += max(squares - shift * shift / size, 0.0)
             shift /= size
-            for i in range(starts[g], starts[g + 1]):
-                difference = values[i] - pivot - shift
-                part_within += difference * difference
             means[g] = pivot + shift
             distance = pivot - middle + shift
             part_between += size * distance * distance

@@ -31,6 +31,7 @@ FAR_FROM = 20  # k from which `_far` is faster than `_near` (benchmarks/univaria
 HALVE_UP_TO = 256  # ends leapt over up to which halving beats the linear search
 SIDE_BY_SIDE_FROM = 100_000  # values from which it pays to compile a search for the very k
 SIDE_BY_SIDE_UP_TO = 64  # k up to which that is faster than `_far`
+STRETCH = 1 << 18  # ends that are searched in one go: shorter ones wait more than they work
 TOGETHER_FROM = 200_000  # values from which two threads pay
 
 
@@ -44,12 +45,20 @@ def cut_sorted(v: NDArray, k: int, kind: int) -> NDArray[np.int64]:
     inverse = inverses(v.dtype, k)
     half = n // 2 if n >= TOGETHER_FROM and k * k <= n else n
     left, right = together(
-        lambda: search(v[:half], k, kind, inverse), lambda: search(_mirrored(v[half:]), k, kind, inverse)
+        lambda: search(v[:half], k, kind, inverse),
+        lambda: search(v[half:], k, kind, inverse, mirrored=True),
     )
     if half == n:
         return borders(left[1], n, right[1], n, k)
-    start, end = _meet(v, k, (0,) * kind, inverse, left[0], right[0])
-    return borders(left[1], start, right[1], end, k)
+    first = half - 2 * k + 1
+    last = [costs[len(costs) - 2 * k :] for costs in (left[0], right[0])]
+    start, end = _meet(v[first : half + 2 * k - 1], k, (0,) * kind, inverse, *last, _unreached(v))
+    return borders(left[1], first + start, right[1], first + end, k)
+
+
+def _unreached(v: NDArray) -> float | int:
+    """A cost above all others."""
+    return np.inf if v.dtype.kind == "f" else 2**62
 
 
 def _mirrored(v: NDArray) -> NDArray:
@@ -65,22 +74,53 @@ def inverses(dtype: np.dtype, k: int) -> NDArray:
 
 
 def search(
-    v: NDArray, k: int, kind: int, inverse: NDArray, far: bool | None = None, halve: int = HALVE_UP_TO
-) -> tuple[NDArray, NDArray[np.int32]]:
-    """For each number of first values: the least cost of grouping them, and the size of the last group."""
+    v: NDArray,
+    k: int,
+    kind: int,
+    inverse: NDArray,
+    far: bool | None = None,
+    halve: int = HALVE_UP_TO,
+    mirrored: bool = False,
+) -> tuple[NDArray, NDArray]:
+    """For each number of first values: the least cost of grouping them, and the size of the last group.
+
+    Of very many values only the last 2k costs are returned. `mirrored`: searched from the last value on.
+    """
+    many = kind == SSE and len(v) >= max(SIDE_BY_SIDE_FROM, 2 * k + 8)
+    if far is None:
+        far = k > (SIDE_BY_SIDE_UP_TO if many else FAR_FROM - 1)
+    if many and not far:
+        return _in_stretches(v, k, inverse, mirrored)
+    v = _mirrored(v) if mirrored else v
     best = np.empty(len(v) + 1, v.dtype)
-    best[: max(k, 2)] = np.inf if v.dtype.kind == "f" else 2**62
+    best[: max(k, 2)] = _unreached(v)
     best[0] = 0
     size = np.zeros(len(v) + 1, np.int32)
-    many = kind == SSE and len(v) >= max(SIDE_BY_SIDE_FROM, 2 * k + 8)
-    if k > (SIDE_BY_SIDE_UP_TO if many else FAR_FROM - 1) if far is None else far:
+    if far:
         _far(v, k, (0,) * kind, inverse, best, size, halve)
-    elif many:
-        _near(v[: 2 * k - 2], k, (), inverse, best, size)
-        run_packed(several_ends if k >= 4 else _one_end, v, (0,) * k, inverse, best, size)
     else:
         _near(v, k, (0,) * kind, inverse, best, size)
     return best, size
+
+
+def _in_stretches(v: NDArray, k: int, inverse: NDArray, mirrored: bool) -> tuple[NDArray, NDArray]:
+    """`search` for small k that writes little: costs of one stretch after another, and sizes in a byte."""
+    n, most = len(v), 2 * k - 1
+    costs, first = search(_mirrored(v[n - most + 1 :]) if mirrored else v[: most - 1], k, SSE, inverse, False)
+    size = np.empty(n + 1, np.uint8)
+    size[:most] = first
+    best = np.empty(2 * STRETCH + most)
+    best[:most] = costs
+    stretches = max((n - most) // STRETCH, 1)
+    for i in range(stretches):
+        begin = i * STRETCH
+        end = n if i == stretches - 1 else begin + STRETCH + most - 1
+        part = _mirrored(v[n - end : n - begin]) if mirrored else v[begin:end]
+        own = best[: end - begin + 1]
+        run_packed(several_ends if k >= 3 else _one_end, part, (0,) * k, inverse, own, size[begin : end + 1])
+        if end < n:
+            best[:most] = own[-most:]
+    return own[-2 * k :], size
 
 
 def borders(left_size: NDArray, start: int, right_size: NDArray, end: int, k: int) -> NDArray[np.int64]:
@@ -158,7 +198,7 @@ def _near(v, k, kind, inverse, best, size):
 
 @kernel
 def _one_end(v, k, inverse, best, size):
-    """`several_ends` for k below 4."""
+    """`several_ends` for k below 3."""
     least, most = len(k), 2 * len(k) - 1
     for end in range(most, len(v) + 1):
         values, path = v[end - most : end], best[end - most : end]
@@ -179,18 +219,19 @@ def _one_end(v, k, inverse, best, size):
 
 
 @kernel
-def _meet(v, k, kind, inverse, left, right):
-    """The group start..end at the middle for which the least costs of both sides and its own are least."""
-    n = len(v)
-    half = len(left) - 1
-    found = left[half] + right[n - half]
-    worst = max(left[1], found)
+def _meet(v, k, kind, inverse, left, right, worst):
+    """The group start..end at the middle for which the least costs of both sides and its own are least.
+
+    v holds the 2k - 1 values on each side of the middle, left and right the costs of reaching each of them.
+    """
+    half = 2 * k - 1
+    found = left[half] + right[half]
     at = (half, half)
     for end in range(half + 1, half + 2 * k - 1):
-        low, high = max(end - 2 * k + 1, 0), min(half - 1, end - k)
+        low, high = end - 2 * k + 1, min(half - 1, end - k)
         cost, start = _last_group(v, kind, inverse, left, low, high, end, worst)
-        if cost + right[n - end] < found:
-            found = cost + right[n - end]
+        if cost + right[2 * half - end] < found:
+            found = cost + right[2 * half - end]
             at = (start, end)
     return at
 

@@ -10,7 +10,7 @@ STEP = 5000
 
 
 @kernel
-def _query(X, free, first, last, ids, squares):
+def _query(X, free, first, last, ids, squares, slack):
     """Fill the rows of the records at the places first..last-1: neighbours by distance, ties by lowest index.
 
     One place after another: what a search touches is still in the cache for the next.
@@ -18,11 +18,13 @@ def _query(X, free, first, last, ids, squares):
     found = np.empty(ids.shape[1], np.int64)
     for place in range(first, last):
         record = free.ids[place]
-        search(free, X[record], record, found, squares[record])
+        search(free, X[record], record, found, squares[record], slack)
         ids[record] = found
 
 
-def nearest(X: np.ndarray, m: int, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def nearest(
+    X: np.ndarray, m: int, threads: int | None = None, slack: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
     """The m nearest other records of each record (n x m, nearest first) and their squared distances."""
     n = len(X)
     m = min(m, n - 1)
@@ -30,6 +32,8 @@ def nearest(X: np.ndarray, m: int, threads: int | None = None) -> tuple[np.ndarr
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
     map_threads(
-        lambda first: _query(X, free, first, min(first + STEP, n), ids, squares), range(0, n, STEP), threads
+        lambda first: _query(X, free, first, min(first + STEP, n), ids, squares, slack),
+        range(0, n, STEP),
+        threads,
     )
     return ids, squares

@@ -17,11 +17,12 @@ WORST = (np.inf, np.inf, np.inf, np.inf)
 def several_ends(v, k, inverse, best, size):
     """From the end 2k - 1 on: the least cost of the values up to each end, and the size of the last group.
 
-    k is the length of a tuple, at least 4: so the compiler knows how long the loops are.
+    k is the length of a tuple, at least 3: so the compiler knows how long the loops are. For k = 3 the fourth
+    end depends on the first: it is found anew in the next round.
     """
     least, most = len(k), 2 * len(k) - 1
     ends = 8 if least >= 8 else 4
-    for begin in range(most, len(v) + 1, ends):
+    for begin in range(most, len(v) + 1, min(ends, least)):
         end = min(begin, len(v) + 1 - ends)  # at last, some ends come twice
         values, path = v[end - most : end + ends - 1], best[end - most : end + ends - least]
         last, total, squares = _four(values, most - 1), ZERO, ZERO

@@ -13,6 +13,8 @@ START = ((10.0, 1.0),) * 4
 AGAIN = ((30.0, 1.0), (3.0, 1.0)), ((2.0, 0.25), (1.0, 0.25)), ((1.0, 0.25), (0.5, 1.0))
 GENERATIONS = (START, *AGAIN, *AGAIN)
 PROPOSALS, PER_RECORD = 4_000_000, 400
+#: In blocks, tables of up to so many records take about the same time as one of so many: a few seconds.
+ALIKE = 40_000
 
 
 @method(title="Automatic choice", paper="shoal", sizes="k..2k-1", cost="n", mixed=True)
@@ -28,7 +30,7 @@ def auto(X, k, *, rng, time_limit=None, progress=None):
     clock = Clock(None)
     report = progress or (lambda fraction: None)
     if len(X) > LARGE:
-        return blocks.improve(X, k, None, rng, 1.0, clock, report)
+        return blocks.improve(X, k, None, rng, max(1.0, ALIKE / len(X)), clock, report)
     proposals = min(PROPOSALS, PER_RECORD * len(X))
     return search(
         pose(X, k),

@@ -62,8 +62,17 @@ class Problem:
         return self.P, np.zeros((most, self.P.shape[1])), sizes, members, labels, places
 
 
-def pose(X: NDArray[np.float64], k: int, *, near: int | None = None, threads: int | None = None) -> Problem:
+def pose(
+    X: NDArray[np.float64],
+    k: int,
+    *,
+    near: int | None = None,
+    threads: int | None = None,
+    slack: float = 1.0,
+) -> Problem:
     """Neighbour lists of `near` (or 2k+8) records, and a temperature for each record.
+
+    With a slack the lists hold nearly the nearest (see `pool.search`).
 
     A record pays about the sum of its k-1 smallest squared distances over 2k in any good partition. The
     mean of that is temperature 1; a record's own temperature grows with the root of its share, so that
@@ -75,7 +84,7 @@ def pose(X: NDArray[np.float64], k: int, *, near: int | None = None, threads: in
     n, d = X.shape
     P = np.zeros((n, -(-d // 4) * 4))
     P[:, :d] = X - X.mean(0)
-    neighbours, squares = nearest(np.ascontiguousarray(P[:, :d]), near or 2 * k + 8, threads)
+    neighbours, squares = nearest(np.ascontiguousarray(P[:, :d]), near or 2 * k + 8, threads, slack)
     cost = squares[:, : k - 1].sum(1) / (2 * k)
     total = cost.sum()
     if total == 0:
