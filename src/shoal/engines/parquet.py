@@ -55,7 +55,7 @@ class ParquetTable:
                 while True:
                     try:
                         batch = next(parts, None)
-                    except (pa.ArrowException, OSError) as error:
+                    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                         raise _unreadable(path, error) from None
                     if batch is None:
                         break
@@ -89,7 +89,7 @@ def _open(path: Path) -> Iterator[Any]:
 
     try:
         file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
     with file:
         yield file

@@ -183,11 +183,13 @@ def read(path: str | os.PathLike[str]) -> Any:
         if path.stat().st_size == 0:
             raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
         table = reader(path)
-    except pa.ArrowInvalid as error:
+    except MemoryError:
+        raise
+    except pa.ArrowException as error:
         kind = file_format(path).name
         raise InputError(f"{str(path)!r} cannot be read as {kind}: {first_sentence(error)}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{str(path)!r} is no text in {error.encoding}: save it as UTF-8") from None
+        raise InputError(f"{str(path)!r} has what is no text in {error.encoding}: save it as UTF-8") from None
     except PermissionError:
         raise InputError(f"{str(path)!r} may not be read by this user: change its permissions") from None
     except OSError as error:
