@@ -1,4 +1,4 @@
-"""What the place of a gap costs: at its nearest records' mean, as shoal groups, or at the column's mean.
+"""What gaps cost: placed at the column's mean, or among their nearest records; and settled by what both have.
 
     python -m benchmarks.gaps [--full]
 
@@ -9,6 +9,7 @@ the loss is over the cells that are there.
 from __future__ import annotations
 
 import argparse
+import itertools
 
 import numpy as np
 
@@ -30,14 +31,23 @@ def holes(X: np.ndarray, share: float, high: bool, rng: np.random.Generator) -> 
     return np.where(rng.random(X.shape) < chance, np.nan, X)
 
 
-def loss(X: np.ndarray, k: int, missing: str, filled: bool) -> float:
-    own = pipeline.fill
-    if not filled:
-        pipeline.fill = lambda points, columns, spans, cells: points
+#: What is left out: nothing; settling by what both have; and finding a place for each gap.
+WAYS: dict[str, tuple[str, ...]] = {
+    "at the column's mean": ("fill", "settle"),
+    "at its neighbours": ("settle",),
+    "settled by what both have": (),
+}
+
+
+def loss(X: np.ndarray, k: int, missing: str, method: str, without: tuple[str, ...]) -> float:
+    own = {name: getattr(pipeline, name) for name in without}
+    for name in without:
+        setattr(pipeline, name, lambda given, *others: given)
     try:
-        return shoal.microaggregate(X, k, method="mdav", missing=missing).information_loss
+        return shoal.microaggregate(X, k, method=method, missing=missing).information_loss
     finally:
-        pipeline.fill = own
+        for name, function in own.items():
+            setattr(pipeline, name, function)
 
 
 def main() -> None:
@@ -54,20 +64,17 @@ def main() -> None:
         X = X if full else X[:1000]
         for high in (False, True):
             Y = holes(X, 0.1, high, np.random.default_rng(0))
-            for missing in ("group", "impute"):
-                for k in (3, 10):
-                    at_mean, near = loss(Y, k, missing, False), loss(Y, k, missing, True)
-                    rows.append(
-                        {
-                            "table": name,
-                            "records": len(X),
-                            "holes": "high" if high else "random",
-                            "missing": missing,
-                            "k": k,
-                            "at the column's mean": at_mean,
-                            "at its neighbours": near,
-                        }
-                    )
+            for method, missing, k in itertools.product(("mdav", "auto"), ("group", "impute"), (3, 10)):
+                facts = {
+                    "table": name,
+                    "records": len(X),
+                    "holes": "high" if high else "random",
+                    "method": method,
+                    "missing": missing,
+                    "k": k,
+                }
+                lost = {way: loss(Y, k, missing, method, without) for way, without in WAYS.items()}
+                rows.append(facts | lost)
     print(_common.header())
     print(_common.table([{key: _shown(value) for key, value in row.items()} for row in rows]))
     print(_common.save("gaps", rows))

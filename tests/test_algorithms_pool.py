@@ -9,6 +9,7 @@ from benchmarks.plain_fused import FUSED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.algorithms import _few
 from shoal.algorithms._pool import Pool
 from shoal.kernels.pool import LEAF
 from shoal.method import get_method, run_method
@@ -54,6 +55,19 @@ def test_groups_around_a_record(n, k, seed, whole):
         take(pool, r, k)
         assert np.flatnonzero(pool.labels == 0).tolist() == sorted(expected(X, np.arange(n), r, k))
         assert len(pool) == n - k
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.integers(4, 200), st.integers(2, 9), st.integers(1, 4), st.integers(0, 2**32), st.booleans())
+def test_few_records_are_grouped_as_many_are(n, k, d, seed, whole):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (n, d)) / 3 if whole else rng.normal(size=(n, d)) + 1e3
+    k = min(k, n // 2)
+    pool = Pool(X)
+    pool.peel(k, 2 * k, pairs=True)
+    if len(pool) >= k:
+        pool.take_rest()
+    assert np.array_equal(_few.mdav(X, k), pool.finish())
 
 
 def test_records_left_over_join_the_nearest_centroid():

@@ -1,6 +1,7 @@
 """The arrows of import point one way, and the light parts stay light."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -114,6 +115,22 @@ def test_a_small_table_loads_no_library_that_it_does_not_use(command, tmp_path):
         f"import sys, shoal.cli; sys.argv = ['shoal', *{command.split()!r}]\n"
         "try:\n    shoal.cli.main()\nexcept SystemExit as stop:\n    assert not stop.code\n"
         "heavy = {'pandas', 'polars', 'sklearn', 'matplotlib', 'nicegui', 'pyspark', 'openpyxl', 'jinja2'}\n"
+        "heavy |= {'scipy.linalg', 'coverage', 'shoal.report', 'shoal.comparison'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path)
+
+
+def test_a_small_table_compiles_few_kernels(tmp_path):
+    """Each takes a fraction of a second, once: what is compiled for a first small table is counted here."""
+    rows = [f"{i % 7},{i * i % 31},{i % 3}.5" for i in range(200)]
+    (tmp_path / "firms.csv").write_text("a,b,c\n" + "\n".join(rows) + "\n")
+    cache = tmp_path / "cache"
+    code = "import sys, shoal.cli; sys.argv = 'shoal protect firms.csv -k 3'.split(); shoal.cli.main()"
+    with_cache = os.environ | {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path, env=with_cache
+    )
+    compiled = [path.name for path in cache.rglob("*.nbc")]
+    assert 0 < len(compiled) <= 28, sorted(compiled)
+    assert not [name for name in compiled if name.startswith(("pool.", "kd_tree."))]

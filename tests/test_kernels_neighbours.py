@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from shoal.kernels import neighbours
 from shoal.kernels.neighbours import nearest
 
 
@@ -13,6 +14,13 @@ def plain(X, m):
     return order, np.take_along_axis(D, order, 1)
 
 
+@pytest.fixture(params=[0, neighbours.FEW], ids=["tree", "sorted"])
+def few(request, monkeypatch):
+    """Up to how many records all distances are sorted."""
+    monkeypatch.setattr(neighbours, "FEW", request.param)
+
+
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("d", [1, 3, 12])
 @pytest.mark.parametrize("n", [2, 24, 25, 400])
 def test_nearest_equals_sorting(n, d):
@@ -25,6 +33,19 @@ def test_nearest_equals_sorting(n, d):
     assert (ids == expected).all()
 
 
+@pytest.mark.parametrize("d", [1, 4])
+def test_the_tree_and_the_sorting_agree_to_the_last_digit(d, monkeypatch):
+    rng = np.random.default_rng(d)
+    X = np.concatenate([rng.normal(size=(150, d)), rng.integers(0, 3, (50, d)) / 3])
+    ids, squares = nearest(X, 7)
+    monkeypatch.setattr(neighbours, "FEW", 0)
+    others, distances = nearest(X, 7)
+    assert ids.dtype == others.dtype
+    assert np.array_equal(ids, others)
+    assert np.array_equal(squares, distances)
+
+
+@pytest.mark.usefixtures("few")
 def test_all_records_alike_give_the_lowest_others():
     ids, squares = nearest(np.zeros((100, 2)), 3)
     assert (squares == 0).all()

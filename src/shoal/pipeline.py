@@ -24,7 +24,11 @@ from shoal.table.loss import Loss, measure
 from shoal.table.prepare import Prepared, prepare
 from shoal.table.regroup import keep_totals
 from shoal.table.roles import notes_on_columns
+from shoal.table.settle import settle
 from shoal.table.strata import pattern_cells
+
+#: The share of a time limit that is kept for settling records with gaps.
+SETTLING = 0.2
 
 Progress = Callable[[float], None]
 
@@ -82,16 +86,21 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         used[chosen.key] = chosen
         space = measurable(columns) if chosen.input == "raw" else encode(columns)
         cells = pattern_cells(columns, table.strata, plan.k) if plan.missing == "group" else table.strata
+        matrix = _matrix(plan, chosen, columns, space, cells)
+        left = _time_left(plan, began, loaded, len(parts) - done)
+        limit = left if "time_limit" in chosen.supplied else None  # else the clock shall have no say at all
         partition = run_within(
             chosen,
-            _matrix(plan, chosen, columns, space, cells),
+            matrix,
             plan.k,
             cells,
             seed=plan.seed,
-            time_limit=_time_left(plan, began, loaded, len(parts) - done),
+            time_limit=limit and limit * (1.0 if _whole(columns) else 1 - SETTLING),
             progress=share(progress, done / len(parts), 1 / len(parts)),
             parameters=plan.parameters,
         )
+        points = space.matrix if chosen.input == "raw" else matrix
+        partition = settle(partition, points, columns, space.spans, cells, plan.k, limit and SETTLING * limit)
         if plan.preserve == "totals":
             partition, changed = keep_totals(columns, partition, space.matrix, plan.k, cells)
             moved += changed
@@ -132,6 +141,10 @@ def _time_left(plan: Plan, began: float, loaded: float, parts: int) -> float | N
     now = time.perf_counter()
     follows = min(1.5 * (now - loaded), 0.1 * plan.time_limit)
     return max(plan.time_limit - (now - began) - follows, 1e-3) / parts
+
+
+def _whole(columns: Sequence[Column]) -> bool:
+    return all(column.gaps is None for column in columns)
 
 
 def _choose(plan: Plan, info: MethodInfo, columns: Sequence[Column], table: Prepared) -> MethodInfo:

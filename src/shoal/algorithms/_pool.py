@@ -20,6 +20,16 @@ def group_means(X: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np
     return sums / np.bincount(labels)[:, None]
 
 
+def join_nearest(X: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+    """Records without a group (-1) join the group of nearest centroid."""
+    left = np.flatnonzero(labels < 0)
+    if len(left):
+        grouped = labels >= 0
+        centroids = group_means(X[grouped], labels[grouped])
+        for record in left:
+            labels[record] = np.argmin(np.square(centroids - X[record]).sum(1))
+
+
 class Pool:
     """Free records of X; taking k of them makes the next group. Ties always go to the lowest row index.
 
@@ -112,12 +122,7 @@ class Pool:
 
     def finish(self) -> NDArray[np.int64]:
         """Labels in order of the groups' making; records left over join the group of nearest centroid."""
-        left = self.records()
-        if len(left):
-            grouped = self.labels >= 0
-            centroids = group_means(self.X[grouped], self.labels[grouped])
-            for record in left:
-                self.labels[record] = np.argmin(np.square(centroids - self.X[record]).sum(1))
+        join_nearest(self.X, self.labels)
         return self.labels
 
     def _grouped(self, records: NDArray[np.int64]) -> None:

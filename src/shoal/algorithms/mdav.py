@@ -1,5 +1,6 @@
 """MDAV: groups around the record farthest from the centroid, and around the record farthest from that one."""
 
+from shoal.algorithms import _few
 from shoal.algorithms._pool import Pool
 from shoal.method import method
 
@@ -16,6 +17,8 @@ def _pairs(X, k, least, progress):
 @method(title="MDAV", paper=PAPER, sizes="k..2k-1", cost="n^2/k")
 def mdav(X, k, *, progress=None):
     """The classic form: pairs of groups while 2k remain; then k to 2k-1 form a group, fewer join theirs."""
+    if len(X) <= _few.FEW:
+        return _few.mdav(X, k)
     pool = _pairs(X, k, 2 * k, progress)
     if len(pool) >= k:
         pool.take_rest()

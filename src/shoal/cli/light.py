@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -12,19 +15,37 @@ def without_pandas() -> None:
     It looks for pandas once: this makes it look now, and find nothing. Whoever asks for pandas by name
     (`to_pandas`, `import pandas`) still gets it.
     """
-    if "pandas" in sys.modules:
-        return
-    import pyarrow as pa
+    if "pandas" not in sys.modules:
+        import pyarrow as pa
 
-    hidden = _Hidden()
-    sys.meta_path.insert(0, hidden)
+        with _hidden("pandas"):
+            pa.array([0])
+
+
+def without_scipy() -> None:
+    """Keep numba from loading scipy's linear algebra, which it does with its first kernel, and `coverage`.
+
+    It looks once, like pyarrow. Our kernels multiply no matrices; scipy can be imported as ever.
+    """
+    if "numba" not in sys.modules:
+        with _hidden("scipy.linalg", "coverage"):
+            importlib.import_module("numba.np.arraymath")
+
+
+@contextmanager
+def _hidden(*names: str) -> Iterator[None]:
+    hider = _Hider(names)
+    sys.meta_path.insert(0, hider)
     try:
-        pa.array([0])
+        yield
     finally:
-        sys.meta_path.remove(hidden)
+        sys.meta_path.remove(hider)
 
 
-class _Hidden:
+class _Hider:
+    def __init__(self, names: tuple[str, ...]):
+        self.names = names
+
     def find_spec(self, name: str, *place: Any) -> None:
-        if name == "pandas":
+        if name in self.names:
             raise ModuleNotFoundError(name)

@@ -17,6 +17,7 @@ from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
 from shoal.cli.large import Engine, Master, engine_for, protect_large
 from shoal.cli.large import refuse_reports as refuse_large_reports
+from shoal.cli.light import without_scipy
 from shoal.cli.places import source_and_target
 from shoal.cli.values import assignments, parameters, whole
 from shoal.errors import InputError
@@ -113,6 +114,7 @@ def protect(
     as_json: AsJson = False,
 ) -> None:
     """Protect a table and say what was lost."""
+    without_scipy()
     from shoal.pipeline import run
 
     output = output or ("-" if file == "-" else None)
@@ -180,10 +182,12 @@ def write_reports(
     release: Release, editions: Mapping[str, Path | None], options: Mapping[str, Any]
 ) -> list[tuple[str, Path]]:
     """Write the reports asked for; the internal one compares the neighbouring k too."""
+    wanted = [(edition, path) for edition, path in editions.items() if path is not None]
+    if not wanted:
+        return []
     from shoal.comparison import neighbours
     from shoal.report import build, render
 
-    wanted = [(edition, path) for edition, path in editions.items() if path is not None]
     for edition, path in wanted:
         own = dict(options)
         if edition == "internal":
@@ -198,12 +202,12 @@ def write_reports(
 
 def refuse_reports(paths: Iterable[Path | None], *taken: str) -> None:
     """Say before the work what would fail after it."""
-    from shoal.report import report_format
-
     others = {Path(other).resolve() for other in taken}
     for path in paths:
         if path is None or path == TERMINAL:
             continue
+        from shoal.report import report_format
+
         report_format(path)
         if path.resolve() in others:
             raise InputError(f"{str(path)!r} cannot be a report and another file too: name another")

@@ -15,7 +15,9 @@ from shoal.method import get_method, run_within
 from shoal.table.aggregate import publish
 from shoal.table.column import Column
 from shoal.table.encode import Space, raw_matrix
+from shoal.table.fill import fill
 from shoal.table.loss import Loss, measure
+from shoal.table.settle import settle
 from shoal.table.strata import pattern_cells
 
 
@@ -55,17 +57,20 @@ def group_block(
         if column.gaps is not None:
             Z[column.gaps, j] = 0.0
     info = get_method(plan.method, plan.parameters)
+    space = Space(Z, list(plan.scales), [slice(j, j + 1) for j in range(len(columns))])
+    cells = pattern_cells(columns, None, plan.k) if plan.missing == "group" else None
+    points = fill(Z, columns, space.spans, cells)
     partition = run_within(
         info,
-        raw_matrix(columns) if info.input == "raw" else Z,
+        raw_matrix(columns) if info.input == "raw" else points,
         plan.k,
-        pattern_cells(columns, None, plan.k) if plan.missing == "group" else None,
+        cells,
         seed=plan.seed_of(block),
         progress=progress,
         parameters=plan.parameters,
     )
+    partition = settle(partition, points, columns, space.spans, cells, plan.k)
     published = [publish(column, partition) for column in columns]
-    space = Space(Z, list(plan.scales), [slice(j, j + 1) for j in range(len(columns))])
     loss = measure(space, columns, [values for values, _ in published], partition, None)
     labels = np.empty(len(order), np.int64)
     labels[order] = partition.labels

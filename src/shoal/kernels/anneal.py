@@ -143,8 +143,8 @@ def _dissolve(P, C, sizes, members, labels, places, neighbours, k, A, limit):
         change -= _square(P[members[A, s]], C[A])
     done = 0
     for s in range(a):
-        x = members[A, s]
-        best = -1
+        x = np.int64(members[A, s])
+        best = np.int64(-1)
         cost = np.inf
         for j in range(neighbours.shape[1]):
             B = labels[neighbours[x, j]]
@@ -166,8 +166,8 @@ def _dissolve(P, C, sizes, members, labels, places, neighbours, k, A, limit):
         sizes[A] = 0
         return True
     for s in range(done - 1, -1, -1):
-        x = members[A, s]
-        _take(P, C, sizes, members, places, labels[x], x)
+        x = np.int64(members[A, s])
+        _take(P, C, sizes, members, places, np.int64(labels[x]), x)
         labels[x] = A
         places[x] = s
     return False
@@ -178,8 +178,8 @@ def _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, ca
     """Gather a new group G of x and near records out of groups above k; undo it unless the change < limit."""
     change = 0.0
     for t in range(neighbours.shape[1] + 1):
-        y = x if t == 0 else neighbours[x, t - 1]
-        A = labels[y]
+        y = x if t == 0 else np.int64(neighbours[x, t - 1])
+        A = np.int64(labels[y])
         a = sizes[A]
         if A == G or a <= k:
             if t == 0:
@@ -197,7 +197,7 @@ def _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, ca
     if sizes[G] == k and change < limit:
         return True
     for s in range(sizes[G] - 1, -1, -1):
-        _put(P, C, sizes, members, labels, places, came[s], members[G, s])
+        _put(P, C, sizes, members, labels, places, came[s], np.int64(members[G, s]))
     sizes[G] = 0
     return False
 
@@ -232,11 +232,10 @@ def anneal(
     for _ in range(proposals):
         # x, and the group of one of its neighbours: the product of two random numbers prefers near ones.
         u = _next(u)
-        x = draw[np.int64(((u >> half) * n) >> half)]
+        x = np.int64(draw[np.int64(((u >> half) * n) >> half)])
         near = ((u & low) * ((u >> short) & low)) >> short
-        A = labels[x]
-        y = neighbours[x, np.int64((near * m) >> short)]
-        B = labels[y]
+        A = np.int64(labels[x])
+        B = np.int64(labels[neighbours[x, np.int64((near * m) >> short)]])
         if A == B:
             continue
         u = _next(u)
@@ -265,7 +264,7 @@ def anneal(
                 made[2] += 1
             continue
         # x goes to B and z leaves it: to A, or to a group D near z, which may send w to A.
-        z = members[B, np.int64(((u >> half) * np.uint64(b)) >> half)]
+        z = np.int64(members[B, np.int64(((u >> half) * np.uint64(b)) >> half)])
         if kind < SWAP:
             change = _exchange(P, C, x, z, A, B, inverse[a] + inverse[b])
             if change < limit:
@@ -278,7 +277,7 @@ def anneal(
             continue
         u = _next(u)
         near = ((u & low) * ((u >> short) & low)) >> short
-        D = labels[neighbours[z, np.int64((near * m) >> short)]]
+        D = np.int64(labels[neighbours[z, np.int64((near * m) >> short)]])
         if D in (A, B):
             continue
         d = sizes[D]
@@ -293,7 +292,7 @@ def anneal(
                     _put(P, C, sizes, members, labels, places, D, z)
                     made[4] += 1
             continue
-        w = members[D, np.int64(((u >> half) * np.uint64(d)) >> half)]
+        w = np.int64(members[D, np.int64(((u >> half) * np.uint64(d)) >> half)])
         change += _replaced(P, C, D, w, z, inverse[d]) + _replaced(P, C, A, x, w, inverse[a])
         if change < limit:
             px, pz, pw = places[x], places[z], places[w]

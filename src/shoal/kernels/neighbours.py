@@ -7,6 +7,7 @@ from shoal.kernels._threads import map_threads
 from shoal.kernels.pool import lay_out, search
 
 STEP = 5000
+FEW = 500  # records up to which all distances are sorted: quicker than to load or compile kernels
 
 
 @kernel
@@ -16,10 +17,11 @@ def _query(X, free, first, last, ids, squares, slack):
     One place after another: what a search touches is still in the cache for the next.
     """
     found = np.empty(ids.shape[1], np.int64)
-    for place in range(first, last):
-        record = free.ids[place]
+    for at in range(first, last):
+        record = free.ids[at]
         search(free, X[record], record, found, squares[record], slack)
-        ids[record] = found
+        for place in range(len(found)):  # to assign an array would take seconds to compile
+            ids[record, place] = found[place]
 
 
 def nearest(
@@ -28,6 +30,8 @@ def nearest(
     """The m nearest other records of each record (n x m, nearest first) and their squared distances."""
     n = len(X)
     m = min(m, n - 1)
+    if n <= FEW:
+        return _sorted(X, m)
     free = lay_out(X, np.arange(n))
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
@@ -37,3 +41,13 @@ def nearest(
         threads,
     )
     return ids, squares
+
+
+def _sorted(X: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same for few records, to the last digit: squares are summed attribute by attribute."""
+    squares = np.zeros((len(X), len(X)))
+    for column in X.T:
+        squares += np.square(column[:, None] - column)
+    np.fill_diagonal(squares, np.inf)
+    order = np.argsort(squares, axis=1, kind="stable")[:, :m]
+    return order.astype(np.int32), np.take_along_axis(squares, order, axis=1)

@@ -96,7 +96,7 @@ def _fill(X, free):
 @kernel
 def recentre(free):
     """Let the centre be the centroid of the free records again: upper bounds are tightest around it."""
-    free.centre[:] = centroid(free)
+    _centroid(free, free.centre)
     for node in range(len(free.child) - 1, -1, -1):  # children come after their parents
         if free.left[node] == 0:
             continue
@@ -106,7 +106,7 @@ def recentre(free):
             continue
         s, m = free.start[node], free.left[node]
         _distances(free, node, free.centre, free.reach[s : s + m])
-        free.outmost[node] = free.reach[s : s + m].max()
+        free.outmost[node] = _most_of(free.reach, s, s + m)
 
 
 @kernel
@@ -120,9 +120,38 @@ def _add(total, j, value):
 
 
 @kernel
+def _centroid(free, mean):
+    """Mean of the free records, as exact as if all were summed anew in twice the precision.
+
+    Loops, here and below: numba compiles a sum of two arrays together with all it needs to tell that their
+    shapes differ, which takes three seconds.
+    """
+    for j in range(len(mean)):
+        mean[j] = (free.total[0, j] + free.total[1, j]) / free.left[0]
+
+
+@kernel
 def centroid(free):
-    """Mean of the free records, as exact as if all were summed anew in twice the precision."""
-    return (free.total[0] + free.total[1]) / free.left[0]
+    """The mean of the free records."""
+    mean = np.empty(len(free.centre))
+    _centroid(free, mean)
+    return mean
+
+
+@kernel
+def _least_of(values, first, last):
+    least = values[first]
+    for i in range(first + 1, last):
+        least = min(least, values[i])
+    return least
+
+
+@kernel
+def _most_of(values, first, last):
+    most = values[first]
+    for i in range(first + 1, last):
+        most = max(most, values[i])
+    return most
 
 
 @kernel
@@ -221,9 +250,10 @@ def _most(free, node, away, square):
 @kernel
 def farthest(free, point):
     """The free record farthest from the point, and its squared distance."""
-    away = point - free.centre
+    away = np.empty(len(point))
     square = 0.0
     for j in range(len(point)):
+        away[j] = point[j] - free.centre[j]
         square += away[j] * away[j]
     waiting = np.empty(DEPTH, np.int64)
     bounds = np.empty(DEPTH)
@@ -294,11 +324,11 @@ def _shrink(free, leaf):
     s = free.start[leaf]
     free.outmost[leaf] = -np.inf
     if m > 0:
-        free.outmost[leaf] = free.reach[s : s + m].max()
+        free.outmost[leaf] = _most_of(free.reach, s, s + m)
         for j in range(d):
             begin = s * d + j * (free.end[leaf] - s)
-            free.low[leaf, j] = free.cells[begin : begin + m].min()
-            free.high[leaf, j] = free.cells[begin : begin + m].max()
+            free.low[leaf, j] = _least_of(free.cells, begin, begin + m)
+            free.high[leaf, j] = _most_of(free.cells, begin, begin + m)
     node = free.parent[leaf]
     while node >= 0 and free.left[node] > 0:
         a = free.child[node]
@@ -326,7 +356,7 @@ def around(free, X, record, k):
     """Take out a record and the k-1 nearest to it, and say who they are."""
     group = np.empty(k, np.int64)
     group[0] = record
-    group[1:] = nearest(free, X[record], k - 1, record)[0]
+    search(free, X[record], record, group[1:], np.empty(k - 1), 1.0)
     remove(free, group)
     return group
 
@@ -336,10 +366,14 @@ def gather(free, X, start, k):
     """Take out `start` and, one by one, the k-1 records nearest to the centroid of those taken so far."""
     taken = np.full(k, start)
     together = np.zeros(X.shape[1])
+    mean = np.empty(X.shape[1])
     for t in range(k):
         if t > 0:
-            taken[t] = nearest(free, together / t, 1, -1)[0][0]
-        together += X[taken[t]]
+            for j in range(len(mean)):
+                mean[j] = together[j] / t
+            search(free, mean, -1, taken[t : t + 1], np.empty(1), 1.0)
+        for j in range(len(mean)):
+            together[j] += X[taken[t], j]
         remove(free, taken[t : t + 1])
     return taken
 
@@ -353,9 +387,9 @@ def peel(free, X, k, least, pairs, until, labels, groups):
     while free.left[0] >= least and free.left[0] > until:
         r, _ = farthest(free, centroid(free))
         s = farthest(free, X[r])[0] if pairs else r
-        labels[around(free, X, r, k)] = groups
-        groups += 1
-        if pairs and free.leaf[s] >= 0:
-            labels[around(free, X, s, k)] = groups
-            groups += 1
+        for start in (r, s):
+            if free.leaf[start] >= 0:
+                for record in around(free, X, start, k):
+                    labels[record] = groups
+                groups += 1
     return groups

@@ -25,6 +25,8 @@ FIRST = ((10.0, 1.0), (30.0, 1.0)) * 4
 LATER = ((30.0, 1.0), (2.0, 0.3), (2.0, 0.1), (1.0, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0), (0.3, 1.0))
 #: Generations without a time limit.
 GENERATIONS = (FIRST, LATER, LATER, LATER, LATER)
+#: Generations in a row that gain next to nothing, after which a search with time left begins anew.
+PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
 #: up to so large a k and so many records.
 COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 20.0, 5, 5000
@@ -53,6 +55,8 @@ def search(
     generations: Iterable[tuple[tuple[float, float], ...]],
     clock: Clock,
     progress: Callable[[int], None] | None = None,
+    patience: float = np.inf,
+    known: Iterable[NDArray[np.int64]] = (),
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
 
@@ -60,15 +64,18 @@ def search(
     a region only. Then the best takes over every part in which a run is better (`combine`), and set
     partitioning over all groups seen looks for more; after the first generation of a long search with small
     k also over the groups that the bound's linear program adds (`columns`). A generation that gains next
-    to nothing makes the next one's runs half as long again. Runs, seeds and regions do not depend on the
-    number of threads.
+    to nothing makes the next one's runs half as long again; `patience` is for how many such in a row the
+    search goes on. `known` are partitions whose groups are recombined too. Runs, seeds and regions do not
+    depend on the number of threads.
     """
     best = labels
     pool = Pool(problem)
-    pool.add(best)
+    for partition in (*known, best):
+        pool.add(partition)
+    still = 0
     value = problem.sse(best).sum()
     for number, hottest in enumerate(generations):
-        if clock.left() <= 0:
+        if clock.left() <= 0 or still >= patience:
             break
         seeds = [int(seed) for seed in rng.integers(2**63, size=len(hottest))]
         anneal = partial(_run, problem, best, proposals, clock)
@@ -77,15 +84,39 @@ def search(
             best = combine(problem, best, run)
             pool.add(run)
         best = pool.improve(best, rng, clock)
-        if number == 0 and _long_enough_for_columns(problem, clock):
+        if hottest is FIRST and _long_enough_for_columns(problem, clock):
             from shoal.optimise.columns import recombine
 
             best = recombine(pool, best, clock)
         before, value = value, problem.sse(best).sum()
-        if value > 0.9998 * before:
+        still = still + 1 if value > 0.9998 * before else 0
+        if still:
             proposals += proposals // 2
         if progress:
             progress(number + 1)
+    return best
+
+
+def search_again(
+    problem: Problem,
+    labels: NDArray[np.int64],
+    rng: np.random.Generator,
+    proposals: int,
+    clock: Clock,
+    progress: Callable[[int], None],
+) -> NDArray[np.int64]:
+    """Search until the time ends: each time that it comes to rest, from the start anew.
+
+    Two searches rest at different partitions, and a third one goes on from the best that can be made of both.
+    """
+    afresh = itertools.chain([FIRST], itertools.repeat(LATER))
+    best = search(problem, labels, rng, proposals, afresh, clock, progress, PATIENCE)
+    while clock.left() > 0:
+        afresh = itertools.chain([FIRST], itertools.repeat(LATER))
+        other = search(problem, labels, rng, proposals, afresh, clock, progress, PATIENCE)
+        both = combine(problem, best, other)
+        further = itertools.repeat(LATER)
+        best = search(problem, both, rng, proposals, further, clock, progress, PATIENCE, (best, other))
     return best
 
 
@@ -128,12 +159,7 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
         return blocks.improve(X, k, labels, rng, 3 * effort, clock, report)
     labels = _start(X, k, start, rng)
     problem = pose(X, k)
+    told = lambda done: report(done / len(GENERATIONS))  # noqa: E731
     if time_limit is None:
-        proposals = int(PROPOSALS * effort * len(X))
-        generations: Iterable[tuple[tuple[float, float], ...]] = GENERATIONS
-    else:
-        proposals = _affordable(problem, labels, clock)
-        generations = itertools.chain([FIRST], itertools.repeat(LATER))
-    return search(
-        problem, labels, rng, proposals, generations, clock, lambda done: report(done / len(GENERATIONS))
-    )
+        return search(problem, labels, rng, int(PROPOSALS * effort * len(X)), GENERATIONS, clock, told)
+    return search_again(problem, labels, rng, _affordable(problem, labels, clock), clock, told)
