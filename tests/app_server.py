@@ -9,12 +9,22 @@ import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+SETTINGS = Path(__file__).resolve().parents[1] / "pyproject.toml"
 PATIENCE = 120  # seconds; only ever waited for in full if something is broken
 
 
 def chromium():
     """Debian's browser, if it is there."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def traced():
+    """What makes a child process tell the lines that it ran, as long as ours are counted (`pytest --cov`)."""
+    try:
+        from coverage import Coverage
+    except ImportError:
+        return {}
+    return {"COVERAGE_PROCESS_START": str(SETTINGS)} if Coverage.current() else {}
 
 
 class Server:
@@ -27,7 +37,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "TMPDIR": str(folder)},
+            env={**os.environ, **traced(), "TMPDIR": str(folder)},
         )
         self.line = self.process.stdout.readline()
         self.address = self.line.strip()

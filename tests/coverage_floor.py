@@ -2,8 +2,9 @@
 
 Reads the .coverage that `pytest --cov` left. To hold another room to account, add a line to FLOORS: a path
 below src/shoal (a file, or a folder with all it holds), and the least percentage of lines and of decisions
-(branches) that the tests must have taken. The most specific path counts. Kernels are compiled, so that no
-tracer sees them: they are left out, and run once more with the compiler off (see Makefile).
+(branches) that the tests must have taken. The most specific path counts. Where a floor is 100, each decision
+has a test of its own: none is left to what hypothesis happens to draw. Kernels are compiled, and no tracer
+sees them: they are left out, and run once more with the compiler off (see Makefile).
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ from tests.missing import missing
 
 SRC = Path(__file__).resolve().parents[1] / "src" / "shoal"
 
-#: path -> (lines, decisions), in percent: what was seen to hold. The aim is 95 % of all lines, and all
-#: decisions of the pipeline, the tables and the check: raise a floor as soon as it is reached.
+#: path -> (lines, decisions), in percent.
 FLOORS = {
-    "": (80.0, 0.0),
+    "": (95.0, 90.0),
     "pipeline.py": (100.0, 100.0),
-    "table": (99.0, 98.0),
+    "table": (100.0, 100.0),
     "check.py": (100.0, 100.0),
     "kept.py": (100.0, 100.0),
     "release.py": (100.0, 100.0),

@@ -5,8 +5,10 @@ from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import shoal
 from shoal.check import Finding, check, check_columns, check_original, require
 from shoal.errors import CheckFailed, InputError
 from shoal.kept import Kept, compare, first_difference, outside
@@ -158,8 +160,6 @@ def test_groups_are_checked_before_they_are_published():
 
 
 def test_tables_and_files_are_compared_alike(tmp_path):
-    import shoal
-
     before = pa.table({"x": [1.0, 3.0, 5.0, None], "t": ["1.50", "2", "3", "4"]})
     after = before.set_column(0, "x", pa.array([2.0, 2.0, 5.0, None]))
     for ending in ("csv", "parquet"):
@@ -188,3 +188,20 @@ def test_whole_numbers_beyond_sixty_three_bits_have_a_range_too():
     after = pa.table({"u": pa.array([2**64 - 2, 2**64 - 2, 6, 6], pa.uint64())})
     assert outside(before, after, ["u"]) == []
     assert len(outside(before, after.take([2, 3, 0, 1]), ["u"])) == 1
+
+
+def test_nested_columns_are_compared_too(tmp_path):
+    nan = float("nan")
+    before = pa.table(
+        {"x": [1, 2, 3, 4], "l": [[1.0, nan], [], None, [2.0]], "r": [{"a": i} for i in range(4)]}
+    )
+    after = before.set_column(0, "x", pa.array([1, 1, 3, 3]))
+    assert check_original(after, before, ["x"]).passed
+    assert check_original(after.set_column(1, "l", before["l"].take([0, 1, 2, 3])), before, ["x"]).passed
+    for name, place in (("l", 1), ("r", 2)):
+        turned = after.set_column(place, name, before[name].take([0, 2, 1, 3]))
+        (fault,) = check_original(turned, before, ["x"]).faults
+        assert fault.startswith(f"column {name!r} is not what it was in row 2")
+    pq.write_table(before, tmp_path / "in.parquet")
+    shoal.microaggregate(tmp_path / "in.parquet", 2, columns=["x"]).write(tmp_path / "out.parquet")
+    assert check_original(tmp_path / "out.parquet", tmp_path / "in.parquet", ["x"]).passed

@@ -16,9 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import shoal
-from shoal.check import check
+from shoal.check import check, check_original
+from shoal.cli.commands import app
 from shoal.engines import disk, parquet
 from shoal.engines.block_plan import BlockPlan, _place
 from shoal.engines.columns import Moments
@@ -26,6 +28,7 @@ from shoal.errors import CheckFailed, InputError, MachineError
 from shoal.plan import Plan
 from shoal.table.column import Column
 from shoal.table.encode import standardise
+from tests.app_server import traced
 
 QUASI = ["income", "age", "born"]
 
@@ -383,12 +386,39 @@ def test_a_folder_is_replaced_as_a_whole_and_only_if_it_is_a_release(tmp_path):
         protect(tmp_path / "in", tmp_path / "in" / "out")
 
 
+def test_a_folder_is_checked_from_files_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "PART", 600)
+    source = folder_of(people(1500), tmp_path / "in")
+    target = tmp_path / "out"
+    protect(source, target)
+    assert len(list(target.glob("*.parquet"))) > 1
+    (target / "_of no concern.parquet").write_bytes(b"no table")
+    (found,) = check(target, 5, QUASI)
+    assert (found.records, found.passed) == (1500, True)
+    assert check_original(target, source, QUASI).passed
+    assert not check_original(target, people(1500, seed=9), QUASI).passed
+    options = [word for name in QUASI for word in ("-c", name)]
+    words = ["check", str(target), "-k", "5", *options, "--original", str(source)]
+    assert CliRunner().invoke(app, words).exit_code == 0
+
+    first = min(target.glob("part*.parquet"))
+    pq.write_table(pq.read_table(first).slice(1), first)  # a record is lost
+    assert CliRunner().invoke(app, words).exit_code == 1
+    pq.write_table(pq.read_table(first).drop_columns(["odd"]), first)
+    with pytest.raises(InputError, match=r"part-00001.parquet' has other columns than 'part-00000.parquet'"):
+        check(target, 5, QUASI)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"has no .parquet files"):
+        check(tmp_path / "empty", 5, QUASI)
+
+
 # --- the command line -------------------------------------------------------------------------------------
 
 
 def cli(*words, **environment):
     command = [sys.executable, "-m", "shoal", "protect", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    environment = {**os.environ, **traced(), **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
 def test_the_command_line_takes_a_folder(tmp_path):

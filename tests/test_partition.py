@@ -118,6 +118,7 @@ def test_a_partition_in_order_is_the_same_partition(many, monkeypatch):
 @pytest.mark.parametrize("offset", [0.0, -1e9])
 def test_a_partition_of_sorted_values_knows_its_column(many, offset, monkeypatch):
     monkeypatch.setattr("shoal.partition.TOGETHER_FROM", many)
+    monkeypatch.setattr("shoal.partition.MANY_GROUPS", many)
     monkeypatch.setattr("shoal.kernels.hand_back.PILE", 37)
     x = np.random.default_rng(6).exponential(size=1000) + offset
     order = np.argsort(x).astype(np.uint32)
@@ -128,12 +129,49 @@ def test_a_partition_of_sorted_values_knows_its_column(many, offset, monkeypatch
     assert np.array_equal(partition.labels, labels)
     assert partition.own.sse == pytest.approx(Partition(labels).sse(x[:, None]), rel=1e-12)
     assert partition.own.sst == pytest.approx(Partition(np.zeros(1000, int)).sse(x[:, None]), rel=1e-12)
+    other = np.arange(len(partition), dtype=np.float64)
+    assert np.array_equal(partition.spread(other), other[labels])  # whatever is kept ready for the means
     for _ in range(2):  # handed out, then made again
         spread = partition.spread(partition.own.means)
         assert np.array_equal(spread, partition.own.means[labels])
         spread[:] = 0  # the caller's own
     with pytest.raises(ValueError, match="read-only"):
         partition.own.means[0] = 1
+
+
+def test_many_records_are_visited_in_two_halves_and_few_in_one(monkeypatch):
+    monkeypatch.setattr("shoal.partition.TOGETHER_FROM", 4)
+    stretch = lambda begin, end: (begin, end)  # noqa: E731
+    for records, halves in ((3, [(0, 6)]), (4, [(0, 3), (3, 6)]), (5, [(0, 3), (3, 6)])):
+        assert Partition(np.zeros(records, int))._for_halves(6, stretch) == halves
+
+
+@pytest.mark.parametrize(("groups", "many"), [(2, False), (3, True)])
+def test_very_many_groups_are_visited_group_by_group(groups, many, monkeypatch):
+    from shoal import partition as module
+
+    monkeypatch.setattr(module, "MANY_GROUPS", 2)
+    put, visits = module.groups.put, []
+    monkeypatch.setattr(module.groups, "put", lambda *given: (visits.append(given), put(*given))[1])
+    x = np.arange(2.0 * groups)
+    order, starts = np.arange(len(x), dtype=np.uint32), np.arange(0, len(x) + 1, 2)
+    partition = Partition.in_order(order, starts, x)
+    assert not visits if many else visits  # many are handed back with their means
+    visits.clear()
+    published = np.arange(groups)
+    assert partition.spread(published).tolist() == np.repeat(published, 2).tolist()
+    assert bool(visits) == many
+    visits.clear()
+    assert Partition(partition.labels).spread(published).tolist() == np.repeat(published, 2).tolist()
+    assert not visits
+
+
+@pytest.mark.parametrize("kind", [bool, np.int16, object, "datetime64[D]", "U3"])
+def test_whatever_a_group_publishes_is_spread(kind):
+    published = np.array([0, 1], int).astype(kind)
+    spread = Partition([0, 1, 1, 0]).spread(published)
+    assert spread.dtype == published.dtype
+    assert spread.tolist() == published[[0, 1, 1, 0]].tolist()
 
 
 def test_total_squares_are_those_of_one_group():
@@ -186,10 +224,11 @@ def test_groups_in_another_order_than_they_appear():
 
 
 def test_unsigned_labels_however_large():
-    for kind, high in ((np.uint8, 255), (np.uint64, 2**64 - 1)):
-        partition = Partition(np.array([high, 0, high, high - 1], kind))
-        assert partition.labels.tolist() == [0, 1, 0, 2]
-        assert partition.sizes.tolist() == [2, 1, 1]
+    for kind, high in ((np.uint8, 255), (np.uint64, 2**63), (np.uint64, 2**64 - 1)):
+        for low in (0, high - 2):
+            partition = Partition(np.array([high, low, high, high - 1], kind))
+            assert partition.labels.tolist() == [0, 1, 0, 2]
+            assert partition.sizes.tolist() == [2, 1, 1]
 
 
 def test_a_group_may_have_just_as_many_as_promised():

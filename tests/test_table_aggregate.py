@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.partition import Own, Partition
-from shoal.table.aggregate import centroids, publish, round_half_away
+from shoal.table.aggregate import centroids, has_whole_total, publish, round_half_away
 from shoal.table.column import Column
 
 LABELS = Partition([0, 0, 0, 1, 1, 1, 1, 2, 2])
@@ -126,6 +126,14 @@ def test_totals_are_kept_for_whole_numbers_only():
     assert values.tolist() == pytest.approx([1 / 3, 1 / 4, 1 / 2])
 
 
+def test_which_columns_have_a_total():
+    numbers = {"i": np.arange(3), "f": np.arange(3.0)}
+    kept = [("integer", "i"), ("integer", "f"), ("continuous", "i")]  # the last are decimals
+    for kind in ("integer", "continuous", "date", "ordinal", "nominal", "boolean"):
+        for stored, values in numbers.items():
+            assert has_whole_total(Column("a", kind, values)) == ((kind, stored) in kept)
+
+
 def test_rounding_half_away_from_zero():
     assert round_half_away(np.array([0.5, -0.5, 1.5, -1.5, 0.49, 2.0])).tolist() == [1, -1, 2, -2, 0, 2]
     assert round_half_away(np.array([3, -4])).tolist() == [3, -4]
@@ -162,6 +170,17 @@ def test_tiny_huge_and_far_values():
     whole = Column("a", "integer", np.array([2**53 + 1, 2**53 + 3, -(2**60) - 1, -(2**60) - 1]))
     assert publish(whole, pairs, "mean", ones)[0].tolist() == [2**53 + 2, -(2**60) - 1]
     assert publish(whole, pairs, "median", ones)[0].tolist() == [2**53 + 2, -(2**60) - 1]
+    for far in (1, 2, 2**52, 2**53 - 1, 2**53 + 1, 2**60, 2**63 - 1):
+        ends = Column("a", "integer", np.array([-far, 1 - far, far - 1, far]))
+        assert publish(ends, pairs, "mean", ones)[0].tolist() == [-far, far]
+    for kind, last in (("mean", 1e300), ("weighted", 1e150)):  # up to here tiny values keep their digits
+        for sign in (1, -1):
+            column = Column("a", "continuous", np.array([tiny, 3 * tiny, sign * last, sign * last]))
+            found, _ = publish(column, pairs, "mean", ones if kind == "weighted" else None)
+            assert found.tolist() == [2 * tiny, sign * last]
+    for near in (1, 2048):  # what a difference of 64 bits can be, rounded to a double
+        ends = Column("a", "integer", np.array([-(2**63), 2**63 - near, 2**63 - 1, 2**63 - 1]))
+        assert publish(ends, pairs, "mean", np.array([0.0, 1, 1, 1]))[0].tolist() == [2**63 - near, 2**63 - 1]
     top = Column("a", "integer", np.array([2**63 - 1] * 4))
     assert publish(top, pairs, "mean", ones)[0].tolist() == [2**63 - 1] * 2
     unsigned = Column("a", "integer", np.array([2**64 - 1, 2**64 - 1, 0, 2], np.uint64))
@@ -178,6 +197,10 @@ def test_medians_of_halves_and_negatives():
     assert publish(column, pairs, "median")[0].tolist() == [1, 0]
     codes = Column("a", "ordinal", np.array([0, 3, 1, 2]))
     assert publish(codes, pairs, "median")[0].tolist() == [0, 1]
+    for slip in (-2e-12, 2e-12):  # the most that still counts as rounding
+        halves = np.array([1.0 + slip, 1.0 - slip, 1, 1])
+        column = Column("a", "continuous", np.array([1.0, 2.0, 5.0, 9.0]))
+        assert publish(column, pairs, "median", halves)[0].tolist() == [1.5, 7]
     sevens = Partition([0] * 7)
     last = Column("a", "continuous", np.arange(7.0))
     assert publish(last, sevens, "median", np.array([0, 0, 0, 0, 0, 0, 1.0]))[0].tolist() == [6]

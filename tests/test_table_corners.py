@@ -3,6 +3,7 @@
 import datetime as dt
 import sqlite3
 from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,7 @@ def test_extras_that_are_missing_are_named(tmp_path, monkeypatch):
     real = builtins.__import__
 
     def without(name, *rest, **options):
-        if name.split(".")[0] in ("openpyxl", "pyreadstat", "pg8000"):
+        if name.split(".")[0] in ("openpyxl", "pyreadstat", "pg8000", "pandas"):
             raise ImportError(name)
         return real(name, *rest, **options)
 
@@ -36,6 +37,8 @@ def test_extras_that_are_missing_are_named(tmp_path, monkeypatch):
         excel._openpyxl()
     with pytest.raises(InputError, match="extra 'stats'"):
         stats._pyreadstat()
+    with pytest.raises(InputError, match="extra 'stats'"):
+        stats._as_pandas(pa.table({"a": [1]}), {})
     with pytest.raises(InputError, match="extra 'sql'"):
         shoal.read("postgresql://nobody@localhost/none#t")
 
@@ -65,6 +68,12 @@ def test_workbooks_with_odd_headers(tmp_path):
         shoal.read(saved(["a"], [1, 2]))
     assert shoal.read(saved([None, "a"], [1, 2], [None, None])).to_pydict() == {"": [1], "a": [2]}
     assert shoal.read(saved(["a"], [None], [True]))["a"].to_pylist() == [None, True]
+    path, book = saved(["a", "b"], [1, 2]), Workbook()
+    book.active.append(["a"])
+    book.active.append([1])
+    book.active.cell(2, 9).number_format = "0.00"  # a form, but no content
+    book.save(path)
+    assert shoal.read(path).to_pydict() == {"a": [1]}
 
 
 def test_what_is_no_file_has_no_cells(tmp_path):
@@ -200,7 +209,7 @@ def test_a_place_where_no_part_can_be_made(tmp_path, monkeypatch):
     def full(path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(parts, "_new_part", full)
+    monkeypatch.setattr(parts, "new_part", full)
     with pytest.raises(shoal.errors.MachineError, match="cannot be written: No space left on device"):
         shoal.write(pa.table({"a": [1]}), tmp_path / "t.csv")
     assert not list(tmp_path.iterdir())
@@ -269,3 +278,40 @@ def test_guesses_at_truths_and_free_text():
     assert [(guess.role, guess.type) for guess in guesses] == [("quasi", "boolean"), ("other", "nominal")]
     assert guesses[0].reason == "stored as boolean"
     assert guesses[1].reason == "free text? 8 different values; published as it is"
+
+
+def test_columns_of_nothing_but_gaps_are_texts_or_numbers():
+    assert Frame(pa.table({"n": pa.nulls(3)})).arrow("n").type == pa.string()
+    table = pa.table({"x": [1.0, 2, 3, 4], "none": pa.array([None] * 4, pa.float64())})
+    release = shoal.microaggregate(table, 2, missing="group")
+    assert release.table["none"].null_count == 4
+    assert release.table["x"].to_pylist() == [1.5, 1.5, 3.5, 3.5]
+
+
+def test_tables_that_are_none_are_named():
+    with pytest.raises(InputError, match="a SimpleNamespace is not a table"):
+        Frame(SimpleNamespace(columns=["a"]))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64"])
+def test_gaps_of_pandas_stay_gaps_of_their_own_kind(dtype):
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": pd.array([1.0, 3.0, None, None], dtype=dtype)})
+    released = shoal.microaggregate(frame, 2, columns=["x"], missing="group").table["x"]
+    assert released.dtype == dtype
+    assert released.isna().tolist() == [False, False, True, True]
+    assert released[:2].tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet"])
+def test_gaps_of_the_only_column_are_written_although_a_line_may_not_be_empty(tmp_path, ending):
+    table = pa.table({"t": pa.array(["b", "b", None, None])})
+    release = shoal.microaggregate(table, 2, columns=["t"], types={"t": "nominal"}, missing="group")
+    release.write(tmp_path / f"out.{ending}")
+    assert [cell or None for cell in shoal.read(tmp_path / f"out.{ending}")["t"].to_pylist()] == [
+        "b",
+        "b",
+        None,
+        None,
+    ]

@@ -7,14 +7,19 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.commands import app
-from shoal.errors import CheckFailed, InputError
+from shoal.errors import CheckFailed, InputError, MachineError
+from shoal.table.databases.postgresql import _typed
+from shoal.table.databases.sqlite import Sqlite
+from shoal.table.sql import Address, _sql_type
 
 ROWS = [
     (
@@ -94,6 +99,64 @@ def test_a_release_that_fails_its_check_leaves_no_table(lite, tmp_path, monkeypa
         rows(lite, "people_safe")
 
 
+def test_every_kind_of_column_has_a_type_in_sql(tmp_path):
+    moment = dt.datetime(2031, 12, 24, 18, 30)
+    table = pa.table(
+        {
+            "d": pa.array([Decimal("1.50")], pa.decimal128(9, 2)),
+            "t": pa.array([moment], pa.timestamp("s")),
+            "z": pa.array([moment], pa.timestamp("s", "UTC")),
+            "b": [b"\x00\xff"],
+        }
+    )
+    shoal.write(table, f"sqlite:///{tmp_path / 'new.db'}#t")
+    found, kinds = rows(tmp_path / "new.db", "t")
+    assert found == [(1.5, "2031-12-24 18:30:00", "2031-12-24 18:30:00Z", b"\x00\xff")]
+    types = ["numeric", "timestamp", "timestamp with time zone", "BLOB"]
+    assert kinds == list(zip("dtzb", types))
+    assert [_sql_type(field.type, "postgresql") for field in table.schema] == [*types[:3], "bytea"]
+
+
+def test_a_database_that_refuses_keeps_what_it_had(lite):
+    before = rows(lite, "people")
+    with pytest.raises(MachineError, match="the database refused"):
+        shoal.write(pa.table({"a": pa.array([2**63], pa.uint64())}), f"sqlite:///{lite}#big")
+    assert rows(lite, "people") == before
+    with pytest.raises(sqlite3.OperationalError):
+        rows(lite, "big")
+    database = Sqlite(Address("sqlite", str(lite), "people"))
+    database.rollback()
+    database.rollback()  # the database itself may have ended the transaction: nothing is left to undo
+    assert not database.connection.in_transaction
+    database.close()
+
+
+def test_records_that_are_left_out_and_the_fingerprint_of_the_rest(lite, tmp_path):
+    source = f"sqlite:///{lite}#people"
+    release = shoal.microaggregate(source, 3, columns=["pay"], missing="drop")
+    release.write(f"sqlite:///{lite}#safe")
+    assert [row[0] for row in rows(lite, "safe")[0]] == [row[0] for row in ROWS if row[3] is not None]
+    again = shoal.microaggregate(source, 3, columns=["age"])
+    assert len(release.origin.sha256()) == 64
+    assert again.origin.sha256() == release.origin.sha256()  # of all that was read
+    with sqlite3.connect(lite) as database:
+        database.execute("UPDATE people SET region = 'west' WHERE code = '0001'")
+    database.close()
+    assert shoal.microaggregate(source, 3, columns=["age"]).origin.sha256() != release.origin.sha256()
+
+
+def test_a_folder_is_no_database(tmp_path):
+    (tmp_path / "t.db").mkdir()
+    with pytest.raises(InputError, match="cannot be opened as SQLite"):
+        shoal.write(pa.table({"a": [1]}), f"sqlite:///{tmp_path / 't.db'}#t")
+
+
+def test_dates_that_arrow_does_not_know_stay_texts():
+    cells = pa.array(["2031-12-24", "infinity"])
+    assert _typed(cells, "date") is cells
+    assert _typed(cells.slice(0, 1), "date").to_pylist() == [dt.date(2031, 12, 24)]
+
+
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
@@ -101,6 +164,7 @@ def test_a_release_that_fails_its_check_leaves_no_table(lite, tmp_path, monkeypa
         ("sqlite:///{}x#t", "there is no file"),
         ("sqlite:///{}#nothing", "no such table"),
         ("sqlite://{}", "which table|sqlite:///file.db"),
+        ("sqlite://file.db#t", "a URL of SQLite is sqlite:///file.db#table"),
         ("sqlite:///{}#SELECT 1 AS a, 2 AS a", "two columns"),
         ("postgresql://nobody:secret@localhost:1/x#t", r"nobody:\.\.\.@localhost:1/x cannot be reached"),
         ("postgresql://localhost:1/x?color=red#t", "unknown part 'color'"),

@@ -136,3 +136,13 @@ def test_categories_move_with_all_their_coordinates():
     start = Partition(np.array([0, 0, 0, 1, 1, 1, 1, 0, 2, 2, 2]))
     found = settle(start, space.matrix, columns, space.spans, None, 3)
     assert found.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
+
+
+def test_after_so_many_visits_it_ends(monkeypatch):
+    monkeypatch.setattr("shoal.table.settle.PASSES", 1)
+    X = np.array([[0.0, 0.0], [1, 1], [2, 0], [9, 20], [10, 21], [11, 20], [1, NAN]])
+    columns = [Column(j, "continuous", np.nan_to_num(X[:, j]), np.isnan(X[:, j])) for j in range(2)]
+    space = encode(columns)
+    misplaced = Partition(np.array([0, 0, 0, 1, 1, 1, 1]))
+    found = settle(misplaced, space.matrix, columns, space.spans, None, 3)
+    assert found.labels.tolist() == [0, 0, 0, 1, 1, 1, 0]

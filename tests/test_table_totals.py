@@ -171,3 +171,18 @@ def test_the_search_for_sizes_ends(monkeypatch):
     assert regroup._search(labels, points, 2, 11, cells, never) is None
     assert len(tried) == 2
     assert tried[0] == [5, 6, 6, 7]
+
+
+def test_the_search_for_sizes_takes_the_first_that_serves(monkeypatch):
+    monkeypatch.setattr(regroup, "BEAM", 5)
+    tried = []
+
+    def second(found):
+        tried.append(np.sort(np.bincount(found)).tolist())
+        return len(tried) == 2
+
+    points, labels = np.arange(24.0)[:, None], np.repeat(np.arange(4), 6)
+    found = regroup._search(labels, points, 2, 11, np.zeros(24, np.int64), second)
+    assert np.sort(np.bincount(found)).tolist() == tried[1]
+    assert tried[0] != tried[1]
+    assert (found != labels).sum() >= 1

@@ -12,6 +12,7 @@ from benchmarks.stress import stress
 
 import shoal
 from shoal.datasets import survey
+from shoal.engines import parquet
 from shoal.errors import InputError, MachineError
 from shoal.table import files, parts
 
@@ -40,10 +41,11 @@ def unharmed(folder, run, status=3):
     assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "out.csv"]
 
 
-def test_killed_at_random_moments():
-    found = stress(8, seed=5, records=3000)
-    assert found["old file"] + found["new file"] == found["kills"] == 8
-    assert found["broken"] == found["left after the next run"] == 0
+@pytest.mark.parametrize("what", ["a CSV file, replaced", "disk engine, a folder, replaced"])
+def test_killed_at_random_moments(what):
+    found = stress(what, 6, seed=5)
+    assert found["old"] + found["new"] == found["kills"] == 6
+    assert found["broken"] == found["left after the last run"] == 0
 
 
 def test_a_file_that_may_not_grow(folder):
@@ -229,6 +231,73 @@ def test_parts_of_the_dead_are_swept_and_those_of_the_living_are_not(folder):
         mine.write_bytes(b"first")
     assert (folder / "out.csv").read_bytes() == b"first"
     assert not list(folder.glob(".out*"))
+
+
+def release_folder(path, content):
+    path.mkdir()
+    (path / "part").write_text(content)
+    return path
+
+
+def test_folders_of_the_dead_are_swept_and_those_of_the_living_are_not(folder):
+    """What the disk engine leaves if it is killed holds the original's values."""
+    stale = release_folder(folder / ".out.0123abcd.part", "original values")
+    with parquet.workplace(folder / "out") as mine:
+        assert not stale.exists()
+        with parquet.workplace(folder / "out") as second:
+            assert mine.exists()
+            assert second != mine
+    assert not list(folder.glob(".out*"))
+
+
+def test_an_old_folder_whose_replacer_was_killed_gets_its_name_back(folder):
+    stale = folder / ".out.0123abcd.part"
+    stale.mkdir()
+    release_folder(stale / parts.OLD, "old")
+    parts.sweep(folder / "out")
+    assert (folder / "out" / "part").read_text() == "old"
+    stale.mkdir()
+    release_folder(stale / parts.OLD, "older")  # the new one has its name already
+    parts.sweep(folder / "out")
+    assert (folder / "out" / "part").read_text() == "old"
+    assert not stale.exists()
+
+
+@pytest.mark.parametrize("swaps", [True, False])
+def test_a_folder_takes_the_place_of_another(folder, monkeypatch, swaps):
+    if not swaps:  # as on a system that cannot
+        monkeypatch.setattr(parts, "_swap", lambda one, other: False)
+    target = release_folder(folder / "out", "old")
+    work = folder / ".out.0123abcd.part"
+    work.mkdir()
+    parquet.publish(release_folder(work / "release", "new"), target)
+    assert (target / "part").read_text() == "new"
+    assert [(path / "part").read_text() for path in work.iterdir()] == ["old"]
+
+
+def test_a_folder_that_cannot_take_its_place_leaves_the_old_one(folder, monkeypatch):
+    monkeypatch.setattr(parts, "_swap", lambda one, other: False)
+    target = release_folder(folder / "out", "old")
+    work = folder / ".out.0123abcd.part"
+    work.mkdir()
+    with pytest.raises(FileNotFoundError):
+        parts.exchange(work / "nothing", target)
+    assert (target / "part").read_text() == "old"
+
+
+def test_a_folder_that_is_swept_before_it_was_opened_is_made_anew(folder, monkeypatch):
+    made = iter(["0000aaaa", "0000bbbb"])
+    monkeypatch.setattr("secrets.token_hex", lambda n: next(made))
+    real = os.open
+
+    def slow(path, *rest, **options):
+        if str(path).endswith("0000aaaa.part"):
+            os.rmdir(path)
+        return real(path, *rest, **options)
+
+    monkeypatch.setattr(os, "open", slow)
+    with parquet.workplace(folder / "out") as work:
+        assert work.name == ".out.0000bbbb.part"
 
 
 def test_a_part_that_is_swept_before_it_was_locked_is_made_anew(folder, monkeypatch):

@@ -4,6 +4,7 @@ import gzip
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.table import limits
-from shoal.table.formats import excel, text
+from shoal.table.formats import arrow, excel, text
 
 
 def call(*words, status=0):
@@ -163,6 +164,85 @@ def test_a_parquet_file_of_more_rows_than_memory(tmp_path, monkeypatch):
     plain = tmp_path / "long.csv"
     plain.write_text("a\n" + "1\n" * 400_000)
     refused(plain, "more than half of this machine's memory")
+
+
+@pytest.mark.parametrize(
+    ("count", "sentence"), [(50_000_000, "200 times its size"), (20 + (255 << 48), "file of Stata")]
+)
+def test_a_stata_file_that_promises_more_rows_than_it_has(tmp_path, count, sentence):
+    pytest.importorskip("pyreadstat")
+    path = tmp_path / "many.dta"
+    shoal.write(survey(20), path)
+    content = bytearray(path.read_bytes())
+    place = content.index(b"<N>") + 3
+    content[place : place + 8] = count.to_bytes(8, "little")
+    path.write_bytes(content)
+    refused(path, sentence)
+
+
+def flipped(path, old, new):
+    """A file with one byte string replaced by another of the same length, at its first place."""
+    content = path.read_bytes()
+    assert old in content
+    assert len(old) == len(new)
+    path.write_bytes(content.replace(old, new, 1))
+
+
+def test_arrow_files_whose_lengths_lie(tmp_path):
+    path = tmp_path / "t.arrow"
+    numbers = pa.table({"a": np.zeros(20_000)})
+    shoal.write(numbers, path)
+    flipped(
+        path, (8 * 20_000).to_bytes(8, "little"), (1 << 60).to_bytes(8, "little")
+    )  # unpacked, a column has
+    refused(path, "200 times its size")
+    path.write_bytes(b"\xff\xff\xff\xff" + (2**31 - 8).to_bytes(4, "little") + bytes(100))
+    refused(path, "cannot be read as Arrow")
+
+
+def test_arrow_says_what_it_cannot_do(tmp_path, monkeypatch):
+    shoal.write(survey(20), tmp_path / "t.arrow")
+
+    def read_with(error):
+        def fail(table):
+            raise error
+
+        monkeypatch.setattr(arrow, "_valid", fail)
+        return shoal.read(tmp_path / "t.arrow")
+
+    with pytest.raises(InputError, match="cannot be read as Arrow: no such type"):
+        read_with(pa.ArrowNotImplementedError("no such type"))
+    with pytest.raises(MemoryError):  # an honest file, but a small machine
+        read_with(pa.ArrowMemoryError("malloc of size 10000 failed"))
+    with pytest.raises(MemoryError):
+        read_with(pa.ArrowMemoryError("no word on the size"))
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_name_that_is_no_text(tmp_path, engine):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"abcdef": [1.0, 2, 3, 4]}), path, store_schema=False)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"abcdef", b"abc\xffef"))
+    refused(path, "t.parquet'", "--engine", engine)
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "csv.zst"])
+def test_broken_packed_files_cost_no_memory(tmp_path, ending):
+    """A page that runs for weeks sees many of them."""
+    path = tmp_path / f"cut.{ending}"
+    shoal.write(survey(20), path)
+    path.write_bytes(path.read_bytes()[:150])
+
+    def taken():
+        facts = Path("/proc/self/status").read_text()
+        return int(facts.partition("VmData:")[2].split()[0])  # in kB
+
+    before = taken()
+    for _ in range(30):
+        with pytest.raises(InputError, match="cannot be read"):
+            shoal.read(path)
+    assert taken() - before < 200_000
 
 
 def test_a_hundred_thousand_columns(tmp_path):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import CheckFailed, InputError, did_you_mean
 from shoal.kept import Kept, compare, first_difference, outside
-from shoal.table.files import cells_of, read, same_family
+from shoal.table.files import cells_of, read, read_parts, same_family
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,9 @@ def check(
 ) -> list[Finding]:
     """Count, in a released file or Arrow table, how many records share each combination of the columns.
 
-    One finding for all columns together, or one for each column or block where the promise is such. A gap
-    is a value of its own. `strata` (columns, or an array of numbers) counts within each stratum.
+    A folder of Parquet parts is one table. One finding for all columns together, or one for each column or
+    block where the promise is such. A gap is a value of its own. `strata` (columns, or an
+    array of numbers) counts within each stratum.
     """
     table = _table(release)
     blocks = _blocks(table, columns, per_column, blocks)
@@ -109,7 +110,9 @@ def check_original(
 
 
 def _table(given: Any) -> Any:
-    return read(given) if isinstance(given, (str, os.PathLike)) else given
+    if not isinstance(given, (str, os.PathLike)):
+        return given
+    return read_parts(given) if os.path.isdir(given) else read(given)
 
 
 def _complete(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:

@@ -84,6 +84,8 @@ def first_difference(expected: Any, found: Any, loose: bool = False) -> int | No
         found = found.cast(expected.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return _first_unlike(expected, found)
+    if pa.types.is_nested(expected.type):
+        return _first_unlike_nest(expected, found)
     if loose:
         expected, found = _loosened(expected), _loosened(found)
     unlike = pc.or_(
@@ -136,6 +138,14 @@ def _first_unlike(expected: Any, found: Any) -> int | None:
         if other not in (one, text) and (isinstance(one, bytes) or str(one) != other):
             return row
     return None
+
+
+def _first_unlike_nest(expected: Any, found: Any) -> int | None:
+    """The same for lists and records, which Arrow cannot compare row by row; NaN is the same as NaN."""
+    if expected.equals(found):
+        return None
+    pairs = zip(expected.to_pylist(), found.to_pylist())
+    return next((row for row, (one, other) in enumerate(pairs) if repr(one) != repr(other)), None)
 
 
 def _cells(column: Any) -> list[Any]:

@@ -38,8 +38,9 @@ class Partition:
         given = np.asarray(labels)
         if given.ndim != 1 or given.dtype.kind not in "iu":
             raise TypeError("labels must be one whole number for each record")
+        given = given.astype(np.int64, copy=False)  # of the largest unsigned ones too: all stay different
         low, high = (int(given.min()), int(given.max())) if len(given) else (0, 0)
-        if high - low > 4 * len(given) or given.dtype.kind == "u":  # too wide for a table of all labels
+        if high - low > 4 * len(given):  # too wide for a table of all labels
             given = np.unique(given, return_inverse=True)[1]
             low, high = 0, len(given)
         self.labels: NDArray[np.int64]
@@ -60,7 +61,8 @@ class Partition:
         self._in_order = (order, starts)
         self.sizes = np.diff(starts)
         if values is not None and len(self) > MANY_GROUPS:
-            self.labels, self._placed, means, sums = hand_back(order, starts, values)
+            self.labels, placed, means, sums = hand_back(order, starts, values)
+            self._placed = means, placed
             self.own = Own(means, *sums)
         else:
             self.labels = np.empty(len(order), np.int64)
@@ -72,7 +74,8 @@ class Partition:
 
     #: What is known of the column that the method grouped by, where it grouped by one and handed it over.
     own: Own | None = None
-    _placed: NDArray[np.float64] | None = None  # own.means by record: handed out once, by `spread`
+    #: own.means, and the same by record: handed out once, by `spread`.
+    _placed: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     _in_order: tuple[NDArray, NDArray[np.int64]] | None = None
 
     def _moments(self, values: NDArray[np.float64]) -> Own:
@@ -120,8 +123,8 @@ class Partition:
 
     def spread(self, published: NDArray) -> NDArray:
         """For each record what its group publishes."""
-        if self._placed is not None and self.own is not None and published is self.own.means:
-            placed, self._placed = self._placed, None
+        if self._placed is not None and published is self._placed[0]:
+            placed, self._placed = self._placed[1], None
             return placed
         if published.dtype not in (np.float64, np.int64):
             return published[self.labels]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TextIO
 
 from shoal.errors import InputError, ShoalError
 
@@ -155,20 +155,26 @@ def main() -> None:
     orders: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     while True:
-        order = json.loads(orders.get())
+        answer(orders.get(), answers)
 
-        def tell(event: str, value: Any = None, number: int = order.pop("number")) -> None:
-            answers.write(json.dumps({"number": number, "event": event, "value": value}) + "\n")
-            answers.flush()
 
-        try:
-            tell("done", TASKS[order.pop("task")](tell, **order))
-        except ShoalError as error:
-            tell("failed", str(error))
-        except MemoryError:
-            tell("failed", "the memory does not suffice: close other programs, or protect fewer columns")
-        except Exception as error:  # a file may break a reader in ways nobody foresaw
-            tell("failed", f"this did not work ({type(error).__name__}: {str(error).splitlines()[:1]})")
+def answer(line: str, answers: TextIO) -> None:
+    """Carry out one order, and tell what happens meanwhile and how it ended."""
+    order = json.loads(line)
+    number = order.pop("number")
+
+    def tell(event: str, value: Any = None) -> None:
+        answers.write(json.dumps({"number": number, "event": event, "value": value}) + "\n")
+        answers.flush()
+
+    try:
+        tell("done", TASKS[order.pop("task")](tell, **order))
+    except ShoalError as error:
+        tell("failed", str(error))
+    except MemoryError:
+        tell("failed", "the memory does not suffice: close other programs, or protect fewer columns")
+    except Exception as error:  # a file may break a reader in ways nobody foresaw
+        tell("failed", f"this did not work ({type(error).__name__}: {str(error).splitlines()[:1]})")
 
 
 def _listen(orders: SimpleQueue[str]) -> None:

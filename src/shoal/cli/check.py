@@ -19,7 +19,7 @@ from shoal.errors import InputError
 @app.command()
 @guarded
 def check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A released table.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A released table, or a folder of its parts.")],
     k: MaybeK = None,
     column: Columns = None,
     plan: PlanFile = None,

@@ -48,7 +48,7 @@ def _rows(path: Path) -> int:
 
     try:
         return pq.read_metadata(path).num_rows
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         return 0
 
 

@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, MachineError
+from shoal.table.parts import exchange, new_part, sweep
 
 #: Records that are read at once, and records of a part file.
 BATCH = 262_144
@@ -55,7 +55,7 @@ class ParquetTable:
                 while True:
                     try:
                         batch = next(parts, None)
-                    except (pa.ArrowException, OSError) as error:
+                    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                         raise _unreadable(path, error) from None
                     if batch is None:
                         break
@@ -89,7 +89,7 @@ def _open(path: Path) -> Iterator[Any]:
 
     try:
         file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
     with file:
         yield file
@@ -133,20 +133,25 @@ def _same_columns(schema: Any, first: Path, other: Any, path: Path) -> None:
 
 @contextlib.contextmanager
 def workplace(target: Path) -> Iterator[Path]:
-    """A private folder beside the target for everything unfinished; it is always removed."""
+    """A private folder beside the target for everything unfinished; it is always removed.
+
+    If this process is killed, the next that writes to the same target removes it.
+    """
     if not target.parent.is_dir():
         raise InputError(
             f"the folder {str(target.parent)!r} does not exist: make it first, or write elsewhere"
         )
-    folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        folder.mkdir(mode=0o700)
-        yield folder
+        sweep(target)
+        folder, lock = new_part(target, folder=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
         raise MachineError(f"{str(target)!r} cannot be written: {why}") from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def refuse_target(source: Path, target: Path, replace: bool) -> None:
@@ -212,7 +217,7 @@ def write_manifest(folder: Path, parts: Sequence[Path], facts: dict[str, Any]) -
 
 
 def publish(made: Path, target: Path) -> None:
-    """Give the finished file or folder its name, in one step; an old release leaves as a whole before."""
+    """Give the finished file or folder its name, in one step; what is left of an old one is removed later."""
     for path in [made] if made.is_file() else [*made.iterdir(), made]:
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -220,12 +225,6 @@ def publish(made: Path, target: Path) -> None:
         finally:
             os.close(handle)
     if target.is_dir() and any(target.iterdir()):
-        old = made.with_name("old")
-        target.rename(old)
-        try:
-            made.rename(target)
-        except OSError:
-            old.rename(target)
-            raise
+        exchange(made, target)
     else:
         made.replace(target)

@@ -97,7 +97,8 @@ class _Place:
         self._path = java.Path
         self.target = java.Path(path)
         self._files = self.target.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
-        self._hidden = java.Path(self._parent(), f".{self.target.getName()}.{secrets.token_hex(4)}.part")
+        # Not named .part, which may be swept if nobody holds its lock: file systems of Spark have none.
+        self._hidden = java.Path(self._parent(), f".{self.target.getName()}.{secrets.token_hex(4)}.spark")
         self.made = self._inside("release").toString()
         self._old = self._files.exists(self.target)
         if not self._files.exists(self._parent()):

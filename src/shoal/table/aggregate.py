@@ -91,7 +91,7 @@ def centroids(column: NDArray, partition: Partition) -> NDArray:
 
 def _float_means(column: NDArray, partition: Partition) -> NDArray:
     wide = column.astype(np.float64, copy=False)[:, None]
-    if wide.min() > -1e300 and wide.max() < 1e300:
+    if wide.min() >= -1e300 and wide.max() <= 1e300:
         means, _ = partition.means_and_sse(wide)  # which a method may have left there
     else:  # differences of such values could overflow
         means = np.ldexp(partition.means(np.ldexp(wide, -4)), 4)
@@ -119,17 +119,15 @@ def _whole_means_of_any_size(column: NDArray, partition: Partition) -> NDArray:
     sums = [0] * len(partition)
     for label, value in zip(partition.labels.tolist(), column.tolist()):
         sums[label] += value
-    means = [
-        (2 * abs(total) + size) // (2 * size) * (1 if total >= 0 else -1)
-        for total, size in zip(sums, partition.sizes.tolist())
-    ]
+    means = [_nearest(total, size) for total, size in zip(sums, partition.sizes.tolist())]
     return np.array(means, column.dtype)
 
 
 def _weighted_means(values: NDArray, partition: Partition, weight: NDArray[np.float64]) -> NDArray:
     """Differences from each group's smallest value are summed: neither far values nor large ones cost digits.
 
-    A group whose weights are all 0 has its plain mean.
+    Means of whole numbers are the nearest whole number, half away from zero. A group whose weights are all 0
+    has its plain mean.
     """
     labels, groups = partition.labels, len(partition)
     weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
@@ -147,11 +145,13 @@ def _weighted_means(values: NDArray, partition: Partition, weight: NDArray[np.fl
     shift = np.bincount(labels, weight * above, groups) / np.bincount(labels, weight, groups)
     if not whole:
         return np.ldexp(low + shift, exponent)
-    top = wide.max().item()
-    if max(abs(wide.min().item()), abs(top)) < 2**53:
-        return low + shift
-    means = [min(least + int(step + 0.5), top) for least, step in zip(low.tolist(), shift.tolist())]
-    return np.array(means, wide.dtype)  # whole numbers that a double does not hold
+    floor, most = np.floor(shift), np.nextafter(2.0**64, 0)
+    room = wide.max().view(np.uint64) - low.view(np.uint64)  # whatever was rounded: never beyond the largest
+    steps = np.where(floor > most, room, np.minimum(np.minimum(floor, most).astype(np.uint64), room))
+    means = (low.view(np.uint64) + steps).view(wide.dtype)
+    rest = shift - floor
+    up = np.where(means < 0, rest > 0.5, rest >= 0.5)
+    return means + up.astype(wide.dtype)
 
 
 def _sorted(values: NDArray, partition: Partition) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -183,11 +183,12 @@ def _medians(
     if values.dtype.kind == "f":
         return ordered[low] / 2 + ordered[high] / 2
     first, last = ordered[low].astype(object), ordered[high].astype(object)  # no overflow
-    return np.array([_half_away(int(a) + int(b)) for a, b in zip(first, last)], values.dtype)
+    return np.array([_nearest(int(a) + int(b), 2) for a, b in zip(first, last)], values.dtype)
 
 
-def _half_away(twice: int) -> int:
-    return (abs(twice) + 1) // 2 * (1 if twice >= 0 else -1)
+def _nearest(total: int, parts: int) -> int:
+    """The whole number nearest to a part of the total; of two, the one farther from zero."""
+    return (2 * abs(total) + parts) // (2 * parts) * (1 if total >= 0 else -1)
 
 
 def _trimmed_means(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, did_you_mean
 from shoal.table import sql
 from shoal.table.formats import arrow, excel, stats, text
-from shoal.table.limits import refuse_names
+from shoal.table.limits import refuse_memory, refuse_names
 from shoal.table.parts import first_sentence, replacing
 from shoal.table.series import as_table
 
@@ -124,7 +124,7 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, Origin]:
 
 def cells_of(source: Any) -> Any:
     """The cells as they stand in a file; None for what is no file, or holds no more than its table."""
-    if not isinstance(source, (str, os.PathLike)) or sql.is_url(source):
+    if not _is_file(source):
         return None
     reader = file_format(Path(source)).cells
     return reader and reader(Path(source))
@@ -132,10 +132,34 @@ def cells_of(source: Any) -> Any:
 
 def same_family(one: Any, other: Any) -> bool:
     """Whether both are files whose cells can be compared as they stand."""
-    if any(not isinstance(source, (str, os.PathLike)) or sql.is_url(source) for source in (one, other)):
+    if not (_is_file(one) and _is_file(other)):
         return False
     kinds = [file_format(Path(source)) for source in (one, other)]
     return kinds[0].cells is not None and kinds[0].family == kinds[1].family
+
+
+def _is_file(source: Any) -> bool:
+    """Whether this is neither a table in memory or in a database nor a folder of parts."""
+    named = isinstance(source, (str, os.PathLike)) and not sql.is_url(source)
+    return named and not os.path.isdir(source)
+
+
+def read_parts(folder: str | os.PathLike[str]) -> Any:
+    """The .parquet files of a folder as one table, in the order of their names.
+
+    Names that begin with a dot or an underscore are passed over, as everywhere.
+    """
+    import pyarrow as pa
+
+    paths = [p for p in sorted(Path(folder).glob("*.parquet")) if not p.name.startswith((".", "_"))]
+    if not paths:
+        raise InputError(f"{str(folder)!r} has no .parquet files: name a file, or a folder of Parquet files")
+    refuse_memory(sum(path.stat().st_size for path in paths), str(folder))
+    parts = [read(path) for path in paths]
+    for path, part in zip(paths, parts):
+        if not part.schema.equals(parts[0].schema):
+            raise InputError(f"{str(path)!r} has other columns than {paths[0].name!r}: they are no one table")
+    return pa.concat_tables(parts)
 
 
 def read(path: str | os.PathLike[str]) -> Any:
@@ -159,11 +183,13 @@ def read(path: str | os.PathLike[str]) -> Any:
         if path.stat().st_size == 0:
             raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
         table = reader(path)
-    except pa.ArrowInvalid as error:
+    except MemoryError:
+        raise
+    except pa.ArrowException as error:
         kind = file_format(path).name
         raise InputError(f"{str(path)!r} cannot be read as {kind}: {first_sentence(error)}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{str(path)!r} is no text in {error.encoding}: save it as UTF-8") from None
+        raise InputError(f"{str(path)!r} has what is no text in {error.encoding}: save it as UTF-8") from None
     except PermissionError:
         raise InputError(f"{str(path)!r} may not be read by this user: change its permissions") from None
     except OSError as error:

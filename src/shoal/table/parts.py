@@ -7,6 +7,8 @@ import glob
 import os
 import re
 import secrets
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +16,10 @@ from shoal.errors import InputError, MachineError
 
 try:
     import fcntl
-except (
-    ImportError
-):  # pragma: no cover - Windows: parts of a process that was killed stay until deleted by hand
+except ImportError:  # pragma: no cover - Windows: what a killed process left stays until deleted by hand
     fcntl = None  # type: ignore[assignment]
+
+OLD = "old"  # how an old folder is called in a part, until the new one has its name
 
 
 @contextlib.contextmanager
@@ -33,7 +35,7 @@ def replacing(path: Path) -> Iterator[Path]:
         raise InputError(f"{str(path)!r} is a folder: name a file to write to")
     try:
         sweep(path)
-        part, lock = _new_part(path)
+        part, lock = new_part(path)
         try:
             yield part
             with part.open("rb") as handle:
@@ -48,35 +50,75 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def sweep(path: Path) -> None:
-    """Delete the parts that killed writers of this path left; those of living ones are locked."""
-    if fcntl is None:  # pragma: no cover
+    """Delete the parts that killed writers of this path left; those of living ones are locked.
+
+    An old release that was to be replaced just then, and lies in the part, gets its name back.
+    """
+    if fcntl is None:  # pragma: no cover - Windows
         return
     for name in glob.glob(
         f".{glob.escape(path.name)}.????????.part", root_dir=path.parent, include_hidden=True
     ):
+        part = path.parent / name
         with contextlib.suppress(OSError):  # another sweeper was quicker, or it is not ours to delete
-            lock = os.open(path.parent / name, os.O_RDONLY)
+            lock = os.open(part, os.O_RDONLY)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.unlink(path.parent / name)
+                if not part.is_dir():
+                    part.unlink()
+                    continue
+                if (part / OLD).exists() and not path.exists():
+                    (part / OLD).rename(path)
+                shutil.rmtree(part)
             finally:
                 os.close(lock)
 
 
-def _new_part(path: Path) -> tuple[Path, int]:
-    """An empty file beside `path`, and the open file that holds its lock."""
+def new_part(path: Path, folder: bool = False) -> tuple[Path, int]:
+    """An empty file or private folder beside `path`, and the handle that holds its lock."""
     while True:
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-        lock = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        if fcntl is None:  # pragma: no cover
-            return part, lock
-        with contextlib.suppress(
-            OSError
-        ):  # swept in the moment before it was locked, or a file system without
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if part.exists():
-            return part, lock
-        os.close(lock)
+        if folder:
+            part.mkdir(mode=0o700)
+        with contextlib.suppress(FileNotFoundError):  # a folder that was swept before it was opened
+            lock = os.open(part, os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+            with contextlib.suppress(OSError):  # a file system without locks
+                _lock(lock)
+            if part.exists():
+                return part, lock
+            os.close(lock)  # swept in the moment before it was locked
+
+
+def _lock(handle: int) -> None:
+    if fcntl is not None:  # pragma: no branch - Windows
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def exchange(made: Path, target: Path) -> None:
+    """Give a folder the name of another, and the other its own, in one step where the system can.
+
+    Where it cannot, the old folder moves away first, to where `sweep` finds it.
+    """
+    if _swap(made, target):
+        return
+    old = made.with_name(OLD)
+    target.rename(old)
+    try:
+        made.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+
+
+def _swap(one: Path, other: Path) -> bool:
+    """Linux's own exchange of two names; False where there is none."""
+    import ctypes
+
+    if sys.platform != "linux":  # pragma: no cover - other systems
+        return False
+    here, swap = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of <fcntl.h> and <stdio.h>
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    return rename is not None and rename(here, os.fsencode(one), here, os.fsencode(other), swap) == 0
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
-from shoal.table.limits import refuse_memory
+from shoal.table.limits import refuse_memory, refuse_size
 
 
 def read_parquet(path: Path) -> Any:
@@ -24,14 +25,21 @@ def write_parquet(table: Any, path: Path) -> None:
 
 
 def read_arrow(path: Path) -> Any:
-    """Both forms, the file and the stream."""
+    """Both forms, the file and the stream.
+
+    The bytes are taken in first: a damaged length then points beyond them, and no memory is set aside for it.
+    """
     import pyarrow as pa
 
-    with pa.OSFile(str(path)) as source:
-        if source.read(6) == b"ARROW1":
-            return _valid(pa.ipc.open_file(source).read_all())
-        source.seek(0)
-        return _valid(pa.ipc.open_stream(source).read_all())
+    refuse_memory(path.stat().st_size, str(path))
+    with pa.OSFile(str(path)) as file:
+        content = file.read_buffer()
+    opened = pa.ipc.open_file if content[:6].to_pybytes() == b"ARROW1" else pa.ipc.open_stream
+    try:
+        return _valid(opened(content).read_all())
+    except pa.ArrowMemoryError as error:  # unpacking a column, says the file, takes this much
+        refuse_size(int(re.findall(r"\d+|$", str(error))[0] or 0), len(content), str(path))
+        raise
 
 
 def _valid(table: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from shoal.errors import InputError
 from shoal.table.details import details_of, with_details
+from shoal.table.limits import refuse_size
 
 #: What pyreadstat knows of a file and takes back, by the name it has on the way in.
 _COMMON = {
@@ -54,9 +55,15 @@ def _read(path: Path, kind: str, own_gaps: bool) -> Any:
 
     package = _pyreadstat()
     options = {} if own_gaps or kind.startswith(("sas", "xport")) else {"user_missing": True}
+    read = getattr(package, f"read_{kind}")
     try:
-        cells, known = getattr(package, f"read_{kind}")(str(path), output_format="dict", **options)
-    except (package.PyreadstatError, package.ReadstatError, ValueError, OverflowError) as error:
+        promised = read(str(path), metadataonly=True)[1]
+        size = 8 * (promised.number_rows or 0) * (promised.number_columns or 0)  # is set aside at once
+        refuse_size(size, path.stat().st_size, str(path))
+        cells, known = read(str(path), output_format="dict", **options)
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # nobody knows all that a broken file makes the library raise
         raise InputError(f"{str(path)!r} cannot be read as a file of {_OWNERS[kind]}: {error}") from None
     lettered = known.missing_user_values or {}
     columns = {

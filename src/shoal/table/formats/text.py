@@ -25,6 +25,7 @@ _GAPS = ("", "NA", "NaN", "nan")
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 1 << 16  # bytes and characters that the dialect is told from
 _CHUNK = 1 << 24  # bytes looked at together
+_PIECE = 1 << 20  # bytes unpacked at a time
 _BATCH = 1 << 16  # records written at a time
 
 
@@ -79,8 +80,9 @@ def _content(path: Path, compression: str | None) -> Any:
             refuse_memory(packed, str(path))
             return stream.read_buffer()
         content = pa.BufferOutputStream()
-        while part := stream.read(_CHUNK):
-            content.write(part)
+        part = memoryview(bytearray(_PIECE))  # our own: what `read` sets aside is lost if the file is broken
+        while count := stream.readinto(part):
+            content.write(part[:count])
             refuse_size(content.tell(), packed, str(path))
         return content.getvalue()
 
