@@ -141,7 +141,7 @@ def borders(left_size: NDArray, start: int, right_size: NDArray, end: int, k: in
 @kernel
 def _follow(size, i, where, at, step, n):
     while i > 0:
-        i -= size[i]
+        i -= np.int64(size[i])  # sizes may be bytes
         at += step
         where[at] = i if step < 0 else n - i
     return at
