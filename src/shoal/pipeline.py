@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,39 +81,19 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     used: dict[str, MethodInfo] = {}
     moved = 0
     for done, part in enumerate(parts):
-        columns = [table.columns[name] for name in part]
-        chosen = _choose(plan, info, columns, table)
-        used[chosen.key] = chosen
-        space = measurable(columns) if chosen.input == "raw" else encode(columns)
-        cells = pattern_cells(columns, table.strata, plan.k) if plan.missing == "group" else table.strata
-        matrix = _matrix(plan, chosen, columns, space, cells)
-        left = _time_left(plan, began, loaded, len(parts) - done)
-        limit = left if "time_limit" in chosen.supplied else None  # else the clock shall have no say at all
-        partition = run_within(
-            chosen,
-            matrix,
-            plan.k,
-            cells,
-            seed=plan.seed,
-            time_limit=limit and limit * (1.0 if _whole(columns) else 1 - SETTLING),
-            progress=share(progress, done / len(parts), 1 / len(parts)),
-            parameters=plan.parameters,
+        made = _make(
+            plan,
+            info,
+            table,
+            [table.columns[name] for name in part],
+            _time_left(plan, began, loaded, len(parts) - done),
+            share(progress, done / len(parts), 1 / len(parts)),
         )
-        points = space.matrix if chosen.input == "raw" else matrix
-        partition = settle(partition, points, columns, space.spans, cells, plan.k, limit and SETTLING * limit)
-        if plan.preserve == "totals":
-            partition, changed = keep_totals(columns, partition, space.matrix, plan.k, cells)
-            moved += changed
-        known = partition.own if space.unit == "own" else None  # grouped and measured by the same values
-        published = [
-            publish(column, partition, plan.centroid_of(column.name), table.weight, plan.preserve, known)
-            for column in columns
-        ]
-        loss += measure(space, columns, [values for values, _ in published], partition, table.weight, known)
-        for column, (values, empty) in zip(columns, published):
-            gaps = None if empty is None else empty[partition.labels]
-            released[column.name] = column.holding(partition.spread(values), gaps)
-            labels[column.name] = partition.labels
+        released |= made.released
+        labels |= dict.fromkeys(part, made.labels)
+        loss += made.loss
+        used[made.method.key] = made.method
+        moved += made.moved
     check_columns(released, labels, plan.k, table.strata)
     return Release(
         table=table.frame.replace(released, plan.named("identifier")),
@@ -129,6 +109,60 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         strata=table.strata,
         used=tuple(used),
     )
+
+
+class _Made(NamedTuple):
+    """What became of columns that were grouped together."""
+
+    released: dict[Any, Column]
+    labels: NDArray[np.int64]
+    loss: Loss
+    method: MethodInfo
+    moved: int
+
+
+def _make(
+    plan: Plan,
+    info: MethodInfo,
+    table: Prepared,
+    columns: Sequence[Column],
+    left: float | None,
+    progress: Progress | None,
+) -> _Made:
+    """Group, publish and measure columns together, in the time that is left."""
+    chosen = _choose(plan, info, columns, table)
+    space = measurable(columns) if chosen.input == "raw" else encode(columns)
+    cells = pattern_cells(columns, table.strata, plan.k) if plan.missing == "group" else table.strata
+    matrix = _matrix(plan, chosen, columns, space, cells)
+    limit = left if "time_limit" in chosen.supplied else None  # else the clock shall have no say at all
+    partition = run_within(
+        chosen,
+        matrix,
+        plan.k,
+        cells,
+        seed=plan.seed,
+        time_limit=limit and limit * (1.0 if _whole(columns) else 1 - SETTLING),
+        progress=progress,
+        parameters=plan.parameters,
+    )
+    points = space.matrix if chosen.input == "raw" else matrix
+    partition = settle(partition, points, columns, space.spans, cells, plan.k, limit and SETTLING * limit)
+    moved = 0
+    if plan.preserve == "totals":
+        partition, moved = keep_totals(columns, partition, space.matrix, plan.k, cells)
+    known = partition.own if space.unit == "own" else None  # grouped and measured by the same values
+    published = [
+        publish(column, partition, plan.centroid_of(column.name), table.weight, plan.preserve, known)
+        for column in columns
+    ]
+    loss = measure(space, columns, [values for values, _ in published], partition, table.weight, known)
+    released = {
+        column.name: column.holding(
+            partition.spread(values), None if empty is None else empty[partition.labels]
+        )
+        for column, (values, empty) in zip(columns, published)
+    }
+    return _Made(released, partition.labels, loss, chosen, moved)
 
 
 def _time_left(plan: Plan, began: float, loaded: float, parts: int) -> float | None:
