@@ -22,7 +22,7 @@ PROPOSALS = 1000
 #: The runs of a generation, from the start and from the best so far: the hottest temperature, and the share
 #: of the records that is tried.
 FIRST = ((10.0, 1.0), (30.0, 1.0)) * 4
-LATER = ((30.0, 1.0), (2.0, 0.3), (2.0, 0.1), (1.0, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0), (0.3, 1.0))
+LATER = ((2.0, 0.3), (1.5, 1.0), (1.0, 1.0), (1.0, 1.0), (0.7, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0))
 #: The same for k above 5: whole runs from middling temperatures rest above where they began, regions do not.
 LATER_LARGE = (
     (30.0, 1.0),
@@ -36,6 +36,9 @@ LATER_LARGE = (
 )
 #: Later generations without a time limit.
 GENERATIONS = 4
+#: The share of a time limit that the first generation may take with k up to 5 and above, and the most
+#: proposals of one of its runs for each record.
+OPENING, OPENING_LARGE, MOST = 0.2, 0.33, 64_000
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
@@ -135,14 +138,15 @@ def search_again(
 
 
 def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> int:
-    """Proposals of one run such that the first generation takes about a third of the time left."""
+    """Proposals of one run such that the first generation takes its share of the time left."""
     n = len(problem.P)
     cool(problem, labels, 1, 100, 1.0, clock)  # compiles, if that was not done before
     before = clock.spent()
-    cool(problem, labels, 1, 50 * n, 1.0, clock)
-    pace = 50 * n / (clock.spent() - before)
+    cool(problem, labels, 1, 200 * n, FIRST[0][0], clock)
+    pace = 200 * n / (clock.spent() - before)
     rounds = -(-len(FIRST) // thread_count())
-    return int(min(4 * PROPOSALS * n, max(10 * n, 0.33 * clock.left() * pace / rounds)))
+    share = OPENING if problem.k <= 5 else OPENING_LARGE
+    return int(min(MOST * n, max(10 * n, share * clock.left() * pace / rounds)))
 
 
 def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:
