@@ -282,6 +282,8 @@ def solve(
             )
         if give_up and not complete:
             break
+        if not complete and not new and last < 0.1 * left:
+            budget *= 2
         near_target = target - value <= ENOUGH * target
         if near_target or gained > 0.3 * (target - value + gained):
             reach[at_end] *= 2

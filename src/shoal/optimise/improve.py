@@ -15,7 +15,7 @@ from shoal.kernels._threads import map_threads, thread_count
 from shoal.method import method
 from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
-from shoal.optimise.search import Clock, Problem, combine, cool, cool_region, pose, tidy
+from shoal.optimise.search import COLD, Clock, Problem, combine, cool, cool_region, pose, tidy
 
 #: Proposals for each record in one run of effort 1.
 PROPOSALS = 1000
@@ -34,11 +34,13 @@ LATER_LARGE = (
     (0.3, 1.0),
     (0.2, 1.0),
 )
+#: The coldest temperature for k above 5, below which runs only descend.
+COLD_LARGE = 0.1
 #: Later generations without a time limit.
 GENERATIONS = 4
-#: The share of a time limit that the first generation may take with k up to 5 and above, and the most
-#: proposals of one of its runs for each record.
-OPENING, OPENING_LARGE, MOST = 0.2, 0.33, 64_000
+#: The share of a time limit that the first generation may take, and the most proposals of one of its runs
+#: for each record: with k up to 5, and above.
+OPENING, OPENING_LARGE = (0.2, 16_000), (0.33, 64_000)
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
@@ -50,9 +52,10 @@ LARGE = 10_000
 
 def _run(problem, labels, proposals, clock, run):
     seed, (hot, share) = run
+    cold = COLD if problem.k <= 5 else COLD_LARGE
     if share == 1:
-        return cool(problem, labels, seed, proposals, hot, clock)
-    return cool_region(problem, labels, seed, proposals, hot, clock, share)
+        return cool(problem, labels, seed, proposals, hot, clock, cold)
+    return cool_region(problem, labels, seed, proposals, hot, clock, share, cold)
 
 
 def _long_enough_for_columns(problem: Problem, clock: Clock) -> bool:
@@ -145,8 +148,8 @@ def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> in
     cool(problem, labels, 1, 200 * n, FIRST[0][0], clock)
     pace = 200 * n / (clock.spent() - before)
     rounds = -(-len(FIRST) // thread_count())
-    share = OPENING if problem.k <= 5 else OPENING_LARGE
-    return int(min(MOST * n, max(10 * n, share * clock.left() * pace / rounds)))
+    share, most = OPENING if problem.k <= 5 else OPENING_LARGE
+    return int(min(most * n, max(10 * n, share * clock.left() * pace / rounds)))
 
 
 def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:

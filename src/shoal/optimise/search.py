@@ -12,7 +12,7 @@ from shoal.algorithms.mdav import mdav
 from shoal.kernels.anneal import PATIENCE, anneal, cross, fill, refresh
 from shoal.kernels.neighbours import nearest
 
-#: The coldest temperature, in mean cost of a record; the hottest is chosen for each run.
+#: The coldest temperature, in mean cost of a record, if a run has none of its own.
 COLD = 0.03
 #: Temperatures of a run, and the most proposals between two looks at the clock.
 STEPS = 100
@@ -108,16 +108,22 @@ def tidy(X: NDArray[np.float64], labels: NDArray, k: int) -> NDArray[np.int64]:
 
 
 def cool(
-    problem: Problem, labels: NDArray[np.int64], seed: int, proposals: int, hot: float, clock: Clock
+    problem: Problem,
+    labels: NDArray[np.int64],
+    seed: int,
+    proposals: int,
+    hot: float,
+    clock: Clock,
+    cold: float = COLD,
 ) -> NDArray[np.int64]:
-    """One run: from temperature `hot` down to COLD in even steps of its logarithm, then a descent.
+    """One run: from temperature `hot` down to `cold` in even steps of its logarithm, then a descent.
 
     A tenth of the proposals go to the descent. If time runs short, the rest of the run is skipped.
     """
     state = problem.state(labels)
     random = np.array([seed | 1], np.uint64)
     steps = max(min(STEPS, 20 + proposals // 1000), -(-proposals // CHUNK))
-    temperatures = hot * (COLD / hot) ** np.linspace(0, 1, steps)
+    temperatures = hot * (cold / hot) ** np.linspace(0, 1, steps)
     temperatures[-max(1, steps // 10) :] = 0.0
     fixed = (problem.neighbours, problem.draw, problem.heat, PATIENCE, problem.k)
     for step, temperature in enumerate(temperatures):
@@ -137,6 +143,7 @@ def cool_region(
     hot: float,
     clock: Clock,
     share: float,
+    cold: float = COLD,
 ) -> NDArray[np.int64]:
     """One run on the groups around a random record only, that hold about such a share of the records.
 
@@ -154,7 +161,7 @@ def cool_region(
     part = pose(problem.P[inside], problem.k, threads=1)
     own = np.unique(labels[inside], return_inverse=True)[1].astype(np.int64)
     new = labels.copy()
-    new[inside] = cool(part, own, seed, proposals, hot, clock) + labels.max() + 1
+    new[inside] = cool(part, own, seed, proposals, hot, clock, cold) + labels.max() + 1
     return np.unique(new, return_inverse=True)[1].astype(np.int64)
 
 
