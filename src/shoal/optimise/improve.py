@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +20,35 @@ from shoal.optimise.search import COLD, Clock, Problem, combine, cool, cool_regi
 
 #: Proposals for each record in one run of effort 1.
 PROPOSALS = 1000
-#: The runs of a generation, from the start and from the best so far: the hottest temperature, and the share
-#: of the records that is tried.
-FIRST = ((10.0, 1.0), (30.0, 1.0)) * 4
-LATER = ((2.0, 0.3), (1.5, 1.0), (1.0, 1.0), (1.0, 1.0), (0.7, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0))
-#: The same for k above 5: whole runs from middling temperatures rest above where they began, regions do not.
-LATER_LARGE = (
-    (30.0, 1.0),
-    (2.0, 0.3),
-    (2.0, 0.1),
-    (1.0, 0.3),
-    (1.0, 0.1),
-    (0.5, 0.3),
-    (0.3, 1.0),
-    (0.2, 1.0),
+Runs = tuple[tuple[float, float], ...]
+
+
+class Schedule(NamedTuple):
+    """How a search is laid out. A run is its hottest temperature and the share of the records it tries."""
+
+    later: Runs  # of a generation that goes on from the best so far
+    cold: float  # the coldest temperature, below which runs only descend
+    opening: float  # the share of a time limit that the first generation may take
+    most: int  # proposals of one of its runs for each record, at most
+
+
+#: The runs of the first generation.
+FIRST: Runs = ((10.0, 1.0), (30.0, 1.0)) * 4
+#: With k above 5 whole runs from middling temperatures rest above where they began, regions do not.
+UP_TO_5 = Schedule(
+    ((2.0, 0.3), (1.5, 1.0), (1.0, 1.0), (1.0, 1.0), (0.7, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0)),
+    cold=COLD,
+    opening=0.2,
+    most=16_000,
 )
-#: The coldest temperature for k above 5, below which runs only descend.
-COLD_LARGE = 0.1
+ABOVE_5 = Schedule(
+    ((30.0, 1.0), (2.0, 0.3), (2.0, 0.1), (1.0, 0.3), (1.0, 0.1), (0.5, 0.3), (0.3, 1.0), (0.2, 1.0)),
+    cold=0.1,
+    opening=0.33,
+    most=64_000,
+)
 #: Later generations without a time limit.
 GENERATIONS = 4
-#: The share of a time limit that the first generation may take, and the most proposals of one of its runs
-#: for each record: with k up to 5, and above.
-OPENING, OPENING_LARGE = (0.2, 16_000), (0.33, 64_000)
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
@@ -50,9 +58,13 @@ COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 20.0, 5, 5000
 LARGE = 10_000
 
 
+def _schedule(k: int) -> Schedule:
+    return UP_TO_5 if k <= 5 else ABOVE_5
+
+
 def _run(problem, labels, proposals, clock, run):
     seed, (hot, share) = run
-    cold = COLD if problem.k <= 5 else COLD_LARGE
+    cold = _schedule(problem.k).cold
     if share == 1:
         return cool(problem, labels, seed, proposals, hot, clock, cold)
     return cool_region(problem, labels, seed, proposals, hot, clock, share, cold)
@@ -69,7 +81,7 @@ def search(
     labels: NDArray[np.int64],
     rng: np.random.Generator,
     proposals: int,
-    generations: Iterable[tuple[tuple[float, float], ...]],
+    generations: Iterable[Runs],
     clock: Clock,
     progress: Callable[[int], None] | None = None,
     patience: float = np.inf,
@@ -114,10 +126,6 @@ def search(
     return best
 
 
-def _later(k: int) -> tuple[tuple[float, float], ...]:
-    return LATER if k <= 5 else LATER_LARGE
-
-
 def search_again(
     problem: Problem,
     labels: NDArray[np.int64],
@@ -130,7 +138,7 @@ def search_again(
 
     Two searches rest at different partitions, and a third one goes on from the best that can be made of both.
     """
-    later = itertools.repeat(_later(problem.k))
+    later = itertools.repeat(_schedule(problem.k).later)
     go_on = (clock, progress, PATIENCE)
     best = search(problem, labels, rng, proposals, itertools.chain([FIRST], later), *go_on)
     while clock.left() > 0:
@@ -148,8 +156,8 @@ def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> in
     cool(problem, labels, 1, 200 * n, FIRST[0][0], clock)
     pace = 200 * n / (clock.spent() - before)
     rounds = -(-len(FIRST) // thread_count())
-    share, most = OPENING if problem.k <= 5 else OPENING_LARGE
-    return int(min(most * n, max(10 * n, share * clock.left() * pace / rounds)))
+    plan = _schedule(problem.k)
+    return int(min(plan.most * n, max(10 * n, plan.opening * clock.left() * pace / rounds)))
 
 
 def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -182,6 +190,6 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
     problem = pose(X, k)
     told = lambda done: report(done / (1 + GENERATIONS))  # noqa: E731
     if time_limit is None:
-        generations = [FIRST, *[_later(k)] * GENERATIONS]
+        generations = [FIRST, *[_schedule(k).later] * GENERATIONS]
         return search(problem, labels, rng, int(PROPOSALS * effort * len(X)), generations, clock, told)
     return search_again(problem, labels, rng, _affordable(problem, labels, clock), clock, told)
