@@ -26,26 +26,28 @@ Runs = tuple[tuple[float, float], ...]
 class Schedule(NamedTuple):
     """How a search is laid out. A run is its hottest temperature and the share of the records it tries."""
 
+    first: Runs  # of the first generation
     later: Runs  # of a generation that goes on from the best so far
     cold: float  # the coldest temperature, below which runs only descend
     opening: float  # the share of a time limit that the first generation may take
     most: int  # proposals of one of its runs for each record, at most
 
 
-#: The runs of the first generation.
-FIRST: Runs = ((10.0, 1.0), (30.0, 1.0)) * 4
-#: With k above 5 whole runs from middling temperatures rest above where they began, regions do not.
 UP_TO_5 = Schedule(
+    ((10.0, 1.0), (30.0, 1.0)) * 4,
     ((2.0, 0.3), (1.5, 1.0), (1.0, 1.0), (1.0, 1.0), (0.7, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0)),
     cold=COLD,
     opening=0.2,
     most=16_000,
 )
+#: With k above 5 one long run gains more than several short ones, most of it between 1 and 0.1 (heavy tails
+#: need it hotter once), and later whole runs rest above where they began, while regions do not.
 ABOVE_5 = Schedule(
-    ((30.0, 1.0), (2.0, 0.3), (2.0, 0.1), (1.0, 0.3), (1.0, 0.1), (0.5, 0.3), (0.3, 1.0), (0.2, 1.0)),
+    ((1.0, 1.0), (2.0, 1.0), (1.0, 1.0), (10.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, 1.0), (30.0, 1.0)),
+    ((1.0, 0.5), (1.0, 0.3), (0.6, 0.5), (0.6, 0.3)) * 2,
     cold=0.1,
-    opening=0.33,
-    most=64_000,
+    opening=0.4,
+    most=128_000,
 )
 #: Later generations without a time limit.
 GENERATIONS = 4
@@ -98,6 +100,7 @@ def search(
     depend on the number of threads.
     """
     best = labels
+    plan = _schedule(problem.k)
     pool = Pool(problem)
     for partition in (*known, best):
         pool.add(partition)
@@ -113,7 +116,7 @@ def search(
             best = combine(problem, best, run)
             pool.add(run)
         best = pool.improve(best, rng, clock)
-        if hottest is FIRST and _long_enough_for_columns(problem, clock):
+        if hottest is plan.first and _long_enough_for_columns(problem, clock):
             from shoal.optimise.columns import recombine
 
             best = recombine(pool, best, clock)
@@ -138,11 +141,12 @@ def search_again(
 
     Two searches rest at different partitions, and a third one goes on from the best that can be made of both.
     """
-    later = itertools.repeat(_schedule(problem.k).later)
+    plan = _schedule(problem.k)
+    later = itertools.repeat(plan.later)
     go_on = (clock, progress, PATIENCE)
-    best = search(problem, labels, rng, proposals, itertools.chain([FIRST], later), *go_on)
+    best = search(problem, labels, rng, proposals, itertools.chain([plan.first], later), *go_on)
     while clock.left() > 0:
-        other = search(problem, labels, rng, proposals, itertools.chain([FIRST], later), *go_on)
+        other = search(problem, labels, rng, proposals, itertools.chain([plan.first], later), *go_on)
         both = combine(problem, best, other)
         best = search(problem, both, rng, proposals, later, *go_on, (best, other))
     return best
@@ -151,12 +155,12 @@ def search_again(
 def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> int:
     """Proposals of one run such that the first generation takes its share of the time left."""
     n = len(problem.P)
+    plan = _schedule(problem.k)
     cool(problem, labels, 1, 100, 1.0, clock)  # compiles, if that was not done before
     before = clock.spent()
-    cool(problem, labels, 1, 200 * n, FIRST[0][0], clock)
+    cool(problem, labels, 1, 200 * n, plan.first[0][0], clock)
     pace = 200 * n / (clock.spent() - before)
-    rounds = -(-len(FIRST) // thread_count())
-    plan = _schedule(problem.k)
+    rounds = -(-len(plan.first) // thread_count())
     return int(min(plan.most * n, max(10 * n, plan.opening * clock.left() * pace / rounds)))
 
 
@@ -190,6 +194,7 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
     problem = pose(X, k)
     told = lambda done: report(done / (1 + GENERATIONS))  # noqa: E731
     if time_limit is None:
-        generations = [FIRST, *[_schedule(k).later] * GENERATIONS]
+        plan = _schedule(k)
+        generations = [plan.first, *[plan.later] * GENERATIONS]
         return search(problem, labels, rng, int(PROPOSALS * effort * len(X)), generations, clock, told)
     return search_again(problem, labels, rng, _affordable(problem, labels, clock), clock, told)
