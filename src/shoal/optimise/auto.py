@@ -4,13 +4,13 @@ from shoal.algorithms.mdav import mdav
 from shoal.algorithms.univariate import univariate
 from shoal.method import method
 from shoal.optimise import blocks
-from shoal.optimise.improve import LARGE, optimise, search
+from shoal.optimise.improve import LARGE, Run, optimise, search
 from shoal.optimise.search import Clock, pose
 
 #: The runs of each generation as in `improve`; the most proposals of a run, in all and per record. Many
 #: short runs that start hot lose less than few long ones in the same time, most of all on small tables.
-START = ((10.0, 1.0),) * 4
-AGAIN = ((30.0, 1.0), (3.0, 1.0)), ((2.0, 0.25), (1.0, 0.25)), ((1.0, 0.25), (0.5, 1.0))
+START = (Run(10.0),) * 4
+AGAIN = (Run(30.0), Run(3.0)), (Run(2.0, 0.25), Run(1.0, 0.25)), (Run(1.0, 0.25), Run(0.5))
 GENERATIONS = (START, *AGAIN, *AGAIN)
 PROPOSALS, PER_RECORD = 4_000_000, 400
 #: In blocks, a table of so many records is worked on with effort 1; smaller ones afford more, and so lose

@@ -20,11 +20,21 @@ from shoal.optimise.search import COLD, Clock, Problem, combine, cool, cool_regi
 
 #: Proposals for each record in one run of effort 1.
 PROPOSALS = 1000
-Runs = tuple[tuple[float, float], ...]
+
+
+class Run(NamedTuple):
+    """One annealing: its hottest temperature, the share of the records it tries, how many times as long."""
+
+    hot: float
+    share: float = 1.0
+    length: int = 1
+
+
+Runs = tuple[Run, ...]
 
 
 class Schedule(NamedTuple):
-    """How a search is laid out. A run is its hottest temperature and the share of the records it tries."""
+    """How a search is laid out."""
 
     first: Runs  # of the first generation
     later: Runs  # of a generation that goes on from the best so far
@@ -34,8 +44,8 @@ class Schedule(NamedTuple):
 
 
 UP_TO_5 = Schedule(
-    ((10.0, 1.0), (30.0, 1.0)) * 4,
-    ((2.0, 0.3), (1.5, 1.0), (1.0, 1.0), (1.0, 1.0), (0.7, 1.0), (0.7, 1.0), (0.5, 1.0), (0.5, 1.0)),
+    (Run(10.0), Run(30.0)) * 4,
+    (Run(2.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
     cold=COLD,
     opening=0.2,
     most=16_000,
@@ -43,11 +53,11 @@ UP_TO_5 = Schedule(
 #: With k above 5 one long run gains more than several short ones, most of it between 1 and 0.1 (heavy tails
 #: need it hotter once), and later whole runs rest above where they began, while regions do not.
 ABOVE_5 = Schedule(
-    ((1.0, 1.0), (2.0, 1.0), (1.0, 1.0), (10.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, 1.0), (30.0, 1.0)),
-    ((1.0, 0.5), (1.0, 0.3), (0.6, 0.5), (0.6, 0.3)) * 2,
+    (Run(1.0, length=12), Run(1.0, length=12), Run(2.0), Run(10.0), Run(30.0), Run(30.0)),
+    (Run(1.0, 0.5), Run(1.0, 0.3), Run(0.6, 0.5), Run(0.6, 0.3)) * 2,
     cold=0.1,
-    opening=0.4,
-    most=128_000,
+    opening=0.75,
+    most=64_000,
 )
 #: Later generations without a time limit.
 GENERATIONS = 4
@@ -64,12 +74,14 @@ def _schedule(k: int) -> Schedule:
     return UP_TO_5 if k <= 5 else ABOVE_5
 
 
-def _run(problem, labels, proposals, clock, run):
-    seed, (hot, share) = run
+def _anneal(
+    problem: Problem, labels: NDArray[np.int64], proposals: int, clock: Clock, seeded: tuple[int, Run]
+) -> NDArray[np.int64]:
+    seed, run = seeded
     cold = _schedule(problem.k).cold
-    if share == 1:
-        return cool(problem, labels, seed, proposals, hot, clock, cold)
-    return cool_region(problem, labels, seed, proposals, hot, clock, share, cold)
+    if run.share == 1:
+        return cool(problem, labels, seed, run.length * proposals, run.hot, clock, cold)
+    return cool_region(problem, labels, seed, run.length * proposals, run.hot, clock, run.share, cold)
 
 
 def _long_enough_for_columns(problem: Problem, clock: Clock) -> bool:
@@ -106,17 +118,16 @@ def search(
         pool.add(partition)
     still = 0
     value = problem.sse(best).sum()
-    for number, hottest in enumerate(generations):
+    for number, planned in enumerate(generations):
         if clock.left() <= 0 or still >= patience:
             break
-        seeds = [int(seed) for seed in rng.integers(2**63, size=len(hottest))]
-        anneal = partial(_run, problem, best, proposals, clock)
-        runs = map_threads(anneal, list(zip(seeds, hottest)))
-        for run in runs:
-            best = combine(problem, best, run)
-            pool.add(run)
+        seeds = [int(seed) for seed in rng.integers(2**63, size=len(planned))]
+        anneal = partial(_anneal, problem, best, proposals, clock)
+        for found in map_threads(anneal, list(zip(seeds, planned))):
+            best = combine(problem, best, found)
+            pool.add(found)
         best = pool.improve(best, rng, clock)
-        if hottest is plan.first and _long_enough_for_columns(problem, clock):
+        if planned is plan.first and _long_enough_for_columns(problem, clock):
             from shoal.optimise.columns import recombine
 
             best = recombine(pool, best, clock)
@@ -158,9 +169,9 @@ def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> in
     plan = _schedule(problem.k)
     cool(problem, labels, 1, 100, 1.0, clock)  # compiles, if that was not done before
     before = clock.spent()
-    cool(problem, labels, 1, 200 * n, plan.first[0][0], clock)
+    cool(problem, labels, 1, 200 * n, plan.first[0].hot, clock)
     pace = 200 * n / (clock.spent() - before)
-    rounds = -(-len(plan.first) // thread_count())
+    rounds = -(-sum(run.length for run in plan.first) // thread_count())
     return int(min(plan.most * n, max(10 * n, plan.opening * clock.left() * pace / rounds)))
 
 
