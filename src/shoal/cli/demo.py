@@ -34,7 +34,7 @@ def demo(
     with watching() as progress:
         release = interruptible(lambda: run(shoal.Plan(whole(k)), original, progress))
         release.write(target)
-    proven = interruptible(lambda: release.lower_bound(30.0))
+    proven = interruptible(lambda: release.lower_bound(60.0))
     outcome = {**release.summary(), "output": str(target), **facts(proven, release.information_loss)}
     show_outcome(outcome)
     (folder / "outcome.json").write_text(json.dumps(outcome, indent=1) + "\n")
