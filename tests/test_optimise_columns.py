@@ -7,7 +7,7 @@ import pytest
 
 from shoal.algorithms.mdav import mdav
 from shoal.bounds.program import solve
-from shoal.optimise.columns import _cheapest, _reduced_costs, recombine
+from shoal.optimise.columns import _cheapest, _groups_of, _reduced_costs, recombine
 from shoal.optimise.recombine import Pool
 from shoal.optimise.search import Clock, pose
 from tests.test_optimise import least_sse, sse, standardised
@@ -43,6 +43,14 @@ def test_the_integer_program_finds_the_optimum_among_all_groups(seed):
     members, costs = every_group(X, 3)
     labels = _cheapest(members, costs, mdav(X, 3), seconds=60)
     assert sse(X, labels) == pytest.approx(least_sse(X, 3))
+
+
+def test_the_groups_of_a_partition_are_known_among_all_groups():
+    X = standardised(np.random.default_rng(2), 11, 3)
+    labels = mdav(X, 3)
+    members, _ = every_group(X, 3)
+    own = {tuple(row[row >= 0].tolist()) for row in members[_groups_of(labels, members)]}
+    assert own == {tuple(np.flatnonzero(labels == g).tolist()) for g in np.unique(labels)}
 
 
 def test_no_time_leaves_the_partition_as_it_was():

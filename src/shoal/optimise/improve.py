@@ -171,7 +171,8 @@ def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> in
     before = clock.spent()
     cool(problem, labels, 1, 200 * n, plan.first[0].hot, clock)
     pace = 200 * n / (clock.spent() - before)
-    rounds = -(-sum(run.length for run in plan.first) // thread_count())
+    lengths = [run.length for run in plan.first]
+    rounds = max(*lengths, -(-sum(lengths) // thread_count()))  # threads do not shorten a run
     return int(min(plan.most * n, max(10 * n, plan.opening * clock.left() * pace / rounds)))
 
 
