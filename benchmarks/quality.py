@@ -133,7 +133,7 @@ def against_all(seconds: float, ks: list[int], only: list[str]) -> list[dict]:
                     "auto": f"{auto:.4f}",
                     "optimise": f"{ours:.4f}",
                     "lower by": f"{100 * (1 - ours / losses[best]):.1f} %" if losses[best] else "",
-                    "wins": ours <= losses[best],
+                    "wins": bool(ours <= losses[best]),
                 }
             )
             print(rows[-1], flush=True)
