@@ -16,7 +16,7 @@ PUBLISHED = HERE.parents[1] / "shared" / "published" / "information_loss.csv"
 CELLS = {
     "tarragona": {
         3: (14.4588, 14.4674),
-        4: (17.0699, 17.0905),
+        4: (17.0699, 17.0894),
         5: (20.1428, 20.1523),
         10: (29.5803, 30.1162),
     },
