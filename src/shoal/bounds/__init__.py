@@ -26,7 +26,8 @@ __all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "standardised"
 
 DENSE = 1500  # records, for the semidefinite bound
 #: Records that the linear program finds prices for, the dearest, up to k = 5 and above. At larger k the crowd
-#: in the middle is too much work: on EIA with k = 10 all records give 1.74 % in 162 s, the dearest 800 1.77 in 116 s.
+#: in the middle is too much work: on EIA with k = 10 all records give 1.74 % in 162 s, the dearest 800 1.77 %
+#: in 116 s.
 LARGEST, LARGEST_ABOVE_5 = 5000, 800
 
 
