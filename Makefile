@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-KERNEL_TESTS := $(wildcard tests/test_kernels_*.py) tests/test_partition.py
+KERNEL_TESTS := tests/kernels tests/grouping/test_partition.py
 
 .PHONY: demo app test lint bench reproduce screenshots clean
 

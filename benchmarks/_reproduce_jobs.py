@@ -19,8 +19,9 @@ from benchmarks._common import OUT
 from benchmarks._published import load, standardised
 from benchmarks.integer_table import ORDERS, integer_sse
 from shoal.datasets import sim
-from shoal.method import methods, run_method
-from shoal.partition import Partition
+from shoal.grouping.partition import Partition
+from shoal.grouping.registry import methods
+from shoal.grouping.runner import run_method
 
 Job = tuple[Any, ...]
 CACHE = OUT / "reproduce_cells.json"

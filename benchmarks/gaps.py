@@ -16,7 +16,7 @@ import numpy as np
 import shoal
 from benchmarks import _common
 from shoal import pipeline
-from shoal.table import files
+from shoal.io import files
 
 TABLES = {
     "household.csv": ["age", "expend", "income", "savings"],

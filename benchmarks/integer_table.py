@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmarks._common import DATA, header, save, table
 from shoal.algorithms.orders import npn_order, pca_order, tour_order, zscore_order
-from shoal.kernels.sequence import cut_integer
+from shoal.kernels.sequence.cut import cut_integer
 
 ORDERS = {"NPN": npn_order, "PCA": pca_order, "TSP": tour_order, "Z-score": zscore_order}
 PUBLISHED = DATA.parent / "published" / "imhmi_table3_sse.csv"
@@ -37,7 +37,7 @@ def whole_sse(V: NDArray[np.int64], labels: NDArray[np.int64]) -> int:
 
 
 def exact_cut(V: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """`shoal.kernels.sequence.cut` for whole numbers in whole-number arithmetic: labels.
+    """`shoal.kernels.sequence.cut.cut` for whole numbers in whole-number arithmetic: labels.
 
     Groups of different sizes m often cost the same, and rounding must not choose between them, since
     they round to different sums afterwards: costs are counted in units of 1 / lcm(k..2k-1), and of equal

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from benchmarks import plain, plain_line, plain_orders, plain_trees
 from benchmarks._common import header, save, table
-from shoal.method import MethodInfo, methods, run_method
-from shoal.partition import Partition
+from shoal.grouping.partition import Partition
+from shoal.grouping.registry import MethodInfo, methods
+from shoal.grouping.runner import run_method
 
 SIZES = (1000, 2000, 4000, 8000)
 BESIDE_PLAIN = 500

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect, sync_playwright
 from tests.app_server import Server, chromium
-from tests.test_app_browser import FLAGS, firms, start, step, upload, use
+from tests.app.test_browser import FLAGS, firms, start, step, upload, use
 
 from benchmarks._common import header, save, table
 

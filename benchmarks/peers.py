@@ -36,8 +36,8 @@ print(json.dumps([float(calculate_sse_dynamic(np.array(X), k)) for X, k in json.
 def releases(folder: Path) -> list[tuple[str, str, list[str], int]]:
     """Releases of ours: what it is, its file, the protected columns, the rarest combination as we count."""
     import shoal
-    from shoal.check import check
     from shoal.datasets import survey
+    from shoal.verify.count import check
 
     names = ["turnover", "wages", "profit"]
     made = []
@@ -85,8 +85,8 @@ def counts(python: Path, folder: Path) -> list[dict[str, Any]]:
 
 def cuts(python: Path) -> list[dict[str, Any]]:
     """The least SSE of cutting a sequence into groups of k to 2k-1, ours and theirs."""
-    from shoal.kernels.sequence import cut
-    from shoal.partition import Partition
+    from shoal.grouping.partition import Partition
+    from shoal.kernels.sequence.cut import cut
 
     rng = np.random.default_rng(0)
     cases = [(rng.normal(size=(n, d)), k) for n, d, k in ((40, 1, 3), (100, 2, 4), (250, 3, 5), (500, 5, 10))]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.plain import finish
-from shoal.kernels._jit import kernel
+from shoal.kernels.runtime.jit import kernel
 
 
 @kernel

@@ -17,7 +17,8 @@ import numpy as np
 
 from benchmarks._common import DATA, header, save, table
 from shoal import datasets
-from shoal.method import get_method, methods, run_method
+from shoal.grouping.registry import get_method, methods
+from shoal.grouping.runner import run_method
 
 EIA = [
     "UTILITYID",

@@ -27,8 +27,9 @@ import shoal
 from benchmarks._common import header, save, table
 from benchmarks.plain_fused import FUSED
 from shoal.datasets import survey
-from shoal.method import get_method, run_method
-from shoal.partition import Partition
+from shoal.grouping.partition import Partition
+from shoal.grouping.registry import get_method
+from shoal.grouping.runner import run_method
 
 K = 5
 SIZES = (10_000, 20_000, 50_000, 100_000)

@@ -20,9 +20,9 @@ import numpy as np
 import shoal
 from benchmarks._common import header, save, table
 from shoal.algorithms import univariate
-from shoal.kernels import line
-from shoal.kernels._jit import kernel
-from shoal.kernels.radix import sort
+from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.sequence import line
+from shoal.kernels.sequence.radix import sort
 
 try:
     from microagg1d import univariate_microaggregation

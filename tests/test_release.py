@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.check import check, check_columns
 from shoal.datasets import survey
 from shoal.errors import CheckFailed, InputError
-from shoal.partition import Partition
-from shoal.table.aggregate import centroids
-from shoal.table.encode import standardise
+from shoal.grouping.partition import Partition
+from shoal.stages.encode import standardise
+from shoal.stages.publish import centroids
+from shoal.verify.count import check, check_columns
 
 from .benchmark_data import information_loss
 

@@ -13,14 +13,14 @@ _names = {
     "ShoalError": "shoal.errors",
     "compare": "shoal.comparison",
     "lower_bound": "shoal.bounds",
-    "methods": "shoal.method",
+    "methods": "shoal.grouping.registry",
     "microaggregate": "shoal.pipeline",
-    "protect_files": "shoal.engines.disk",
-    "read": "shoal.table.files",
+    "protect_files": "shoal.engines.disk.engine",
+    "read": "shoal.io.files",
     "risk": "shoal.measures.risk",
     "suggest": "shoal.comparison",
     "utility": "shoal.measures.utility",
-    "write": "shoal.table.files",
+    "write": "shoal.io.files",
 }
 _modules = ("check", "checks", "datasets", "spark")
 __all__ = ["__version__", *_names, *_modules]

@@ -16,13 +16,14 @@ from typing import Any
 
 from shoal.bounds import lower_bound
 from shoal.errors import InputError, ShoalError
+from shoal.frame.frame import Frame
+from shoal.grouping.registry import get_method
+from shoal.io.atomic import replacing
+from shoal.io.source import frame_of
 from shoal.measures.risk import risk
-from shoal.method import get_method
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.release import Release
-from shoal.table.files import replacing
-from shoal.table.frame import Frame
 
 Progress = Callable[[float], None]
 CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)  # for k, if none are named
@@ -129,7 +130,7 @@ def compare(
     `time_limit` is for each run. `bound_time` is what may be spent on the proven bound at each k (None: no
     bounds). What cannot be run is kept with its reason; if nothing can, the first reason is raised.
     """
-    frame = Frame(data)
+    frame = frame_of(data)
     names = tuple(frame.choose(columns))
     many_k = list(dict.fromkeys([k] if isinstance(k, int) else k))
     keys = list(dict.fromkeys([methods] if isinstance(methods, str) else methods))
@@ -149,7 +150,7 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
     k = release.plan.k
     if k < 2 or release.seconds > NEIGHBOUR_SECONDS:
         return None
-    frame = Frame(release.original)
+    frame = frame_of(release.original)
     sizes = sorted({max(2, k // 2), k, 2 * k, 4 * k})
     plans = [replace(release.plan, k=size) for size in sizes if size <= max(k, len(frame) // 2)]
     return compare_plans(plans, frame, release.columns, None, None, progress)
@@ -267,7 +268,7 @@ def suggest(
     """
     if not 0 < max_risk <= 1:
         raise InputError(f"max_risk is a share between 0 and 1, not {max_risk!r}")
-    frame = Frame(data)
+    frame = frame_of(data)
     if k is None:
         k = [size for size in CANDIDATES if size <= len(frame)]
         if not k:

@@ -10,22 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shoal
-from shoal.check import check_columns
 from shoal.errors import InputError
-from shoal.method import MethodInfo, get_method, methods, run_within, share
+from shoal.frame.column import Column
+from shoal.frame.guess import notes_on_columns
+from shoal.grouping.registry import MethodInfo, get_method, methods
+from shoal.grouping.runner import run_within, share
+from shoal.io.source import frame_of
 from shoal.plan import Plan
 from shoal.release import Release
-from shoal.table.aggregate import publish
-from shoal.table.column import Column
-from shoal.table.encode import Space, encode, grouping_matrix, measurable, raw_matrix
-from shoal.table.fill import fill
-from shoal.table.frame import Frame
-from shoal.table.loss import Loss, measure
-from shoal.table.prepare import Prepared, prepare
-from shoal.table.regroup import keep_totals
-from shoal.table.roles import notes_on_columns
-from shoal.table.settle import settle
-from shoal.table.strata import pattern_cells
+from shoal.stages.encode import Space, encode, grouping_matrix, measurable, raw_matrix
+from shoal.stages.gap_patterns import pattern_cells
+from shoal.stages.impute import fill
+from shoal.stages.loss import Loss, measure
+from shoal.stages.prepare import Prepared, prepare
+from shoal.stages.publish import publish
+from shoal.stages.refine_gaps import settle
+from shoal.stages.regroup import keep_totals
+from shoal.verify.count import check_columns
 
 #: The share of a time limit that is kept for settling records with gaps.
 SETTLING = 0.2
@@ -68,7 +69,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     """Make the release that the plan describes."""
     began = time.perf_counter()
     info = get_method(plan.method, plan.parameters)
-    frame = Frame(data)
+    frame = frame_of(data)
     loaded = time.perf_counter()
     plan = plan.called(frame.names)
     table = prepare(plan, frame)

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import check
 from shoal.errors import InputError
-from shoal.kept import compare, first_difference
+from shoal.io import formulas
+from shoal.io.atomic import replacing
+from shoal.io.databases import sql
+from shoal.io.files import as_arrow, file_format
+from shoal.io.origin import Origin, with_columns
 from shoal.plan import Plan
-from shoal.table import formulas, sql
-from shoal.table.files import Origin, as_arrow, file_format, replacing, with_columns
+from shoal.verify import count as check
+from shoal.verify.compare import compare, first_difference
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound

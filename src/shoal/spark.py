@@ -3,8 +3,8 @@
 The workers' Python needs shoal installed; see docs/scaling.md.
 """
 
-from shoal.engines.block_plan import BlockPlan
-from shoal.engines.spark import protect
-from shoal.engines.spark_write import write
+from shoal.engines.blocks.plan import BlockPlan
+from shoal.engines.spark.engine import protect
+from shoal.engines.spark.write import write
 
 __all__ = ["BlockPlan", "protect", "write"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels import pool as kernels
+from shoal.kernels.neighbours import pool as kernels
 
 #: Most records that leave before the pool is tended, but the share that may leave if that is more.
 STRIDE, SHARE = 500, 32

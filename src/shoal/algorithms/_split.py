@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.algorithms._pool import group_means
 from shoal.errors import InputError
-from shoal.method import get_method, run_method
-from shoal.partition import Partition
+from shoal.grouping.partition import Partition
+from shoal.grouping.registry import get_method
+from shoal.grouping.runner import run_method
 
 Labels = NDArray[np.int64]
 

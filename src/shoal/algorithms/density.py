@@ -7,9 +7,9 @@ import numpy as np
 from shoal.algorithms._pool import Pool
 from shoal.algorithms._split import by_falling_sse, split_large
 from shoal.algorithms.mdav import mdav1
-from shoal.kernels._jit import kernel
-from shoal.kernels.dissolve import dissolve
-from shoal.method import method
+from shoal.grouping.registry import method
+from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.search.dissolve import dissolve
 
 PAPER = "Lin, Wen, Hsieh and Chang 2010"
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms._pool import Pool
 from shoal.errors import InputError
-from shoal.method import method
+from shoal.grouping.registry import method
 
 LASZLO = "Laszlo and Mukherjee 2005"
 

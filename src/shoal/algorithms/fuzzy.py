@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.mdav import mdav
-from shoal.kernels._jit import kernel
-from shoal.kernels.paths import squared_distances
-from shoal.method import method
+from shoal.grouping.registry import method
+from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.sequence.paths import squared_distances
 
 FIRST_M = 1.1  # the exponent of the first attempt: nearly crisp
 STEP_M = 0.1  # what each further attempt adds

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from shoal.algorithms._split import by_falling_sse, split_large, start_labels
 from shoal.algorithms.fixed_size import centroid
-from shoal.kernels.dissolve import dissolve, shrink
-from shoal.method import method
-from shoal.partition import Partition
+from shoal.grouping.partition import Partition
+from shoal.grouping.registry import method
+from shoal.kernels.search.dissolve import dissolve, shrink
 
 
 @method(

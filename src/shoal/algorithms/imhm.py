@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from shoal.algorithms.mdav import mdav
 from shoal.algorithms.orders import group_order, neighbour_lists, npn_order, partition_along, tour_order
 from shoal.errors import InputError, did_you_mean
-from shoal.kernels.paths import nearest_rows
-from shoal.kernels.transport import transport
-from shoal.method import method
-from shoal.partition import Partition
+from shoal.grouping.partition import Partition
+from shoal.grouping.registry import method
+from shoal.kernels.search.transport import transport
+from shoal.kernels.sequence.paths import nearest_rows
 
 LEAST_GAIN = 1e-7  # of SSE, for another round
 CHOICES = 32  # nearest groups that a record may be re-assigned to

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from shoal.algorithms._pool import Pool
 from shoal.algorithms.fixed_size import _Diameter
-from shoal.kernels._jit import kernel
-from shoal.method import method
+from shoal.grouping.registry import method
+from shoal.kernels.runtime.jit import kernel
 
 
 @kernel

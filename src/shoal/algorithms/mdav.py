@@ -2,7 +2,7 @@
 
 from shoal.algorithms import _few
 from shoal.algorithms._pool import Pool
-from shoal.method import method
+from shoal.grouping.registry import method
 
 PAPER = "Domingo-Ferrer and Torra 2005"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from shoal.algorithms import orders
 from shoal.algorithms.fixed_size import cbfs, md
 from shoal.algorithms.mdav import mdav
-from shoal.method import method
+from shoal.grouping.registry import method
 
 VLDB = "Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe 2006"
 NIN = "Nin, Herranz and Torra 2008"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms._pool import Pool
-from shoal.method import method
+from shoal.grouping.registry import method
 
 # Neighbours of each node. Nodes from n on are Steiner nodes: they hold subtrees together, and count as none.
 Forest = list[dict[int, None]]

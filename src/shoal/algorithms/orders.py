@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import InputError
-from shoal.kernels import paths
-from shoal.kernels.sequence import cut
-from shoal.kernels.tour import improve_tour
+from shoal.kernels.sequence import paths
+from shoal.kernels.sequence.cut import cut
+from shoal.kernels.sequence.tour import improve_tour
 
 #: How a group is gone through: always on to the nearest record, or by inserting records into a path.
 RULES = {"walk": paths.WALK, "nearest": paths.NEAREST, "cheapest": paths.CHEAPEST}

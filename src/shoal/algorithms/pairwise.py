@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms._pool import Pool
-from shoal.kernels._jit import kernel
-from shoal.method import method
+from shoal.grouping.registry import method
+from shoal.kernels.runtime.jit import kernel
 
 
 def _pairwise(pool, k, ends):

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.algorithms._split import start_labels
 from shoal.algorithms.orders import RULES, neighbour_lists
 from shoal.errors import InputError
-from shoal.kernels._jit import kernel
-from shoal.kernels._threads import map_threads
-from shoal.kernels.kmeans import kmeans
-from shoal.kernels.paths import farthest_from_centroid, group_path
-from shoal.kernels.sequence import cut
-from shoal.method import method
+from shoal.grouping.registry import method
+from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.runtime.threads import map_threads
+from shoal.kernels.search.kmeans import kmeans
+from shoal.kernels.sequence.cut import cut
+from shoal.kernels.sequence.paths import farthest_from_centroid, group_path
 
 LEAST_GAIN = 1e-7  # of SSE, for another round
 DEFAULT_STARTS = 20

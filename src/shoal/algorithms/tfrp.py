@@ -4,8 +4,8 @@ import numpy as np
 
 from shoal.algorithms._pool import Pool
 from shoal.algorithms._split import by_falling_sse, split_large
-from shoal.kernels.dissolve import dissolve
-from shoal.method import method
+from shoal.grouping.registry import method
+from shoal.kernels.search.dissolve import dissolve
 
 PAPER = "Chang, Li and Huang 2007"
 

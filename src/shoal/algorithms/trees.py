@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.algorithms.fixed_size import centroid, diameter
 from shoal.errors import InputError
-from shoal.kernels import mst as kernels
-from shoal.kernels._threads import map_threads
-from shoal.method import method
+from shoal.grouping.registry import method
+from shoal.kernels.neighbours import spanning_tree as kernels
+from shoal.kernels.runtime.threads import map_threads
 
 PAPER = "Laszlo and Mukherjee 2005"
 CHUNKS = 8  # parts of a Boruvka round that may run at the same time

@@ -5,11 +5,11 @@ from typing import Literal
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.kernels import line
-from shoal.kernels.radix import sort
-from shoal.kernels.sequence import whole_sizes_of_any_magnitude
-from shoal.method import method
-from shoal.partition import Partition
+from shoal.grouping.partition import Partition
+from shoal.grouping.registry import method
+from shoal.kernels.sequence import line
+from shoal.kernels.sequence.cut import whole_sizes_of_any_magnitude
+from shoal.kernels.sequence.radix import sort
 
 COSTS = {"sse": line.SSE, "absolute": line.ABSOLUTE, "range": line.RANGE}
 

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from shoal.frame.frame import Frame
+from shoal.frame.guess import guess_roles
+from shoal.frame.types import stored_kind
+from shoal.io.files import as_arrow
 from shoal.measures.measure import digits, plain
 from shoal.measures.pair import pair
 from shoal.measures.utility import deviations
@@ -14,10 +18,6 @@ from shoal.report import build
 from shoal.report.audit import sentences
 from shoal.report.drawing import day
 from shoal.report.pictures import distributions
-from shoal.table.files import as_arrow
-from shoal.table.frame import Frame
-from shoal.table.roles import guess_roles
-from shoal.table.types import stored_kind
 
 PREVIEW = 8  # rows shown of a table
 LEVELS = 8  # categories drawn of a column

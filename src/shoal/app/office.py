@@ -18,7 +18,7 @@ from urllib.parse import quote
 from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
 from shoal.errors import InputError, ShoalError
-from shoal.method import methods
+from shoal.grouping.registry import methods
 from shoal.plan import Plan
 
 STAGES = {

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from shoal.app.markup import sentence
 from shoal.app.office import DATABASES, Office
 from shoal.errors import ShoalError
-from shoal.table.files import FORMATS
+from shoal.io.files import FORMATS
 
 ENDINGS = (*FORMATS, *DATABASES)
 

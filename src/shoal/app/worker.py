@@ -29,9 +29,9 @@ Tell = Callable[[str, Any], None]
 def inspect(tell: Tell, path: str) -> Any:
     """What a table holds."""
     from shoal.app.facts import table_facts
-    from shoal.table.frame import Frame
+    from shoal.io.source import frame_of
 
-    return table_facts(Frame(path))
+    return table_facts(frame_of(path))
 
 
 def tables(tell: Tell, path: str) -> Any:
@@ -53,7 +53,7 @@ def tables(tell: Tell, path: str) -> Any:
 def demo(tell: Tell, path: str) -> Any:
     """Make the demo survey, as `shoal demo` does."""
     from shoal.datasets import survey
-    from shoal.table.files import write
+    from shoal.io.files import write
 
     write(survey(), path)
     return inspect(tell, path)
@@ -122,12 +122,12 @@ def _keep(folder: str, release: Any) -> None:
 
 
 def _kept(folder: str) -> Any:
-    from shoal.table.frame import Frame
+    from shoal.io.source import frame_of
 
     with (Path(folder) / "release.pickle").open("rb") as file:
         release = pickle.load(file)  # our own, from our own folder
     if release.original is None:
-        return replace(release, original=Frame(release.source).native)
+        return replace(release, original=frame_of(release.source).native)
     return release
 
 

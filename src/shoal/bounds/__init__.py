@@ -18,8 +18,8 @@ from shoal.bounds.certificate import (
     total_sum_of_squares,
 )
 from shoal.errors import InputError
-from shoal.table.encode import standardise
-from shoal.table.frame import Frame
+from shoal.io.source import frame_of
+from shoal.stages.encode import standardise
 
 __all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "standardised"]
 
@@ -42,7 +42,7 @@ def lower_bound(data: Any, k: int, *, columns: Sequence[Any] | None = None, time
 
 def standardised(data: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
     """The chosen columns as `microaggregate` standardises them: mean 0, deviation 1 (n-1), a constant 0."""
-    frame = Frame(data)
+    frame = frame_of(data)
     values = []
     for name in frame.choose(columns):
         column, gaps = frame.numbers(name)

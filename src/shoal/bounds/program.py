@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from shoal.bounds.neighbours import near_sums, neighbour_prices
-from shoal.kernels.pricing import charge, violated_triples
+from shoal.kernels.search.pricing import charge, violated_triples
 
 REGIONS = 4  # priced independently of one another, by as many threads as there are
 SPEED = 2e7  # candidates weighed in a second, at least; keeps one pricing within a tenth of the time

@@ -26,7 +26,7 @@ from scipy.spatial.distance import cdist
 
 from shoal.bounds.certificate import matrix_value
 from shoal.bounds.neighbours import near_sums, neighbour_prices
-from shoal.kernels.semidefinite import row_bounds, row_step
+from shoal.kernels.search.semidefinite import row_bounds, row_step
 
 LOOK = 10  # rounds between two looks at what M proves
 

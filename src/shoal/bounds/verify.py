@@ -22,7 +22,7 @@ from shoal.bounds.certificate import (
     priced_value,
     total_sum_of_squares,
 )
-from shoal.kernels._jit import kernel
+from shoal.kernels.runtime.jit import kernel
 
 
 def verify(bound: Bound, X: NDArray[np.float64]) -> bool:

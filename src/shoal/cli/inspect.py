@@ -20,11 +20,11 @@ def inspect(
     as_json: AsJson = False,
 ) -> None:
     """Guess what each column is, with reasons. Nothing is changed, and no guess is applied."""
-    from shoal.table.frame import Frame
-    from shoal.table.roles import guess_roles
+    from shoal.frame.guess import guess_roles
+    from shoal.io.source import frame_of
 
     with source_of(file) as source:
-        frame = Frame(source)
+        frame = frame_of(source)
     guesses = guess_roles(frame)
     if as_json:
         print(json.dumps({"records": len(frame), "columns": [asdict(guess) for guess in guesses]}))

@@ -63,11 +63,11 @@ def protect_large(
     target = output or _beside(file)
     with watching() as progress:
         if engine == "spark":
-            from shoal.engines.spark import run as run_on_spark
+            from shoal.engines.spark.engine import run as run_on_spark
 
             outcome = run_on_spark(plan, file, target, master=master, replace=replace)
         else:
-            from shoal.engines import disk
+            from shoal.engines.disk import engine as disk
 
             outcome = disk.run(plan, file, target, replace=replace, progress=progress, compute=interruptible)
     return {**outcome, "output": target}

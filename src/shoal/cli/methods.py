@@ -20,7 +20,7 @@ def methods(
     as_json: AsJson = False,
 ) -> None:
     """List every method, or tell all about one: paper, group sizes, cost, parameters."""
-    from shoal.method import get_method
+    from shoal.grouping.registry import get_method
 
     chosen = [get_method(key)] if key else list(shoal.methods().values())
     if as_json:

@@ -52,16 +52,16 @@ def from_stdin(folder: Path) -> Path:
 
 
 def _ending(source: str) -> str:
-    from shoal.table.files import file_ending
-    from shoal.table.sql import is_url
+    from shoal.io.databases.sql import is_url
+    from shoal.io.files import file_ending
 
     return ".csv" if is_url(source) else file_ending(Path(source))
 
 
 def beside(file: str) -> str:
     """NAME.protected.EXT beside the input, or the table NAME_protected; refused if it exists."""
-    from shoal.table.files import file_ending
-    from shoal.table.sql import address, is_url
+    from shoal.io.databases.sql import address, is_url
+    from shoal.io.files import file_ending
 
     if is_url(file):
         if address(file).is_query:
@@ -79,8 +79,8 @@ def beside(file: str) -> str:
 
 def refuse_target(target: str, source: str, replacing: bool) -> None:
     """Say before the work what would fail after it."""
-    from shoal.table import sql
-    from shoal.table.files import file_format
+    from shoal.io.databases import sql
+    from shoal.io.files import file_format
 
     if sql.is_url(target):
         return sql.refuse_target(target, replacing)

@@ -21,13 +21,13 @@ def plan(
     method: Annotated[str, typer.Option("-m", "--method", help="See `shoal methods`.")] = "auto",
 ) -> None:
     """Write a plan for a table to stdout: roles and types as guessed, with reasons, for you to change."""
-    from shoal.method import get_method
-    from shoal.table.frame import Frame
-    from shoal.table.roles import guess_roles
+    from shoal.frame.guess import guess_roles
+    from shoal.grouping.registry import get_method
+    from shoal.io.source import frame_of
 
     get_method(method)
     with source_of(file) as source:
-        frame = Frame(source)
+        frame = frame_of(source)
         digest = frame.origin and frame.origin.sha256()
     guesses = guess_roles(frame)
     wanted = shoal.Plan(

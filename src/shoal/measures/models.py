@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
+from shoal.frame.frame import Frame
 from shoal.measures.measure import Measure
 from shoal.measures.pair import cells
-from shoal.table.frame import Frame
 
 PERMUTATIONS = 10  # of the tree's labels, to learn what chance alone would give; a third of it by column
 PRODUCTS = 12  # columns up to which their products join the logistic model

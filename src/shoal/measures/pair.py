@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
-from shoal.table.frame import Frame
+from shoal.frame.frame import Frame
+from shoal.io.source import frame_of
 
 LONGEST = 84  # characters of a text that are compared as they are
 
@@ -65,7 +66,7 @@ def pair(original: Any, released: Any, columns: Sequence[Any] | Any | None) -> P
     Records with a gap in a numeric column, before or after, are left out, and a note says how many; if all
     have one, a gap counts as the column's mean.
     """
-    before, after = Frame(original), Frame(released)
+    before, after = frame_of(original), frame_of(released)
     if len(before) != len(after):
         raise InputError(
             f"the original has {len(before)} records and the release {len(after)}: "

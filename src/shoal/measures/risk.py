@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.io.source import frame_of
 from shoal.measures.groups import Groups, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures
 from shoal.measures.pair import Column, cells, pair
-from shoal.table.frame import Frame
 
 #: Largest one, largest two contributors: the share of a group's total from which they dominate it.
 DOMINANCE = (0.8, 0.9)
@@ -55,7 +55,7 @@ def risk(
 
 def _kept(original: Any, names: Any, kept: NDArray, notes: list[str]) -> list[Column]:
     """The confidential columns; they are read from the original only, where a gap is a value like others."""
-    frame = Frame(original)
+    frame = frame_of(original)
     columns = []
     for name in [names] if isinstance(names, (str, int)) else list(names):
         values = cells(frame, name, "original")[kept]

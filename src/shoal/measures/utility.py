@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.io.source import frame_of
 from shoal.measures.measure import Measure, Measures
 from shoal.measures.models import propensity, regression
 from shoal.measures.pair import Column, cells, pair
-from shoal.table.frame import Frame
 
 QUANTILES = (0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95)
 BINS = 20  # of a marginal distribution, each with the same number of original records
@@ -48,10 +48,10 @@ def utility(
     if models and numbers and len(X) >= 20:
         found += [propensity(names, X, Y, kind, SAMPLE, seed) for kind in ("logistic", "tree")]
     if formula is not None:
-        found.append(regression(Frame(original), Frame(released), formula))
+        found.append(regression(frame_of(original), frame_of(released), formula))
     if subgroups is not None and numbers:
         chosen = [subgroups] if isinstance(subgroups, (str, int)) else list(subgroups)
-        frame = Frame(original)
+        frame = frame_of(original)
         by = {name: cells(frame, name, "original")[both.kept] for name in chosen}
         found.append(_subgroups(names, X, Y, by))
     return Measures(found, len(both.kept), both.notes)

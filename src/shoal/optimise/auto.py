@@ -2,7 +2,7 @@
 
 from shoal.algorithms.mdav import mdav
 from shoal.algorithms.univariate import univariate
-from shoal.method import method
+from shoal.grouping.registry import method
 from shoal.optimise import blocks
 from shoal.optimise.improve import LARGE, Run, optimise, search
 from shoal.optimise.search import Clock, pose

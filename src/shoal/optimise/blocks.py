@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.mdav import mdav
-from shoal.kernels._threads import map_threads, thread_count
+from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.optimise.search import Clock, combine, cool, pose
 
 #: Records of a block: few enough for most of what a run touches to stay in a core's own cache, and enough for

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from shoal.algorithms._split import start_labels
 from shoal.errors import InputError
-from shoal.kernels._threads import map_threads, thread_count
-from shoal.method import method
+from shoal.grouping.registry import method
+from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
 from shoal.optimise.search import COLD, Clock, Problem, combine, cool, cool_region, pose, tidy

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels._threads import map_threads
-from shoal.kernels.cover import cover
+from shoal.kernels.runtime.threads import map_threads
+from shoal.kernels.search.cover import cover
 from shoal.optimise.search import Clock, Problem
 
 #: Nodes of one search for a cover: what bounds its work, the same on every machine.

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.mdav import mdav
-from shoal.kernels.anneal import PATIENCE, anneal, cross, fill, refresh
-from shoal.kernels.neighbours import nearest
+from shoal.kernels.neighbours.lists import nearest
+from shoal.kernels.search.anneal import PATIENCE, anneal, cross, fill, refresh
 
 #: The coldest temperature, in mean cost of a record, if a run has none of its own.
 COLD = 0.03

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import InputError, did_you_mean
+from shoal.frame.frame import Frame
+from shoal.io.source import frame_of
 from shoal.measures.measure import digits
 from shoal.measures.pair import Pair, cells
-from shoal.table.frame import Frame
 
 
 def audit(both: Pair, original: Any, released: Any, sums: Sequence[str] = ()) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def _sum(original: Any, released: Any, text: str) -> dict[str, Any]:
     terms = re.findall(r"([+-]?)\s*(`[^`]+`|[^+\-`\s][^+\-`]*)", right)
     found: dict[str, Any] = {"sum": text.strip()}
     for side, table in (("before", original), ("after", released)):
-        frame = Frame(table)
+        frame = frame_of(table)
         known = {str(name): name for name in frame.names}
 
         def values(word: str, frame: Frame = frame, known: dict = known) -> Any:

@@ -20,14 +20,15 @@ import numpy as np
 
 import shoal
 from shoal.errors import InputError, ShoalError
+from shoal.frame.frame import Frame
+from shoal.grouping.registry import methods
+from shoal.io.source import frame_of
 from shoal.measures.measure import plain, shown
 from shoal.measures.pair import cells, pair
 from shoal.measures.risk import risk
 from shoal.measures.utility import utility
-from shoal.method import methods
 from shoal.report.audit import audit
 from shoal.report.pictures import distributions, record_map
-from shoal.table.frame import Frame
 
 SCHEMA, VERSION = "shoal-report", "1.0"
 EDITIONS = ("internal", "public")
@@ -177,7 +178,7 @@ def _rounded(value: float | None) -> float | None:
 
 def _subgroups(original: Any, protected: Sequence[Any]) -> list[Any] | None:
     """Kept text columns with few values, such as a region or a sector."""
-    frame = Frame(original)
+    frame = frame_of(original)
     found = []
     for name in frame.names:
         if name not in protected and name not in frame.numeric():
@@ -192,7 +193,7 @@ def _subgroups(original: Any, protected: Sequence[Any]) -> list[Any] | None:
 
 def _provenance(release: Any) -> dict[str, Any]:
     plan = release.plan
-    frame = Frame(release.original)
+    frame = frame_of(release.original)
     digest = hashlib.sha256()
     for name in release.columns:
         digest.update(str(name).encode() + b"\0")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
+from shoal.io.atomic import replacing
 from shoal.measures.measure import digits, shown
 from shoal.report.audit import sentences
 from shoal.report.drawing import visible
-from shoal.table.files import replacing
 
 
 def write(model: Mapping[str, Any], path: str | os.PathLike[str]) -> None:

@@ -11,8 +11,8 @@ from shoal.app.markup import bars, joined, select, show, table
 from shoal.app.office import DATABASES
 from shoal.app.tab import Tab
 from shoal.errors import ShoalError
-from shoal.table.files import FORMATS
-from shoal.table.words import ROLES, TYPES
+from shoal.io.files import FORMATS
+from shoal.words import ROLES, TYPES
 
 MEANINGS = {
     "quasi": "grouped on and replaced",

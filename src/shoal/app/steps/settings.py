@@ -9,8 +9,8 @@ from nicegui import ui
 
 from shoal.app.markup import joined, show
 from shoal.app.tab import Tab
-from shoal.method import methods
-from shoal.table.words import CENTROIDS, MISSING, SCALINGS
+from shoal.grouping.registry import methods
+from shoal.words import CENTROIDS, MISSING, SCALINGS
 
 MISSING_WORDS = {
     "group": "a gap is a value of its own",

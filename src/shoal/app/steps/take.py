@@ -14,7 +14,7 @@ from shoal.app.tab import Tab
 from shoal.app.uploads import ending_of
 from shoal.app.words import command_line, python_lines
 from shoal.errors import ShoalError
-from shoal.table.files import FORMATS
+from shoal.io.files import FORMATS
 
 
 def build(tab: Tab) -> None:

@@ -1,0 +1,1 @@
+"""One block plan for every engine that works block by block."""

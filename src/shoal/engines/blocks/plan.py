@@ -1,0 +1,233 @@
+"""The block plan: which record is grouped with which others, fixed before any grouping begins.
+
+A tree of cuts made from a sample divides the table into blocks; exact counts then join blocks that are too
+small. A plan is small, can be written down, and gives the same groups on every engine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.engines.blocks.columns import Kind, Moments
+from shoal.errors import InputError
+from shoal.frame.column import Column
+from shoal.stages.encode import Scale
+
+#: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
+#: larger the blocks, the fewer groups lie at a border and cannot reach across (see docs/scaling.md).
+SMALL, LARGE = 50_000, 500_000
+#: A part of the table is cut again while it has more than this many times the records aimed at.
+SLACK = 1.4
+#: Records of the sample for each block, and the least and most in all.
+SAMPLE, SAMPLE_LEAST, SAMPLE_MOST = 1000, 20_000, 1_000_000
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """All that the grouping of a block needs to know.
+
+    `tree` is a leaf's number, or [column, threshold, tree of values up to it, tree of those above].
+    `places` has for each leaf its first block and how many blocks share it (more than one only where too
+    many records are alike to be cut apart); `counts` the records of each block.
+    """
+
+    k: int
+    method: str
+    parameters: Mapping[str, Any]
+    seed: int
+    missing: str
+    names: tuple[str, ...]
+    records: int
+    scales: tuple[Scale, ...]
+    middles: tuple[int | float, ...]  # where gaps are thought to lie
+    tree: Any
+    leaves: int
+    target: int
+    places: tuple[tuple[int, int], ...] = ()
+    counts: tuple[int, ...] = field(default=())
+
+    def leaves_of(self, columns: Sequence[Column]) -> NDArray[np.int32]:
+        """The leaf of each record."""
+        values = [
+            c.values if c.gaps is None else np.where(c.gaps, c.values.dtype.type(middle), c.values)
+            for c, middle in zip(columns, self.middles)
+        ]
+        found = np.empty(len(values[0]), np.int32)
+        waiting: list[tuple[Any, NDArray | slice]] = [(self.tree, slice(None))]
+        while waiting:
+            node, rows = waiting.pop()
+            if isinstance(node, int):
+                found[rows] = node
+                continue
+            column, threshold, low, high = node
+            below = values[column][rows] <= threshold
+            if isinstance(rows, slice):
+                rows = np.arange(len(found))
+            waiting += [(low, rows[below]), (high, rows[~below])]
+        return found
+
+    def blocks_of(self, leaves: NDArray[np.int32], ties: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """The block of each record; `ties` are numbers that tell alike records apart."""
+        first, shards = np.array(self.places, np.int64).T
+        blocks = first[leaves]
+        if shards.max() > 1:
+            blocks += (ties % shards.astype(np.uint64)[leaves]).astype(np.int64)
+        return blocks.astype(np.int32)
+
+    def placed(self, counts: Sequence[int]) -> BlockPlan:
+        """The plan with its leaves joined or shared out to blocks, by the records that each leaf has."""
+        places, sizes = _place(_depths(self.tree), list(counts), self.target, max(self.k, 2))
+        return replace(self, places=tuple(places), counts=tuple(sizes))
+
+    def seed_of(self, block: int) -> int:
+        """The seed of one block, its own and always the same."""
+        return int(np.random.SeedSequence((self.seed, block)).generate_state(1, np.uint32)[0])
+
+    def require(self, plan: Any, kinds: Sequence[Kind]) -> None:
+        """Raise if this was made for another request."""
+        asked = {name: getattr(plan, name) for name in ("k", "method", "parameters", "seed", "missing")}
+        asked["names"] = tuple(kind.name for kind in kinds)
+        for name, value in asked.items():
+            if getattr(self, name) != value:
+                made_for = f"{name}={getattr(self, name)!r}"
+                raise InputError(f"the block plan was made for {made_for}, not {value!r}: ask for the same")
+
+    def json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> BlockPlan:
+        facts = json.loads(text)
+        facts["scales"] = tuple(Scale(*scale) for scale in facts["scales"])
+        facts["places"] = tuple(tuple(place) for place in facts["places"])
+        for name in ("names", "middles", "counts"):
+            facts[name] = tuple(facts[name])
+        return cls(**facts)
+
+    def sha256(self) -> str:
+        """The plan's fingerprint."""
+        return hashlib.sha256(self.json().encode()).hexdigest()
+
+
+def block_size(records: int) -> int:
+    """How many records a block aims at."""
+    return min(max(records // 4, SMALL), LARGE)
+
+
+def sample_size(records: int, target: int) -> int:
+    """How many records the cuts are made from."""
+    wanted = min(max(SAMPLE * -(-records // target), SAMPLE_LEAST), SAMPLE_MOST)
+    return min(records, wanted)
+
+
+def make_plan(
+    plan: Any,
+    kinds: Sequence[Kind],
+    moments: Sequence[Moments],
+    sample: Sequence[Column],
+    target: int,
+) -> BlockPlan:
+    """The plan for a table of such moments, cut by its sample; not yet placed by exact counts."""
+    records = moments[0].present + moments[0].gaps
+    if records < plan.k:
+        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has {records}: lower k")
+    for kind, own in zip(kinds, moments):
+        if own.gaps and plan.missing in ("error", "drop"):
+            raise InputError(
+                f"column {kind.name!r} has {own.gaps} gaps: fill them, filter those records before, "
+                "or choose missing='group' or 'impute'"
+            )
+    target = max(target, 4 * plan.k)
+    scales = [own.scale() for own in moments]
+    middles = [own.middle() for own in moments]
+    raw = [
+        c.values if c.gaps is None else np.where(c.gaps, c.values.dtype.type(m), c.values)
+        for c, m in zip(sample, middles)
+    ]
+    Z = np.stack([scale.apply(values) for scale, values in zip(scales, raw)], axis=1)
+    most = max(1.0, SLACK * len(Z) * target / records)  # records of the sample that make a block
+    leaves = [0]
+
+    def grow(rows: NDArray[np.int64]) -> Any:
+        spread = Z[rows].var(0) if len(rows) > most else np.zeros(1)
+        if spread.max() > 0:
+            for column in np.argsort(-spread, kind="stable"):
+                threshold = _threshold(raw[column][rows])
+                if threshold is not None:
+                    low = raw[column][rows] <= threshold
+                    return [int(column), threshold, grow(rows[low]), grow(rows[~low])]
+        leaves[0] += 1
+        return leaves[0] - 1
+
+    tree = grow(np.arange(len(Z)))
+    return BlockPlan(
+        k=plan.k,
+        method=plan.method,
+        parameters=dict(plan.parameters),
+        seed=plan.seed,
+        missing=plan.missing,
+        names=tuple(kind.name for kind in kinds),
+        records=records,
+        scales=tuple(scales),
+        middles=tuple(middles),
+        tree=tree,
+        leaves=leaves[0],
+        target=target,
+    )
+
+
+def _threshold(values: NDArray) -> int | float | None:
+    """The value that best halves these into those up to it and those above; None if all are alike."""
+    ordered = np.sort(values)
+    middle = ordered[(len(ordered) - 1) // 2]
+    below, upto = np.searchsorted(ordered, middle), np.searchsorted(ordered, middle, side="right")
+    if below and (upto == len(ordered) or upto - len(ordered) / 2 > len(ordered) / 2 - below):
+        return ordered[below - 1].item()
+    return middle.item() if upto < len(ordered) else None
+
+
+def _depths(tree: Any) -> list[int]:
+    """For neighbouring leaves, the depth at which they part: deeper means more alike."""
+    found: list[int] = []
+
+    def visit(node: Any, depth: int) -> None:
+        if isinstance(node, int):
+            return
+        visit(node[2], depth + 1)
+        found.append(depth)
+        visit(node[3], depth + 1)
+
+    visit(tree, 0)
+    return found
+
+
+def _place(
+    parting: list[int], counts: list[int], target: int, k: int
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """Join leaves that are too small to the neighbour most alike, and share out those that are too large."""
+    least = max(k, target // 8)
+    groups = [[leaf] for leaf in range(len(counts))]
+    sizes, parting = list(counts), list(parting)
+    while len(sizes) > 1 and min(sizes) < least:
+        small = sizes.index(min(sizes))
+        before = (parting[small - 1], -sizes[small - 1]) if small else (-1, 0)
+        after = (parting[small], -sizes[small + 1]) if small + 1 < len(sizes) else (-1, 0)
+        left = small - 1 if before > after else small
+        groups[left] += groups.pop(left + 1)
+        sizes[left] += sizes.pop(left + 1)
+        parting.pop(left)
+    places: list[tuple[int, int]] = [(0, 1)] * len(counts)
+    blocks: list[int] = []
+    for group, size in zip(groups, sizes):
+        shards = max(1, size // target) if size > 3 * target else 1
+        for leaf in group:
+            places[leaf] = (len(blocks), shards)
+        blocks += [size // shards] * shards
+    return places, blocks

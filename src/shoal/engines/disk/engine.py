@@ -1,0 +1,173 @@
+"""Tables larger than memory on one machine: statistics, blocks on disk, one block after another, parts.
+
+Memory holds one batch, a few blocks, and for each record the number of its group; for each group what
+it publishes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import shoal
+from shoal.engines.blocks.block import Grouped, group_block, summary
+from shoal.engines.blocks.columns import Kind, Moments, kinds
+from shoal.engines.blocks.limits import refuse
+from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
+from shoal.engines.disk.groups import Groups
+from shoal.engines.disk.readback import read_back
+from shoal.engines.disk.spill import Spill
+from shoal.errors import InputError
+from shoal.frame.column import Column
+from shoal.io import parquet
+from shoal.kernels.runtime.threads import map_threads, thread_count
+from shoal.plan import Plan
+
+Progress = Callable[[float], None]
+#: Blocks in memory at a time; the search inside a block uses all cores anyway.
+AT_ONCE = 2
+#: The shares of the whole work after statistics, spilling, grouping, writing; the check is the rest.
+SHARES = (0.03, 0.07, 0.9, 0.95)
+
+
+def protect_files(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    k: int,
+    *,
+    columns: Sequence[str] | str | None = None,
+    method: str = "auto",
+    seed: int = 0,
+    replace: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Protect a Parquet file, or a folder of Parquet files, that need not fit into memory.
+
+    `target` is a .parquet file, or a folder that gets part files and a manifest. Rows stay in their
+    order. The outcome is given back as plain values, as `shoal protect --json` prints it. Further keywords
+    are fields of `shoal.Plan` or the method's own parameters.
+    """
+    plan = Plan.of(k, columns=columns, method=method, seed=seed, **options)
+    return run(plan, source, target, replace=replace, progress=progress)
+
+
+def run(
+    plan: Plan,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    progress: Progress | None = None,
+    compute: Callable[[Callable[[], Any]], Any] = lambda work: work(),
+    block_records: int | None = None,
+    blocks: BlockPlan | None = None,
+) -> dict[str, Any]:
+    """Make the release that the plan describes from Parquet files.
+
+    `compute` calls what takes long: the command line hands over one that hears Ctrl-C meanwhile. `blocks` is
+    a block plan to follow instead of making one, `block_records` the size of its blocks.
+    """
+    began = time.perf_counter()
+    report = progress or (lambda fraction: None)
+    refuse(plan)
+    target = Path(target)
+    parquet.refuse_target(Path(source), target, replace)
+    table = parquet.ParquetTable(source)
+    if len(table) < plan.k:
+        raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {len(table)}: lower k")
+    chosen = kinds(table.schema, plan.columns, set(plan.roles), plan.types)
+    if blocks is None:
+        size = block_records or block_size(len(table))
+        blocks = _plan(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
+    blocks.require(plan, chosen)
+    if blocks.records != len(table):
+        raise InputError(f"the block plan is of {blocks.records} records, but there are {len(table)}")
+    with parquet.workplace(target) as folder:
+        spill = Spill(folder / "spill", chosen)
+        blocks = spill.fill(blocks, table, lambda part: report(_between(0, part)))
+        groups = _group(blocks, spill, compute, lambda part: report(_between(1, part)))
+        made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
+        dropped = plan.named("identifier")
+        kept = table.schema.empty_table().drop_columns(dropped).schema
+        writer = parquet.PartWriter(made, kept)
+        for begin, batch in table.batches(kept.names):
+            writer.write(groups.replace(batch, begin))
+            report(_between(2, begin / len(table)))
+        writer.close()
+        read_back(table, writer.parts, kept.names, groups, lambda part: report(SHARES[3] + 0.05 * part))
+        notes = [f"identifiers dropped: {', '.join(dropped)}"] if dropped else []
+        outcome = summary(blocks, groups.facts(), groups.loss, time.perf_counter() - began, notes)
+        if made.is_dir():
+            facts = {"shoal": shoal.__version__, **outcome, "block_plan": blocks.json()}
+            parquet.write_manifest(made, writer.parts, facts)
+        parquet.publish(made, target)
+    return outcome
+
+
+def _between(stage: int, part: float) -> float:
+    return SHARES[stage] + part * (SHARES[stage + 1] - SHARES[stage])
+
+
+def _plan(
+    plan: Plan, table: parquet.ParquetTable, chosen: Sequence[Kind], target: int, report: Progress
+) -> BlockPlan:
+    """One pass: the moments of every column, and the records of the sample."""
+    moments = [Moments()] * len(chosen)
+    rows = np.sort(
+        np.random.default_rng(plan.seed).choice(len(table), sample_size(len(table), target), replace=False)
+    )
+    sample: list[list[Column]] = [[] for _ in chosen]
+    for begin, batch in table.batches([kind.name for kind in chosen]):
+        first, last = np.searchsorted(rows, [begin, begin + len(batch)])
+        for j, kind in enumerate(chosen):
+            column = kind.read(batch.column(j), begin)
+            moments[j] = moments[j] + Moments.of(column)
+            sample[j].append(_rows(column, rows[first:last] - begin))
+        report((begin + len(batch)) / len(table))
+    return make_plan(plan, chosen, moments, [_join(parts) for parts in sample], target)
+
+
+def _rows(column: Column, rows: NDArray[np.int64]) -> Column:
+    return column.holding(column.values[rows], None if column.gaps is None else column.gaps[rows])
+
+
+def _join(parts: Sequence[Column]) -> Column:
+    gaps = None
+    if any(part.gaps is not None for part in parts):
+        gaps = np.concatenate([np.zeros(len(p.values), bool) if p.gaps is None else p.gaps for p in parts])
+    return parts[0].holding(np.concatenate([part.values for part in parts]), gaps)
+
+
+def _group(
+    plan: BlockPlan, spill: Spill, compute: Callable[[Callable[[], Any]], Any], report: Progress
+) -> Groups:
+    """Every block, a few at a time; the outcome does not depend on how many."""
+    groups = Groups(plan, spill.chosen)
+    done = np.zeros(len(plan.counts))
+
+    def share(block: int, part: float) -> None:
+        done[block] = part * plan.counts[block]
+        report(min(1.0, done.sum() / plan.records))
+
+    def one(block: int) -> tuple[NDArray[np.int64], Grouped]:
+        rows, columns = spill.read(block)
+        return rows, group_block(plan, block, columns, rows, partial(share, block))
+
+    for batch in _batches(len(plan.counts), min(thread_count(), AT_ONCE)):
+        for block, (rows, grouped) in zip(batch, compute(partial(map_threads, one, batch))):
+            groups.add(rows, grouped)
+            share(block, 1.0)
+    return groups.finish()
+
+
+def _batches(count: int, size: int) -> Iterator[range]:
+    for first in range(0, count, size):
+        yield range(first, min(first + size, count))

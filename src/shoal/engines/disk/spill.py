@@ -1,0 +1,84 @@
+"""The columns to group by, on disk: any block of them comes back without reading the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.engines.blocks.columns import Kind
+from shoal.engines.blocks.plan import BlockPlan
+from shoal.frame.column import Column
+from shoal.io.parquet import ParquetTable
+
+
+class Spill:
+    """The columns to group by on disk, in stretches of one leaf each; where they lie, in memory."""
+
+    def __init__(self, path: Path, chosen: Sequence[Kind]):
+        self.path, self.chosen = path, chosen
+        self._record = np.dtype(
+            [("row", np.int64), ("gaps", np.bool_, (len(chosen),))]
+            + [(f"v{j}", _dtype(kind)) for j, kind in enumerate(chosen)]
+        )
+        self._stretches: list[
+            list[tuple[int, int]]
+        ] = []  # of each block: (first record in the file, how many)
+
+    def fill(self, plan: BlockPlan, table: ParquetTable, report: Callable[[float], None]) -> BlockPlan:
+        """Write every batch sorted by leaf; then the leaves' exact counts place them in blocks."""
+        per_leaf: list[list[tuple[int, int]]] = [[] for _ in range(plan.leaves)]
+        written = 0
+        with self.path.open("wb") as file:
+            for begin, batch in table.batches(plan.names):
+                columns = [kind.read(cells, begin) for kind, cells in zip(self.chosen, batch.columns)]
+                leaves = plan.leaves_of(columns)
+                order = np.argsort(leaves, kind="stable")
+                records = np.zeros(len(batch), self._record)
+                records["row"] = begin + order
+                for j, column in enumerate(columns):
+                    records[f"v{j}"] = column.values[order]
+                    if column.gaps is not None:
+                        records["gaps"][:, j] = column.gaps[order]
+                file.write(records.view(np.uint8).data)
+                counts = np.bincount(leaves, minlength=plan.leaves)
+                for leaf in np.flatnonzero(counts).tolist():
+                    per_leaf[leaf].append((written, int(counts[leaf])))
+                    written += int(counts[leaf])
+                report((begin + len(batch)) / len(table))
+        plan = plan.placed([sum(count for _, count in own) for own in per_leaf])
+        self._stretches = [[] for _ in plan.counts]
+        self._shares = [(0, 1)] * len(plan.counts)
+        for (first, shards), own in zip(plan.places, per_leaf):
+            for shard in range(shards):
+                self._stretches[first + shard] += own
+                self._shares[first + shard] = (shard, shards)
+        return plan
+
+    def read(self, block: int) -> tuple[NDArray[np.int64], list[Column]]:
+        """The row numbers and the columns of one block."""
+        size = self._record.itemsize
+        pieces = []
+        shard, shards = self._shares[block]
+        with self.path.open("rb") as file:
+            for first, count in self._stretches[block]:
+                file.seek(first * size)
+                piece = np.fromfile(file, self._record, count)
+                pieces.append(piece if shards == 1 else piece[piece["row"] % shards == shard])
+        records = np.concatenate(pieces)
+        columns = []
+        for j, kind in enumerate(self.chosen):
+            gaps = np.ascontiguousarray(records["gaps"][:, j])
+            values = np.ascontiguousarray(records[f"v{j}"])
+            columns.append(Column(kind.name, kind.type, values, gaps if gaps.any() else None))
+        return records["row"].copy(), columns
+
+
+def _dtype(kind: Kind) -> Any:
+    if kind.type == "date":
+        return np.dtype(np.int64)
+    dtype = np.dtype(kind.stored.to_pandas_dtype())
+    return np.dtype(np.float32) if dtype == np.float16 else dtype

@@ -1,0 +1,1 @@
+"""Tables on a Spark cluster."""

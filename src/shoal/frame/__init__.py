@@ -1,0 +1,1 @@
+"""Any dataframe seen alike: its columns, their types, and guesses about their roles."""

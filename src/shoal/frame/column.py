@@ -1,0 +1,58 @@
+"""One column as numbers, whatever it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.words import CATEGORIES
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column to group by.
+
+    `values` are the column's own numbers; of a date its count of days (or finer units); of a category its
+    position among the levels that occur, in order. Where `gaps` is true the value is 0 and means nothing.
+    """
+
+    name: Any
+    type: str
+    values: NDArray
+    gaps: NDArray[np.bool_] | None = None
+    first: NDArray[np.int64] | None = None  # of a category: for each level, a row that has it
+    gap_row: int = -1  # of a category: a row that has a gap
+    stored: Any = None  # of a date: the Arrow type to give it back in
+
+    @property
+    def categorical(self) -> bool:
+        return self.type in CATEGORIES
+
+    @property
+    def present(self) -> NDArray:
+        """The values that are there."""
+        return self.values if self.gaps is None else self.values[~self.gaps]
+
+    def holding(self, values: NDArray, gaps: NDArray[np.bool_] | None) -> Column:
+        """The same column with other cells."""
+        return replace(self, values=values, gaps=gaps)
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Column:
+        """The same column with only some rows."""
+        values, gaps = self.values[chosen], None if self.gaps is None else self.gaps[chosen]
+        if self.categorical:
+            return categories(self.name, self.type, values, gaps)
+        return self.holding(values, gaps if gaps is not None and gaps.any() else None)
+
+
+def categories(name: Any, kind: str, codes: NDArray, gaps: NDArray[np.bool_] | None) -> Column:
+    """A categorical column from codes in the order of the levels; levels that do not occur are left out."""
+    gaps = gaps if gaps is not None and gaps.any() else None
+    present = np.arange(len(codes)) if gaps is None else np.flatnonzero(~gaps)
+    _, first, inverse = np.unique(codes[present], return_index=True, return_inverse=True)
+    dense = np.zeros(len(codes), np.int64)
+    dense[present] = inverse
+    return Column(name, kind, dense, gaps, present[first], -1 if gaps is None else int(np.argmax(gaps)))

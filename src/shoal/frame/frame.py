@@ -1,0 +1,279 @@
+"""Any kind of table (numpy, pandas, polars, pyarrow) seen alike: columns out as arrays, columns replaced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, did_you_mean
+from shoal.frame.column import Column
+from shoal.frame.series import as_table
+
+
+class Frame:
+    """A table as its user gave it. `origin` is where it came from, if that was a file or a database."""
+
+    def __init__(self, data: Any, origin: Any = None):
+        self.origin = origin
+        if type(data).__name__ == "LazyFrame":
+            raise InputError("a LazyFrame holds no records yet: give what its collect() returns")
+        data, self._give_back = as_table(data)
+        self.native = data
+        self._array: NDArray | None = None
+        if hasattr(data, "__dataframe__") or hasattr(data, "schema") or hasattr(data, "columns"):
+            import narwhals as nw
+
+            try:
+                self._frame = nw.from_native(data, eager_only=True)
+            except nw.exceptions.DuplicateError:
+                raise InputError("two columns of the table have the same name: rename one of them") from None
+            except TypeError:
+                raise _unknown_kind(data) from None
+            self._schema = dict(self._frame.schema)
+            self.names: list[Any] = list(self._frame.columns)
+        else:
+            self._array = _as_array(data)
+            self.names = list(range(self._array.shape[1]))
+
+    def __len__(self) -> int:
+        return len(self._frame if self._array is None else self._array)
+
+    def numeric(self) -> list[Any]:
+        """The names of all columns that hold numbers."""
+        if self._array is not None:
+            return list(self.names)
+        return [name for name, kind in self._schema.items() if kind.is_integer() or kind.is_float()]
+
+    def choose(self, columns: Sequence[Any] | Any | None, besides: Collection[Any] = ()) -> list[Any]:
+        """The columns asked for, or every numeric one `besides` those that have another role."""
+        if columns is None:
+            numbers = set(self.numeric())
+            numeric = [n for n in self.names if n in numbers or self._is_decimal(n)]
+            chosen = [name for name in numeric if name not in besides]
+            if not chosen:
+                raise InputError("the table has no numeric column: shoal groups records by numbers")
+            return chosen
+        chosen = self.find([columns] if isinstance(columns, (str, int)) else list(columns))
+        if not chosen:
+            raise InputError(
+                "no column was chosen: name at least one, or leave `columns` out for all numeric"
+            )
+        for name, count in Counter(chosen).items():
+            if count > 1:
+                raise InputError(f"column {name!r} is named twice: name it once")
+        return chosen
+
+    def _is_decimal(self, name: Any) -> bool:
+        return self._array is None and self._schema[name].is_decimal()
+
+    def find(self, names: Iterable[Any]) -> list[Any]:
+        """These columns by the names the table has for them: a plan writes the number 0 as "0"."""
+        known, own = {str(name): name for name in reversed(self.names)}, set(self.names)
+        found = []
+        for name in names:
+            if name not in own and str(name) not in known:
+                raise InputError(f"there is no column {name!r}: {did_you_mean(str(name), known)}")
+            found.append(name if name in own else known[str(name)])
+        return found
+
+    def numbers(self, name: Any) -> tuple[NDArray, NDArray[np.bool_] | None]:
+        """A numeric column as an array of its own number type, and where its gaps are (there it holds 0)."""
+        gaps = None
+        if self._array is not None:
+            values = self._array[:, name]
+            values = values.astype(values.dtype.newbyteorder("="), copy=False)
+        else:
+            column = self._frame.get_column(name)
+            if not (column.dtype.is_integer() or column.dtype.is_float()):
+                raise _not_numeric(name, column)
+            if column.null_count():
+                gaps = column.is_null().to_numpy()
+                column = column.fill_null(0)
+            values = column.to_numpy()
+        if values.dtype == np.float16:  # kernels begin at 32 bits
+            values = values.astype(np.float32)
+        if values.dtype.kind == "f":
+            finite = np.isfinite(values)
+            if not finite.all():
+                nan = np.isnan(values)
+                row = int(np.argmin(finite | nan))
+                if not (finite[row] or nan[row]):
+                    raise InputError(
+                        f"column {name!r} has the value {values[row]} in row {row + 1}: "
+                        "an infinite value has no distance; replace it, or leave the column out"
+                    )
+                gaps = nan if gaps is None else gaps | nan
+                values = np.where(gaps, values.dtype.type(0), values)
+        return values, gaps
+
+    def arrow(self, name: Any) -> Any:
+        """A column as one Arrow array; NaN counts as a gap."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self._array is not None:
+            return pa.array(np.ascontiguousarray(self._array[:, name]), from_pandas=True)
+        try:
+            column = self._frame.get_column(name).to_arrow()
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            raise InputError(
+                f"column {name!r} mixes kinds of values: make them all texts or all numbers, or leave it out"
+            ) from None
+        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if pa.types.is_null(column.type):
+            column = column.cast(pa.string())
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        return column
+
+    def dtype(self, name: Any) -> Any:
+        """How narwhals calls the type of a column; None for an array's, which are all numbers."""
+        return None if self._array is not None else self._schema[name]
+
+    @property
+    def array_kind(self) -> str:
+        """Of an array: numpy's letter for its kind of numbers."""
+        assert self._array is not None
+        return self._array.dtype.kind
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Frame:
+        """The table with only some of its rows."""
+        if self._array is not None:
+            part = Frame(self._array[chosen].reshape(-1, *np.shape(self.native)[1:]))
+        else:
+            part = Frame(self._frame[np.flatnonzero(chosen)].to_native())
+        part.origin = self.origin and self.origin.rows(chosen)
+        part._give_back = self._give_back
+        return part
+
+    def replace(self, columns: Mapping[Any, Column], dropped: Collection[Any] = ()) -> Any:
+        """A new table of the same kind in which these columns hold these cells; the rest is untouched."""
+        return self._give_back(self._replaced(columns, dropped))
+
+    def _replaced(self, columns: Mapping[Any, Column], dropped: Collection[Any]) -> Any:
+        if self._array is not None:
+            if self._array.shape[1] == len(columns) == 1:  # nothing to copy
+                (column,) = columns.values()
+                return _with_nan(column).astype(self._array.dtype, copy=False).reshape(np.shape(self.native))
+            whole = len(columns) == self._array.shape[1]
+            table = np.empty_like(self._array) if whole else self._array.copy()
+            for name, column in columns.items():
+                table[:, name] = _with_nan(column)
+            kept = [j for j in self.names if j not in dropped]
+            return table[:, kept] if dropped else table.reshape(np.shape(self.native))
+        if self._frame.implementation.is_pandas():
+            table = self.native.copy()
+            for name, column in columns.items():
+                table[name] = self._pandas_array(column)
+            return table.drop(columns=list(dropped))
+        new = [self._series(column) for column in columns.values()]
+        table = self._frame.with_columns(*new).drop(list(dropped)).to_native()
+        if self._frame.implementation.is_pyarrow():
+            import pyarrow as pa
+
+            fields = [self.native.schema.field(name) for name in table.column_names]
+            return table.cast(pa.schema(fields, self.native.schema.metadata))
+        return table
+
+    def _series(self, column: Column) -> Any:
+        import narwhals as nw
+
+        old = self._frame.get_column(column.name)
+        if column.first is not None:
+            return old[_source_rows(column)]
+        if column.stored is None and column.gaps is None:
+            return nw.new_series(column.name, column.values, old.dtype, backend=old.implementation)
+        import pyarrow as pa
+
+        table = nw.from_arrow(pa.table({"new": _arrow_array(column)}), backend=old.implementation)
+        return table["new"].cast(old.dtype).alias(column.name)
+
+    def _pandas_array(self, column: Column) -> Any:
+        """Set into the old type, which for pandas says more than narwhals knows of it."""
+        import narwhals as nw
+
+        old = self.native[column.name]
+        if column.first is not None:
+            return old.array.take(_source_rows(column))
+        if column.stored is not None:
+            return _arrow_array(column).to_pandas().array.astype(old.dtype)
+        kind, backend = self._frame.schema[column.name], self._frame.implementation
+        new = nw.new_series(column.name, column.values, kind, backend=backend).to_native()
+        array = new.array.astype(old.dtype)
+        if column.gaps is not None:
+            array[column.gaps] = getattr(old.dtype, "na_value", np.nan)
+        return array
+
+
+def _source_rows(column: Column) -> NDArray[np.int64]:
+    """For each cell of a categorical column, a row of the original that holds what it shall hold."""
+    assert column.first is not None
+    rows = np.full(len(column.values), column.gap_row, np.int64)
+    present = slice(None) if column.gaps is None else ~column.gaps
+    rows[present] = column.first[column.values[present]]
+    return rows
+
+
+def _arrow_array(column: Column) -> Any:
+    import pyarrow as pa
+
+    stored = column.stored
+    if stored is None:
+        return pa.array(column.values, mask=column.gaps)
+    if pa.types.is_string(stored) or pa.types.is_large_string(stored):  # a date that was written as text
+        days = pa.array(column.values.astype(np.int32), mask=column.gaps).cast(pa.date32())
+        return days.cast(stored)
+    if pa.types.is_decimal(stored):
+        cells = [Decimal(value).scaleb(-stored.scale) for value in column.values.tolist()]
+        return pa.array(cells, stored, mask=column.gaps)
+    width = np.int32 if stored.bit_width == 32 else np.int64
+    return pa.array(column.values.astype(width), mask=column.gaps).cast(stored)
+
+
+def _with_nan(column: Column) -> NDArray:
+    return column.values if column.gaps is None else np.where(column.gaps, np.nan, column.values)
+
+
+def _as_array(data: Any) -> NDArray:
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise _unknown_kind(data) from None
+    if array.ndim == 0:
+        raise _unknown_kind(data)
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2:
+        raise InputError(f"an array of records has one or two dimensions, not {array.ndim}")
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        raise InputError(f"an array of {array.dtype} cannot be grouped: give whole or floating-point numbers")
+    return array
+
+
+def _unknown_kind(data: Any) -> InputError:
+    return InputError(
+        f"a {type(data).__name__} is not a table: "
+        "give a numpy array, a pandas, polars or pyarrow table, or a path"
+    )
+
+
+def _not_numeric(name: Any, column: Any) -> InputError:
+    """An error that shows the first cell that is not a number."""
+    import narwhals as nw
+
+    for row, cell in enumerate(column.to_list() if column.dtype in (nw.String, nw.Object) else ()):
+        try:
+            float(cell if cell is not None else "nan")
+        except (TypeError, ValueError):
+            return InputError(
+                f"column {name!r} holds text, first {cell!r} in row {row + 1}: "
+                "choose numeric columns, mend it, or say that it is 'nominal' (types=, --type)"
+            )
+    return InputError(
+        f"column {name!r} is stored as {column.dtype}, not as numbers: convert it or leave it out"
+    )

@@ -1,0 +1,95 @@
+"""One interface for every grouping method: a function `f(X, k, *, its own parameters) -> labels`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, did_you_mean
+
+#: Keyword parameters that the caller fills in and that no user sets by name.
+SUPPLIED = ("rng", "time_limit", "progress")
+
+_registry: dict[str, MethodInfo] = {}
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """What is known of a method: from its decorator and its signature."""
+
+    key: str
+    title: str
+    paper: str
+    sizes: str  # "k..2k-1" is a promise that is checked; "k.." promises only the lower end
+    cost: str  # growth of time with n and k
+    input: str = "standard"  # or "raw": the values as they are, int64 kept
+    columns: str = "any"  # or "one"
+    optimal: bool = False  # finds the partition of least SSE
+    whole: bool = False  # that SSE is about the whole number nearest to the mean
+    mixed: bool = False  # serves tables with categories too
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
+    supplied: tuple[str, ...] = ()
+    summary: str = ""
+    function: Callable[..., NDArray[np.int64]] = field(repr=False, default=lambda X, k: X)
+
+
+def method(*, title: str, paper: str, sizes: str, cost: str, **facts: Any) -> Callable:
+    """Register a function as a method, under its own name.
+
+    The function may count on 2 <= k and 2k <= n: smaller tables have only one partition, and
+    `run_method` answers them itself. X is C-ordered, read-only and never empty.
+    """
+
+    def register(function: Callable) -> Callable:
+        names = inspect.signature(function).parameters
+        own = {name: p.default for name, p in names.items() if p.kind is p.KEYWORD_ONLY}
+        _registry[function.__name__] = MethodInfo(
+            key=function.__name__,
+            title=title,
+            paper=paper,
+            sizes=sizes,
+            cost=cost,
+            parameters=MappingProxyType({name: d for name, d in own.items() if name not in SUPPLIED}),
+            supplied=tuple(name for name in own if name in SUPPLIED),
+            summary=(inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " "),
+            function=function,
+            **facts,
+        )
+        return function
+
+    return register
+
+
+def methods() -> Mapping[str, MethodInfo]:
+    """Every registered method: key -> MethodInfo."""
+    importlib.import_module("shoal.algorithms")
+    importlib.import_module("shoal.optimise")
+    return MappingProxyType(_registry)
+
+
+def get_method(key: str, parameters: Mapping[str, Any] | None = None) -> MethodInfo:
+    """The method of that key, if it also takes these parameters."""
+    known = methods()
+    if key not in known:
+        raise InputError(f"unknown method {key!r}: {did_you_mean(str(key), known)}")
+    info = known[key]
+    for name, value in (parameters or {}).items():
+        if name not in info.parameters:
+            hint = did_you_mean(name, info.parameters) if info.parameters else "it takes none"
+            raise InputError(f"method {key!r} has no parameter {name!r}: {hint}")
+        default = info.parameters[name]
+        for kind, word in ((bool, "true or false"), ((int, float, np.number), "a number")):
+            if isinstance(default, kind):
+                if not isinstance(value, kind) or isinstance(value, bool) > isinstance(default, bool):
+                    raise InputError(
+                        f"{name} of method {key!r} must be {word}, such as {default}, not {value!r}"
+                    )
+                break
+    return info

@@ -1,0 +1,76 @@
+"""The one door through which every method is called, and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.grouping.partition import Partition
+from shoal.grouping.registry import MethodInfo
+
+
+def run_method(
+    info: MethodInfo,
+    X: NDArray,
+    k: int,
+    *,
+    seed: int = 0,
+    time_limit: float | None = None,
+    progress: Callable[[float], None] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Partition:
+    """Group the rows of X and check the outcome: the one door through which every method is called."""
+    n = len(X)
+    if k == 1:
+        return Partition(np.arange(n))
+    if n < 2 * k:
+        return Partition(np.zeros(n, np.int64))
+    X = np.ascontiguousarray(X).view()
+    X.flags.writeable = False
+    supply = {"rng": np.random.default_rng(seed), "time_limit": time_limit, "progress": progress}
+    given = {name: supply[name] for name in info.supplied}
+    outcome = info.function(X, k, **given, **(parameters or {}))
+    partition = outcome if isinstance(outcome, Partition) else Partition(outcome)
+    partition.check(k, n, 2 * k - 1 if info.sizes == "k..2k-1" else None)
+    return partition
+
+
+def run_within(
+    info: MethodInfo,
+    X: NDArray,
+    k: int,
+    cells: NDArray[np.int64] | None,
+    *,
+    time_limit: float | None = None,
+    progress: Callable[[float], None] | None = None,
+    **options: Any,
+) -> Partition:
+    """Group the rows of X, each cell (0, 1, ..) on its own; None is one cell of all rows."""
+    if cells is None:
+        return run_method(info, X, k, time_limit=time_limit, progress=progress, **options)
+    order = np.argsort(cells, kind="stable")
+    labels = np.empty(len(X), np.int64)
+    done = groups = 0
+    for rows in np.split(order, np.cumsum(np.bincount(cells))[:-1]):
+        part = run_method(
+            info,
+            X[rows],
+            k,
+            time_limit=time_limit and max(time_limit * len(rows) / len(X), 1e-3),
+            progress=share(progress, done / len(X), len(rows) / len(X)),
+            **options,
+        )
+        labels[rows] = part.labels + groups
+        groups += len(part)
+        done += len(rows)
+    return Partition(labels)
+
+
+def share(
+    progress: Callable[[float], None] | None, begin: float, width: float
+) -> Callable[[float], None] | None:
+    """The progress of one part, as that of the whole."""
+    return progress and (lambda fraction: progress(begin + fraction * width))

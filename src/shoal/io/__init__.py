@@ -1,0 +1,1 @@
+"""Files and databases: in, out, whole or not at all."""

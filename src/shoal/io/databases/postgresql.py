@@ -1,0 +1,124 @@
+"""PostgreSQL, through pg8000."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from shoal.errors import InputError
+from shoal.io.databases.address import Address, quoted, refuse_twice, sentence, shown
+from shoal.io.formats import text
+from shoal.io.metadata import details_of, with_details
+
+#: Types that are read as such; all others stay the text that PostgreSQL writes, and go back as that.
+_POSTGRESQL = {
+    "smallint": "int16",
+    "integer": "int32",
+    "bigint": "int64",
+    "real": "float32",
+    "double precision": "float64",
+    "numeric": "float64",
+    "boolean": "bool",
+    "date": "date32",
+    "timestamp without time zone": "timestamp[us]",
+}
+
+
+class Postgresql:
+    """A server of PostgreSQL, within one transaction. Cells travel as the text that COPY writes."""
+
+    def __init__(self, place: Address, read_only: bool = False):
+        try:
+            import pg8000.dbapi as driver
+        except ImportError:
+            raise InputError("PostgreSQL needs the extra 'sql': pip install 'shoal[sql]'") from None
+        parts = urlsplit(place.database)
+        extra = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        host = extra.pop("host", unquote(parts.hostname or "localhost"))
+        secure = extra.pop("sslmode", "prefer") not in ("disable", "allow", "prefer")
+        if extra:
+            raise InputError(f"unknown part {next(iter(extra))!r} of the URL: there are host and sslmode")
+        port = parts.port or 5432
+        way: dict[str, Any] = {"host": host, "port": port}
+        if host.startswith("/"):
+            way = {"unix_sock": f"{host}/.s.PGSQL.{port}"}
+        self.errors = (driver.Error,)
+        try:
+            self.connection = driver.connect(
+                user=unquote(parts.username or os.environ.get("PGUSER", "postgres")),
+                password=unquote(parts.password) if parts.password else os.environ.get("PGPASSWORD"),
+                database=unquote(parts.path.lstrip("/")) or None,
+                ssl_context=True if secure else None,
+                application_name="shoal",
+                **way,
+            )
+        except (driver.Error, OSError) as error:
+            raise InputError(f"{shown(place.database)} cannot be reached: {sentence(error)}") from None
+        if read_only:
+            self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self.execute("SET LOCAL lock_timeout = '10s'")  # another session's lock is told, not waited for
+
+    def execute(self, command: str, values: tuple[Any, ...] = (), stream: Any = None) -> Any:
+        cursor = self.connection.cursor()
+        cursor.execute(command, values, stream=stream)
+        return cursor
+
+    def has(self, table: str) -> bool:
+        return self.execute("SELECT to_regclass(%s)", (quoted(table),)).fetchone()[0] is not None
+
+    def fill(self, place: Address, table: Any) -> None:
+        content = io.BytesIO()
+        text.render(table, content, text.Dialect(), header=False)
+        content.seek(0)
+        self.execute(f"COPY {quoted(place.table)} FROM STDIN WITH (FORMAT csv)", stream=content)
+
+    def read(self, place: Address) -> tuple[Any, Any]:
+        import pyarrow as pa
+
+        cursor = self.execute(f"SELECT * FROM ({place.select}) AS chosen LIMIT 0")
+        names = [item[0] for item in cursor.description]
+        refuse_twice(names, place)
+        types = self._types(place, {item[0]: item[1] for item in cursor.description})
+        content = io.BytesIO()
+        self.execute(f"COPY ({place.select}) TO STDOUT WITH (FORMAT csv, HEADER)", stream=content)
+        cells = text.texts(content.getvalue(), text.Dialect(), place.table)
+        cells = with_details(cells, sql={"kind": "postgresql", "types": types})
+        columns = {name: _typed(cells[name], types[name].partition("(")[0]) for name in names}
+        return with_details(pa.table(columns), **details_of(cells)), cells
+
+    def _types(self, place: Address, oids: dict[str, int]) -> dict[str, str]:
+        """Each column's type as PostgreSQL writes it; of a table with its length or precision."""
+        plain = "SELECT format_type(%s::oid, NULL)"
+        types = {name: self.execute(plain, (oid,)).fetchone()[0] for name, oid in oids.items()}
+        if not place.is_query:
+            exact = (
+                "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+                "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
+            )
+            types |= {row[0]: row[1] for row in self.execute(exact, (quoted(place.table),)).fetchall()}
+        return types
+
+    def commit(self) -> None:
+        self.connection.commit()
+
+    def rollback(self) -> None:
+        self.connection.rollback()
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def _typed(cells: Any, kind: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind not in _POSTGRESQL:
+        return cells
+    if kind == "boolean":
+        return pc.equal(cells, "t")
+    try:
+        return cells.cast(pa.type_for_alias(_POSTGRESQL[kind]))
+    except pa.ArrowInvalid:  # such as a date of infinity
+        return cells

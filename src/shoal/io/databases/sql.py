@@ -1,0 +1,191 @@
+"""Tables in databases, by URL: sqlite:///folder/file.db#table and postgresql://user@host/database#table.
+
+After the # stands a table (schema.table), or a query to read from. A release goes into a new table in one
+transaction: it is read back and checked before it is committed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, MachineError
+from shoal.io.databases.address import Address, column_name, quoted, sentence, shown
+from shoal.io.databases.postgresql import Postgresql
+from shoal.io.databases.sqlite import Sqlite
+from shoal.io.formats import text
+from shoal.io.metadata import details_of
+
+_SCHEMES = ("sqlite", "postgresql", "postgres")
+_DATABASES: dict[str, Any] = {"sqlite": Sqlite, "postgresql": Postgresql}
+
+
+def is_url(data: Any) -> bool:
+    return isinstance(data, str) and data.partition("://")[0] in _SCHEMES and "://" in data
+
+
+def address(url: str) -> Address:
+    """The URL taken apart; a sentence says what is missing."""
+    database, _, table = url.partition("#")
+    scheme, _, rest = database.partition("://")
+    table = unquote(table).strip()
+    if not table:
+        raise InputError(f"which table? end the URL with #table, such as {shown(database)}#firms")
+    if scheme == "sqlite":
+        if not rest.startswith("/") or len(rest) < 2:
+            raise InputError("a URL of SQLite is sqlite:///file.db#table, or sqlite:////folder/file.db#table")
+        return Address("sqlite", unquote(rest[1:]), table)
+    return Address("postgresql", database, table)
+
+
+@dataclass(frozen=True)
+class SqlOrigin:
+    """The table of a database that a table came from, with its cells as the database wrote them."""
+
+    address: Address
+    cells: Any
+    kept: NDArray[np.bool_] | None = None
+    path: None = None
+
+    def rows(self, chosen: NDArray[np.bool_]) -> SqlOrigin:
+        return replace(self, kept=chosen)
+
+    def sha256(self) -> str:
+        """A fingerprint of the cells."""
+        content = io.BytesIO()
+        text.render(self.cells, content, text.Dialect())
+        return hashlib.sha256(content.getvalue()).hexdigest()
+
+    def own_cells(self, target: Any) -> Any:
+        """The database's own cells, for a target of the same kind; else None."""
+        if getattr(target, "kind", None) != self.address.kind:
+            return None
+        return self.cells if self.kept is None else self.cells.filter(self.kept)
+
+    def restore(self, table: Any, cells: Any, protected: Collection[str]) -> Any:
+        """The table with the database's own `cells` in every column that is not protected."""
+        for j, name in enumerate(table.column_names):
+            if name not in protected:
+                table = table.set_column(j, cells.schema.field(name), cells[name])
+        return table.replace_schema_metadata(cells.schema.metadata)
+
+
+def load(url: str) -> tuple[Any, SqlOrigin]:
+    """The table or query at a URL, as an Arrow table; and where it came from."""
+    place = address(url)
+    if place.kind == "sqlite" and not os.path.isfile(place.database):
+        raise InputError(f"there is no file {place.database!r}")
+    database = _DATABASES[place.kind](place, read_only=True)
+    try:
+        table, cells = database.read(place)
+    except database.errors as error:
+        raise InputError(f"the database cannot answer: {sentence(error)}") from None
+    finally:
+        database.close()
+    return table, SqlOrigin(place, cells)
+
+
+def refuse_target(url: str, replacing: bool, source: Any = None) -> None:
+    """Say before the work what would fail after it."""
+    place = address(url)
+    if place.is_query:
+        raise InputError(
+            f"a release goes into a table, not into a query: end the URL with #table, not {place.table!r}"
+        )
+    if isinstance(source, SqlOrigin) and _same(place, source.address):
+        raise InputError(f"table {place.table!r} is the input, which is never overwritten: name another")
+    if place.kind == "sqlite" and not os.path.exists(place.database):
+        return
+    with _transaction(place) as database:
+        _refuse_existing(database, place, replacing)
+
+
+def write(url: str, table: Any, replacing: bool, check: Callable[[Any, Any], None]) -> None:
+    """Put the table into a new table, check what is then there, and only then commit."""
+    place = address(url)
+    new = place.kind == "sqlite" and not os.path.exists(place.database)
+    try:
+        with _transaction(place) as database:
+            _refuse_existing(database, place, replacing)
+            if replacing:
+                database.execute(f"DROP TABLE IF EXISTS {quoted(place.table)}")
+            known = details_of(table).get("sql", {})
+            types = known.get("types", {}) if known.get("kind") == place.kind else {}
+            made = ", ".join(
+                f"{column_name(field.name)} {types.get(field.name, _sql_type(field.type, place.kind))}"
+                for field in table.schema
+            )
+            database.execute(f"CREATE TABLE {quoted(place.table)} ({made})")
+            database.fill(place, table)
+            check(*database.read(place))
+    except BaseException:
+        if new and os.path.exists(place.database):
+            os.unlink(place.database)
+        raise
+
+
+def _same(one: Address, other: Address) -> bool:
+    if one.kind != other.kind or other.is_query:
+        return False
+    if one.kind == "sqlite":
+        same = os.path.exists(one.database) and os.path.samefile(one.database, other.database)
+        return same and one.table.lower() == other.table.lower()
+    plain = [a.table.removeprefix("public.") for a in (one, other)]
+    return plain[0] == plain[1] and _server(one) == _server(other)
+
+
+def _server(place: Address) -> tuple[Any, ...]:
+    parts = urlsplit(place.database)
+    return parts.hostname, parts.port or 5432, parts.path, parse_qs(parts.query).get("host")
+
+
+def _refuse_existing(database: Any, place: Address, replacing: bool) -> None:
+    if not replacing and database.has(place.table):
+        raise InputError(f"table {place.table!r} exists already: name another, or allow it with --replace")
+
+
+def _sql_type(kind: Any, database: str) -> str:
+    """The SQL type for an Arrow type."""
+    import pyarrow.types as t
+
+    postgresql = database == "postgresql"
+    if t.is_boolean(kind):
+        return "boolean"
+    if t.is_integer(kind):
+        return "bigint" if postgresql else "INTEGER"
+    if t.is_floating(kind):
+        return "double precision" if postgresql else "REAL"
+    if t.is_decimal(kind):
+        return "numeric"
+    if t.is_date(kind):
+        return "date"
+    if t.is_timestamp(kind):
+        return "timestamp with time zone" if kind.tz else "timestamp"
+    if t.is_binary(kind):
+        return "bytea" if postgresql else "BLOB"
+    return "text"
+
+
+@contextmanager
+def _transaction(place: Address) -> Iterator[Any]:
+    database = _DATABASES[place.kind](place)
+    try:
+        yield database
+        database.commit()
+    except database.errors as error:
+        database.rollback()
+        raise MachineError(f"the database refused: {sentence(error)}") from None
+    except BaseException:
+        database.rollback()
+        raise
+    finally:
+        database.close()

@@ -1,0 +1,175 @@
+"""Files in and out. What is read is an Arrow table; what is written appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import InputError, did_you_mean
+from shoal.frame.series import as_table
+from shoal.io.atomic import first_sentence, replacing
+from shoal.io.databases import sql
+from shoal.io.formats import arrow, excel, stats, text
+from shoal.io.limits import refuse_memory, refuse_names
+
+
+class Format(NamedTuple):
+    """How to read and write one kind of file.
+
+    `cells` reads the cells as they stand in the file, for formats whose tables hold less than that; a
+    file of the same `family` gets them back unchanged where they are not protected.
+    """
+
+    name: str
+    read: Callable[[Path], Any]
+    write: Callable[[Any, Path], None]
+    family: str = ""
+    cells: Callable[[Path], Any] | None = None
+
+    @property
+    def writable(self) -> bool:
+        return self.write is not stats.refuse_sas
+
+
+FORMATS: dict[str, Format] = {
+    ".parquet": Format("Parquet", arrow.read_parquet, arrow.write_parquet),
+    ".arrow": Format("Arrow", arrow.read_arrow, arrow.write_arrow),
+    ".feather": Format("Feather", arrow.read_arrow, arrow.write_arrow),
+    ".sav": Format("SPSS", stats.reader("sav"), stats.writer("sav"), "sav", stats.cell_reader("sav")),
+    ".dta": Format("Stata", stats.reader("dta"), stats.writer("dta"), "dta", stats.cell_reader("dta")),
+    ".sas7bdat": Format("SAS", stats.reader("sas7bdat"), stats.refuse_sas),
+    ".xpt": Format("SAS", stats.reader("xport"), stats.refuse_sas),
+    ".xlsx": Format("Excel", excel.read, excel.write, "excel", excel.read_cells),
+}
+for _name, _sign in (("CSV", ","), ("TSV", "\t")):
+    for _ending, _packing in (("", None), (".gz", "gzip"), (".zst", "zstd")):
+        FORMATS[f".{_name.lower()}{_ending}"] = Format(
+            _name,
+            text.reader(_sign, _packing),
+            text.writer(_sign, _packing),
+            "text",
+            text.cell_reader(_sign, _packing),
+        )
+
+
+def cells_of(source: Any) -> Any:
+    """The cells as they stand in a file; None for what is no file, or holds no more than its table."""
+    if not _is_file(source):
+        return None
+    reader = file_format(Path(source)).cells
+    return reader and reader(Path(source))
+
+
+def same_family(one: Any, other: Any) -> bool:
+    """Whether both are files whose cells can be compared as they stand."""
+    if not (_is_file(one) and _is_file(other)):
+        return False
+    kinds = [file_format(Path(source)) for source in (one, other)]
+    return kinds[0].cells is not None and kinds[0].family == kinds[1].family
+
+
+def _is_file(source: Any) -> bool:
+    """Whether this is neither a table in memory or in a database nor a folder of parts."""
+    named = isinstance(source, (str, os.PathLike)) and not sql.is_url(source)
+    return named and not os.path.isdir(source)
+
+
+def read_parts(folder: str | os.PathLike[str]) -> Any:
+    """The .parquet files of a folder as one table, in the order of their names.
+
+    Names that begin with a dot or an underscore are passed over, as everywhere.
+    """
+    import pyarrow as pa
+
+    paths = [p for p in sorted(Path(folder).glob("*.parquet")) if not p.name.startswith((".", "_"))]
+    if not paths:
+        raise InputError(f"{str(folder)!r} has no .parquet files: name a file, or a folder of Parquet files")
+    refuse_memory(sum(path.stat().st_size for path in paths), str(folder))
+    parts = [read(path) for path in paths]
+    for path, part in zip(paths, parts):
+        if not part.schema.equals(parts[0].schema):
+            raise InputError(f"{str(path)!r} has other columns than {paths[0].name!r}: they are no one table")
+    return pa.concat_tables(parts)
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """The table in a file, as a pyarrow Table. The format is told by the file's ending.
+
+    A URL such as sqlite:///file.db#table or postgresql://user@host/database#table reads from a database.
+    """
+    import pyarrow as pa
+
+    if sql.is_url(path):
+        return sql.load(str(path))[0]
+    path = Path(path)
+    reader = file_format(path).read
+    if not path.exists():
+        there = [p.name for p in path.parent.glob("*") if p.is_file()] if path.parent.is_dir() else []
+        hint = f" ({did_you_mean(path.name, there)})" if there else ""
+        raise InputError(f"there is no file {str(path)!r}{hint}")
+    if not path.is_file():
+        raise InputError(f"{str(path)!r} is not a file: name one file")
+    try:
+        if path.stat().st_size == 0:
+            raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
+        table = reader(path)
+    except MemoryError:
+        raise
+    except pa.ArrowException as error:
+        kind = file_format(path).name
+        raise InputError(f"{str(path)!r} cannot be read as {kind}: {first_sentence(error)}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(path)!r} has what is no text in {error.encoding}: save it as UTF-8") from None
+    except PermissionError:
+        raise InputError(f"{str(path)!r} may not be read by this user: change its permissions") from None
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be read: {first_sentence(error)}") from None
+    refuse_names(table.column_names, str(path))
+    return table
+
+
+def write(table: Any, path: str | os.PathLike[str]) -> None:
+    """Write a pandas, polars or pyarrow table. An existing file is replaced in one step.
+
+    To a database by URL: into a new table, in one transaction.
+    """
+    if sql.is_url(path):
+        sql.write(str(path), as_arrow(table), False, lambda *written: None)
+        return
+    path = Path(path)
+    writer = file_format(path).write
+    with replacing(path) as part:
+        writer(as_arrow(table), part)
+
+
+def as_arrow(table: Any) -> Any:
+    """A pandas, polars or pyarrow table, or an array, as an Arrow table."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    if isinstance(table, np.ndarray):
+        columns = table.reshape(len(table), -1).T
+        return pa.table({str(j): np.ascontiguousarray(column) for j, column in enumerate(columns)})
+    try:
+        return nw.from_native(as_table(table)[0], eager_only=True).to_arrow()
+    except TypeError:
+        raise InputError(
+            f"a {type(table).__name__} cannot be written: give a pandas, polars or pyarrow table"
+        ) from None
+
+
+def file_format(path: Path) -> Format:
+    """The format that a file's ending stands for."""
+    return FORMATS[file_ending(path)]
+
+
+def file_ending(path: Path) -> str:
+    """The part of a file's name that tells its format, such as .csv.gz."""
+    for ending in FORMATS:
+        if path.name.lower().endswith(ending):
+            return ending
+    raise InputError(f"{path.name!r} has an ending shoal does not know: use one of {', '.join(FORMATS)}")

@@ -1,0 +1,54 @@
+"""Parquet, and Arrow's own file format (also called Feather)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from shoal.io.limits import refuse_memory, refuse_size
+
+
+def read_parquet(path: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    least = file.metadata.num_rows * file.metadata.num_columns  # bytes, however tightly they are packed
+    refuse_memory(least, str(path))
+    return _valid(file.read())
+
+
+def write_parquet(table: Any, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, path)
+
+
+def read_arrow(path: Path) -> Any:
+    """Both forms, the file and the stream.
+
+    The bytes are taken in first: a damaged length then points beyond them, and no memory is set aside for it.
+    """
+    import pyarrow as pa
+
+    refuse_memory(path.stat().st_size, str(path))
+    with pa.OSFile(str(path)) as file:
+        content = file.read_buffer()
+    opened = pa.ipc.open_file if content[:6].to_pybytes() == b"ARROW1" else pa.ipc.open_stream
+    try:
+        return _valid(opened(content).read_all())
+    except pa.ArrowMemoryError as error:  # unpacking a column, says the file, takes this much
+        refuse_size(int(re.findall(r"\d+|$", str(error))[0] or 0), len(content), str(path))
+        raise
+
+
+def _valid(table: Any) -> Any:
+    """Arrow believes what a file says of itself; looked through once, a damaged one does no harm later."""
+    table.validate(full=True)
+    return table
+
+
+def write_arrow(table: Any, path: Path) -> None:
+    import pyarrow.feather as feather
+
+    feather.write_feather(table, str(path), compression="lz4")

@@ -1,0 +1,177 @@
+"""Excel workbooks, through openpyxl: the first sheet, its first row the names of the columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError
+from shoal.io.limits import refuse_names, refuse_size
+from shoal.io.metadata import details_of, with_details
+from shoal.io.mixed_cells import mixed_column, own_cells
+
+MOST_CELLS = 50_000_000
+_LONGEST = 32767  # characters that a cell may have
+_EXACT = 2**53  # whole numbers beyond this are kept as texts: a cell holds a double
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError("Excel files need the extra 'stats': pip install 'shoal[stats]'") from None
+    return openpyxl
+
+
+def read(path: Path) -> Any:
+    """The values; of formulas what they gave when the workbook was last saved."""
+    return _read(path, keep_mixed=False)
+
+
+def read_cells(path: Path) -> Any:
+    """The same, but a column of mixed kinds keeps the kind of each cell."""
+    return _read(path, keep_mixed=True)
+
+
+def _read(path: Path, keep_mixed: bool) -> Any:
+    import pyarrow as pa
+
+    package = _openpyxl()
+    try:
+        with path.open("rb") as file:
+            _refuse_bomb(file, path)
+            book = package.load_workbook(file, read_only=True, data_only=True)
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # what it says of its size need not be so
+            rows = _rows(sheet, path)
+            title = sheet.title
+            book.close()
+    except (OSError, InputError, MemoryError):
+        raise
+    except Exception as error:  # a damaged workbook fails in many ways
+        raise InputError(f"{str(path)!r} cannot be read as Excel: {error or type(error).__name__}") from None
+    while rows and all(cell is None for cell in rows[-1]):
+        rows.pop()
+    if not rows:
+        raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
+    names = ["" if cell is None else str(cell) for cell in rows[0]]
+    refuse_names(names, str(path))
+    fields, arrays = [], []
+    wide = max(map(len, rows))
+    if wide > len(names):
+        raise InputError(
+            f"{str(path)!r} has cells beyond its last named column: name all columns in the first row"
+        )
+    rows = [(*row, *[None] * (wide - len(row))) for row in rows]
+    for name, *cells in zip(names, *rows[1:]):
+        array = _column(cells)
+        field = None if array is None else pa.field(name, array.type)
+        if field is None and keep_mixed:
+            field, array = mixed_column(name, cells)
+        elif field is None:
+            array = pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+            field = pa.field(name, pa.string())
+        fields.append(field)
+        arrays.append(array)
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    return with_details(table, excel={"sheet": title})
+
+
+def _refuse_bomb(file: Any, path: Path) -> None:
+    """A workbook is a zip of texts: what they unpack to is written in its table of contents."""
+    with zipfile.ZipFile(file) as package:
+        refuse_size(sum(part.file_size for part in package.infolist()), path.stat().st_size, str(path))
+
+
+def _rows(sheet: Any, path: Path) -> list[tuple[Any, ...]]:
+    """All rows without the empty cells at their ends, of which a far cell makes many."""
+    rows, cells = [], 0
+    for row in sheet.iter_rows(values_only=True):
+        width = len(row)
+        while width and row[width - 1] is None:
+            width -= 1
+        rows.append(row[:width])
+        cells += width
+        if cells > MOST_CELLS:
+            raise InputError(
+                f"{str(path)!r} has more than {MOST_CELLS:,} cells, empty ones among them: use CSV or Parquet"
+            )
+    return rows
+
+
+def _column(cells: list[Any]) -> Any:
+    """Cells as an Arrow array if they are of one kind, else None."""
+    import pyarrow as pa
+
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {str}:
+        return pa.array(cells, pa.string())
+    if kinds <= {int, float}:
+        return pa.array(cells, pa.int64() if kinds == {int} else pa.float64())
+    if kinds == {bool}:
+        return pa.array(cells, pa.bool_())
+    if kinds <= {dt.datetime, dt.date}:
+        moments = [dt.datetime(c.year, c.month, c.day) if type(c) is dt.date else c for c in cells]
+        days = all(c is None or c.time() == dt.time() for c in moments)
+        return pa.array([c and c.date() for c in moments] if days else moments)
+    return None
+
+
+def write(table: Any, path: Path) -> None:
+    """Every text as a text: what looks like a formula is none."""
+    package = _openpyxl()
+    if len(table) >= 1_048_576 or len(table.column_names) > 16_384:
+        raise InputError("an Excel sheet holds 1,048,576 rows and 16,384 columns: write another format")
+    columns = [[name, *_cells(table, name)] for name in table.column_names]
+    for column in columns:
+        _refuse_texts(column, package.cell.cell.ILLEGAL_CHARACTERS_RE)
+    book = package.Workbook(write_only=True)
+    sheet = book.create_sheet(details_of(table).get("excel", {}).get("sheet", "Sheet1"))
+
+    def cell(value: Any) -> Any:
+        exact = isinstance(value, float) and float(f"{value:.16g}") != value  # openpyxl writes 16 digits
+        if not exact and not isinstance(value, str):
+            return value
+        made = package.cell.WriteOnlyCell(sheet)
+        made.value = repr(value) if exact else value
+        made.data_type = "n" if exact else "s"
+        return made
+
+    for row in zip(*columns):
+        sheet.append([cell(value) for value in row])
+    book.save(str(path))
+
+
+def _refuse_texts(cells: list[Any], illegal: Any) -> None:
+    for text in cells:
+        if not isinstance(text, str):
+            continue
+        if len(text) > _LONGEST:
+            raise InputError(f"an Excel cell holds {_LONGEST} characters, but one text has {len(text)}")
+        if illegal.search(text):
+            raise InputError("Excel cannot hold a control character that a text has: write another format")
+
+
+def _cells(table: Any, name: str) -> list[Any]:
+    """The cells of a column as what openpyxl writes."""
+    import pyarrow as pa
+
+    mixed = own_cells(table, name)
+    if mixed is not None:
+        return mixed
+    column = table[name]
+    kind = column.type
+    try:
+        cells = column.to_pylist()
+    except OverflowError:
+        raise InputError(f"column {name!r} has dates after the year 9999: write another format") from None
+    if pa.types.is_integer(kind) and any(cell is not None and abs(cell) > _EXACT for cell in cells):
+        return [None if cell is None else str(cell) for cell in cells]
+    if pa.types.is_floating(kind):
+        return [None if cell is None or cell != cell else cell for cell in cells]
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        return [None if cell is None else dt.datetime.fromisoformat(cell.isoformat()) for cell in cells]
+    plain = (type(None), str, int, float, bool, dt.date, dt.time)
+    return [c if isinstance(c, plain) and not getattr(c, "tzinfo", None) else str(c) for c in cells]

@@ -1,0 +1,222 @@
+"""Stata, SPSS and SAS files, through pyreadstat. Labels travel with the table and into the output.
+
+Values that a file itself calls missing (SPSS's user-missing codes, Stata's .a to .z) are gaps for the
+grouping, never numbers; in columns that are not protected they come out as they went in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError
+from shoal.io.limits import refuse_size
+from shoal.io.metadata import details_of, with_details
+
+#: What pyreadstat knows of a file and takes back, by the name it has on the way in.
+_COMMON = {
+    "column_names_to_labels": "column_labels",
+    "variable_value_labels": "variable_value_labels",
+    "original_variable_types": "variable_format",
+}
+_SPSS = {
+    "missing_ranges": "missing_ranges",
+    "variable_measure": "variable_measure",
+    "variable_display_width": "variable_display_width",
+}
+
+
+_STATA_LONG = 2_147_483_620  # its largest whole number; those above are its letters
+
+
+def reader(kind: str) -> Callable[[Path], Any]:
+    """`kind` is sav, dta, sas7bdat or xport."""
+    return lambda path: _read(path, kind, own_gaps=True)
+
+
+def cell_reader(kind: str) -> Callable[[Path], Any]:
+    return lambda path: _read(path, kind, own_gaps=False)
+
+
+def _pyreadstat() -> Any:
+    try:
+        import pyreadstat
+    except ImportError:
+        raise InputError(
+            "files of Stata, SPSS and SAS need the extra 'stats': pip install 'shoal[stats]'"
+        ) from None
+    return pyreadstat
+
+
+def _read(path: Path, kind: str, own_gaps: bool) -> Any:
+    import pyarrow as pa
+
+    package = _pyreadstat()
+    options = {} if own_gaps or kind.startswith(("sas", "xport")) else {"user_missing": True}
+    read = getattr(package, f"read_{kind}")
+    try:
+        promised = read(str(path), metadataonly=True)[1]
+        size = 8 * (promised.number_rows or 0) * (promised.number_columns or 0)  # is set aside at once
+        refuse_size(size, path.stat().st_size, str(path))
+        cells, known = read(str(path), output_format="dict", **options)
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # nobody knows all that a broken file makes the library raise
+        raise InputError(f"{str(path)!r} cannot be read as a file of {_OWNERS[kind]}: {error}") from None
+    lettered = known.missing_user_values or {}
+    columns = {
+        name: _column(
+            values,
+            known.original_variable_types.get(name),
+            known.readstat_variable_types.get(name),
+            name in lettered,
+        )
+        for name, values in cells.items()
+    }
+    facts = {there: getattr(known, here) for here, there in (_COMMON | _SPSS).items()}
+    facts["variable_value_labels"] = {n: list(v.items()) for n, v in known.variable_value_labels.items()}
+    facts["missing_user_values"] = lettered
+    facts["file_label"] = known.file_label or ""
+    return with_details(pa.table(columns), stats={"kind": kind, **facts})
+
+
+def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -> Any:
+    """A list of cells as an Arrow array; whole numbers where the file's own format shows no decimals.
+
+    Stata's whole numbers have at most 32 bits; wider ones would be written as doubles.
+    """
+    import pyarrow as pa
+
+    values = list(values)
+    if lettered:  # numbers and Stata's letters: kept as texts until they are written
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
+    array = pa.array(values, from_pandas=True)
+    if pa.types.is_null(array.type):
+        return array.cast(pa.float64())
+    number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)  # a gap makes them doubles
+    if stored in ("int8", "int16", "int32") and number:
+        return array.cast(pa.int32())
+    shows_whole = form is not None and form.startswith("F") and form.endswith(".0")
+    if shows_whole and pa.types.is_floating(array.type):
+        try:
+            return array.cast(pa.int64())
+        except pa.ArrowInvalid:
+            return array
+    return array
+
+
+_OWNERS = {"sav": "SPSS", "dta": "Stata", "sas7bdat": "SAS", "xport": "SAS"}
+
+
+def writer(kind: str) -> Callable[[Any, Path], None]:
+    """`kind` is sav or dta."""
+
+    def write(table: Any, path: Path) -> None:
+        package = _pyreadstat()
+        known = details_of(table).get("stats", {})
+        options: dict[str, Any] = {
+            name: _only(known.get(name, {}), table.column_names) for name in _COMMON.values()
+        }
+        options["variable_value_labels"] = {
+            name: {_key(value, kind): label for value, label in pairs}
+            for name, pairs in options["variable_value_labels"].items()
+        }
+        if known.get("kind") != kind:
+            options["variable_format"] = {}
+        elif kind == "sav":
+            options |= {name: _only(known.get(name, {}), table.column_names) for name in _SPSS.values()}
+        lettered = _only(known.get("missing_user_values", {}), table.column_names) if kind == "dta" else {}
+        lettered = {name: signs for name, signs in lettered.items() if _is_text(table[name])}
+        if lettered:
+            options["missing_user_values"] = lettered
+        if kind == "sav":
+            options["variable_format"] = _whole_formats(table) | options["variable_format"]
+        frame = _as_pandas(table if kind == "sav" else _narrow(table), lettered)
+        try:
+            write_file = getattr(package, f"write_{kind}")
+            write_file(frame, str(path), file_label=known.get("file_label", ""), **options)
+        except (package.PyreadstatError, package.ReadstatError, ValueError, TypeError) as error:
+            strange = [name for name in table.column_names if not re.fullmatch(r"[^\W\d]\w*", name)]
+            hint = f" (rename {strange[0]!r}?)" if strange and "name" in str(error) else ""
+            what = f"this table cannot be written as a file of {_OWNERS[kind]}"
+            raise InputError(f"{what}: {error}{hint}") from None
+
+    return write
+
+
+def refuse_sas(table: Any, path: Path) -> None:
+    raise InputError("SAS files can be read but not written: name an output such as out.parquet with -o")
+
+
+def forget_codes(table: Any, protected: Collection[str]) -> Any:
+    """Protected columns have gaps and no user-missing codes: a mean must not be taken for one."""
+    known = details_of(table).get("stats", {})
+    ranges = {name: r for name, r in known.get("missing_ranges", {}).items() if name not in protected}
+    return with_details(table, stats={**known, "missing_ranges": ranges})
+
+
+def _only(mapping: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    return {name: mapping[name] for name in names if mapping.get(name)}
+
+
+def _key(value: Any, kind: str) -> Any:
+    whole = kind == "dta" and isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value
+
+
+def _whole_columns(table: Any) -> dict[str, int]:
+    """The columns of whole numbers, and the largest absolute value in each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = [name for name in table.column_names if pa.types.is_integer(table[name].type)]
+    ends = {name: pc.min_max(table[name]).as_py() for name in whole}
+    return {name: max(abs(end["min"] or 0), abs(end["max"] or 0)) for name, end in ends.items()}
+
+
+def _whole_formats(table: Any) -> dict[str, str]:
+    """SPSS has only doubles: its format says that they are whole, here and to whoever reads the file."""
+    return {name: f"F{max(8, len(str(top)) + 1)}.0" for name, top in _whole_columns(table).items()}
+
+
+def _narrow(table: Any) -> Any:
+    """Whole numbers as Stata's own where they fit: it has none of 64 bits."""
+    import pyarrow as pa
+
+    for name, top in _whole_columns(table).items():
+        place = table.column_names.index(name)
+        if top <= _STATA_LONG and table.schema.field(name).type.bit_width > 32:
+            field = table.schema.field(name).with_type(pa.int32())
+            table = table.set_column(place, field, table[name].cast(pa.int32()))
+    return table
+
+
+def _is_text(column: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+
+
+def _as_pandas(table: Any, lettered: dict[str, Any]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError(
+            "files of Stata and SPSS need the extra 'stats': pip install 'shoal[stats]'"
+        ) from None
+    import pyarrow as pa
+
+    nullable = {
+        pa.int8(): pd.Int8Dtype(),
+        pa.int16(): pd.Int16Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.bool_(): pd.BooleanDtype(),
+    }
+    frame = table.to_pandas(types_mapper=nullable.get)
+    for name, signs in lettered.items():
+        cells = [v if v is None or v in signs else float(v) for v in table[name].to_pylist()]
+        frame[name] = pd.Series(cells, dtype=object, index=frame.index)
+    return frame

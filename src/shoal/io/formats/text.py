@@ -1,0 +1,296 @@
+"""CSV and TSV: delimiter, decimal mark and encoding detected; unprotected cells kept as they are written."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import functools
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shoal.errors import InputError
+from shoal.io.limits import LONGEST_LINE, refuse_memory, refuse_names, refuse_size
+from shoal.io.metadata import details_of, with_details
+
+#: What a number may look like. Anything else (a leading zero, a thousands sign) makes a column text.
+_INTEGER = r"^\s*[+-]?(0|[1-9][0-9]*)\s*$"
+_NUMBER = (
+    r"^\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$|^\s*[+-]?(?i:inf|infinity)\s*$"
+)
+_COMMA_NUMBER = _NUMBER.replace(r"\.", ",")
+_GAPS = ("", "NA", "NaN", "nan")
+_DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE = 1 << 16  # bytes and characters that the dialect is told from
+_CHUNK = 1 << 24  # bytes looked at together
+_PIECE = 1 << 20  # bytes unpacked at a time
+_BATCH = 1 << 16  # records written at a time
+
+
+class Dialect(NamedTuple):
+    """How a text file is written."""
+
+    delimiter: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    eol: str = "\n"
+
+
+def reader(delimiter: str, compression: str | None = None) -> Callable[[Path], Any]:
+    """A function that reads a file into a table whose columns are whole numbers, numbers or texts."""
+
+    def read(path: Path) -> Any:
+        return parse(_content(path, compression), str(path), delimiter)
+
+    return read
+
+
+def cell_reader(delimiter: str, compression: str | None = None) -> Callable[[Path], Any]:
+    """A function that reads a file into a table of texts, exactly as they are written."""
+
+    def read(path: Path) -> Any:
+        content = _content(path, compression)
+        return texts(content, sniff(content, str(path), delimiter), str(path))
+
+    return read
+
+
+def writer(delimiter: str, compression: str | None = None) -> Callable[[Any, Path], None]:
+    def write(table: Any, path: Path) -> None:
+        import pyarrow as pa
+
+        known = details_of(table).get("text", {})
+        dialect = Dialect(**known.get("dialect", {}))
+        if delimiter == "\t" or not known:
+            dialect = dialect._replace(delimiter=delimiter)
+        with pa.output_stream(str(path), compression=compression) as stream:
+            render(table, stream, dialect, known.get("gaps", {}))
+
+    return write
+
+
+def _content(path: Path, compression: str | None) -> Any:
+    import pyarrow as pa
+
+    packed = path.stat().st_size
+    with pa.input_stream(str(path), compression=compression) as stream:
+        if compression is None:
+            refuse_memory(packed, str(path))
+            return stream.read_buffer()
+        content = pa.BufferOutputStream()
+        part = memoryview(bytearray(_PIECE))  # our own: what `read` sets aside is lost if the file is broken
+        while count := stream.readinto(part):
+            content.write(part[:count])
+            refuse_size(content.tell(), packed, str(path))
+        return content.getvalue()
+
+
+def parse(content: Any, where: str, delimiter: str = ",") -> Any:
+    """The table in the bytes of a text file."""
+    import pyarrow as pa
+
+    dialect = sniff(content, where, delimiter)
+    cells = texts(content, dialect, where)
+    del content
+    candidates = {name: _as_number(cells[name], ".") for name in cells.column_names}
+    if dialect.delimiter != ",":
+        commas = {name: _as_number(cells[name], ",") for name, found in candidates.items() if found is None}
+        if any(found is not None for found in commas.values()):  # then a point is no decimal mark
+            dialect = dialect._replace(decimal=",")
+            whole = {n: f for n, f in candidates.items() if f is not None and pa.types.is_integer(f.type)}
+            candidates = {**dict.fromkeys(candidates), **commas, **whole}
+    columns, gaps = {}, {}
+    for name, found in candidates.items():
+        columns[name] = cells[name] if found is None else found
+        if found is not None and found.null_count:
+            spelled = cells[name][found.is_null().index(True).as_py()].as_py()
+            if spelled:
+                gaps[name] = spelled
+    table = pa.table(columns)
+    if dialect == Dialect(delimiter) and not gaps:
+        return table
+    return with_details(table, text={"dialect": dialect._asdict(), "gaps": gaps})
+
+
+def texts(content: Any, dialect: Dialect, where: str) -> Any:
+    """Every cell as text. An empty cell is a gap, an empty text in quotes is none."""
+    import pyarrow as pa
+
+    try:
+        return _texts(content, dialect, where, 1 << 20)
+    except pa.ArrowInvalid as error:
+        if "straddling" not in str(error) and "block" not in str(error):
+            raise
+    try:
+        return _texts(content, dialect, where, LONGEST_LINE)
+    except pa.ArrowInvalid as error:
+        if "straddling" not in str(error) and "block" not in str(error):
+            raise
+        raise InputError(
+            f"{where!r} has a record of more than {LONGEST_LINE >> 20} million letters: is a quote left open?"
+        ) from None
+
+
+def _texts(content: Any, dialect: Dialect, where: str, block: int) -> Any:
+    """The same; `block` bytes are read together, and no record may be longer."""
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+
+    parse_options = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
+    read_options = pacsv.ReadOptions(encoding=dialect.encoding, block_size=block)
+    source = pa.BufferReader(content)
+    with pacsv.open_csv(source, read_options, parse_options) as head:
+        names = head.schema.names
+    refuse_names(names, where)
+    convert = pacsv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    return pacsv.read_csv(pa.BufferReader(content), read_options, parse_options, convert)
+
+
+def sniff(content: Any, where: str, delimiter: str = ",") -> Dialect:
+    """How the text is written, told from its bytes."""
+    view = memoryview(content)
+    encoding = _encoding(view)
+    if not encoding.startswith("utf-16"):
+        _refuse_nul(view, where)
+    sample = codecs.getincrementaldecoder(encoding)("replace").decode(bytes(view[:_SAMPLE]))
+    eol = "\r\n" if "\r\n" in sample else "\n"
+    return Dialect(_delimiter(sample, delimiter), ".", encoding, eol)
+
+
+def _refuse_nul(view: memoryview, where: str) -> None:
+    line = 1
+    for begin in range(0, len(view), _CHUNK):
+        part = bytes(view[begin : begin + _CHUNK])
+        found = part.find(b"\0")
+        if found >= 0:
+            line += part.count(b"\n", 0, found)
+            raise InputError(f"{where!r} has a NUL byte in line {line}: it is not a text file")
+        line += part.count(b"\n")
+
+
+def _encoding(view: memoryview) -> str:
+    """UTF-8 where the bytes allow it, UTF-16 where a mark says so, else Windows' western alphabet."""
+    start = bytes(view[:3])
+    if start == codecs.BOM_UTF8:
+        return "utf-8-sig"
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for begin in range(0, len(view), _CHUNK):
+            decoder.decode(view[begin : begin + _CHUNK])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        unused = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # by Windows; Latin-1 gives every byte back as it was
+        return "latin-1" if unused.search(view) else "cp1252"
+    return "utf-8"
+
+
+def _delimiter(sample: str, usual: str) -> str:
+    """The sign that cuts the sample's lines into the same number of cells most often."""
+    best, best_score = usual, (0.0, 0)
+    complete = sample if len(sample) < _SAMPLE // 4 else sample[: sample.rfind("\n")]
+    for sign in (usual, *(sign for sign in _DELIMITERS if sign != usual)):
+        try:
+            counts = [len(row) for row in csv.reader(io.StringIO(complete), delimiter=sign) if row][:200]
+        except csv.Error:
+            continue
+        if not counts or counts[0] < 2:
+            continue
+        score = (counts.count(counts[0]) / len(counts), counts[0])
+        sure = 0.9 if best_score[0] else 0.5  # that the usual sign is not the one
+        if score > best_score and (sign == usual or score[0] > sure):
+            best, best_score = sign, score
+    return best
+
+
+def _as_number(texts: Any, decimal: str) -> Any:
+    """A column of texts as int64 or float64 where every cell is such a number, else None."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    gap = pc.is_in(texts, value_set=pa.array(_GAPS))
+    filled = pc.if_else(gap, pa.scalar(None, pa.string()), texts)
+    if filled.null_count == len(filled):
+        return None
+    number = _NUMBER if decimal == "." else _COMMA_NUMBER
+    for pattern, kind in ((_INTEGER, pa.int64()), (number, pa.float64())):
+        if pc.all(pc.match_substring_regex(filled, pattern), skip_nulls=True).as_py():
+            plain = pc.utf8_ltrim(pc.utf8_trim_whitespace(filled), "+")
+            plain = plain if decimal == "." else pc.replace_substring(plain, ",", ".")
+            try:
+                return pc.cast(plain, kind)
+            except pa.ArrowInvalid:  # more digits than an int64 holds: an identifier, kept as text
+                return None
+    return None
+
+
+def render(
+    table: Any,
+    stream: Any,
+    dialect: Dialect,
+    gaps: dict[str, str] | None = None,
+    header: bool = True,
+) -> None:
+    """Write a table as text: quotes only where needed, an empty text as two quotes, a gap as nothing."""
+    import pyarrow as pa
+
+    encoder = codecs.getincrementalencoder(dialect.encoding)()
+    scalar = functools.partial(pa.scalar, type=pa.large_string())
+
+    def put(columns: list[Any]) -> None:
+        lines = _join(_join(*columns, scalar(dialect.delimiter)), scalar(dialect.eol), scalar(""))
+        content = lines.buffers()[2]
+        if dialect.encoding != "utf-8":
+            content = encoder.encode(str(content, "utf-8"))
+        stream.write(content)
+
+    signs = "".join(_DELIMITERS)  # a name in quotes never misleads whoever looks for the delimiter
+    if header:
+        put([_quoted(pa.array([name], pa.large_string()), signs) for name in table.column_names])
+    alone = '""' if header and len(table.column_names) == 1 else ""  # readers skip a line that is empty
+    for begin in range(0, len(table), _BATCH):
+        part = table.slice(begin, _BATCH)
+        put([_cells(part[name], dialect, (gaps or {}).get(name, alone)) for name in part.column_names])
+
+
+def _join(*texts: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.binary_join_element_wise(*texts)
+
+
+def _quoted(texts: Any, signs: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    needed = pc.match_substring_regex(texts, f'^$|[{re.escape(signs)}"\r\n]')
+    if not pc.any(needed).as_py():
+        return texts
+    quote, nothing = pa.scalar('"', texts.type), pa.scalar("", texts.type)
+    return pc.if_else(needed, _join(quote, pc.replace_substring(texts, '"', '""'), quote, nothing), texts)
+
+
+def _cells(column: Any, dialect: Dialect, gap: str) -> Any:
+    """The cells of a column as they are written."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    texts = column.cast(pa.large_string())
+    if pa.types.is_floating(column.type):  # 7 as 7.0, so that it is read as what it is
+        whole = pc.match_substring_regex(texts, r"^-?\d+$")
+        nothing = pa.scalar("", texts.type)
+        texts = pc.if_else(whole, _join(texts, pa.scalar(".0", texts.type), nothing), texts)
+    if dialect.decimal == "," and (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+        texts = pc.replace_substring(texts, ".", ",")
+    return pc.fill_null(_quoted(texts, dialect.delimiter), gap)

@@ -1,0 +1,230 @@
+"""Parquet files read batch by batch as one table, and written part by part so that all appears or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, MachineError
+from shoal.io.atomic import exchange, new_part, sweep
+
+#: Records that are read at once, and records of a part file.
+BATCH = 262_144
+PART = 2_000_000
+MANIFEST = "_manifest.json"  # readers of a folder pass over names with an underscore
+
+
+class ParquetTable:
+    """One Parquet file, or all of a folder's in the order of their names, seen as one table."""
+
+    def __init__(self, source: str | os.PathLike[str]):
+        self.source = Path(source)
+        self.files = _find(self.source)
+        self._stamps = [_stamp(path) for path in self.files]
+        self.rows: list[int] = []
+        for path in self.files:
+            with _open(path) as file:
+                schema = file.schema_arrow
+                if not self.rows:
+                    self.schema = schema
+                    _refuse_duplicates(schema, path)
+                else:
+                    _same_columns(self.schema, self.files[0], schema, path)
+                self.rows.append(file.metadata.num_rows)
+
+    def __len__(self) -> int:
+        return sum(self.rows)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
+        """(place of its first row in the whole, record batch) one after another; only these columns."""
+        import pyarrow as pa
+
+        begin = 0
+        for path, stamp, rows in zip(self.files, self._stamps, self.rows):
+            if not path.exists() or _stamp(path) != stamp:
+                raise InputError(f"{str(path)!r} has changed since it was first read: protect it again")
+            first = begin
+            with _open(path) as file:
+                parts = file.iter_batches(BATCH, columns=list(columns))
+                while True:
+                    try:
+                        batch = next(parts, None)
+                    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+                        raise _unreadable(path, error) from None
+                    if batch is None:
+                        break
+                    yield begin, batch.select(list(columns))
+                    begin += len(batch)
+            if begin - first != rows:
+                raise InputError(f"{str(path)!r} promises {rows} records, but has {begin - first}: mend it")
+
+
+def _find(source: Path) -> list[Path]:
+    if not source.exists():
+        raise InputError(f"there is no file or folder {str(source)!r}")
+    if source.is_file():
+        return [source]
+    there = [p for p in sorted(source.iterdir()) if not p.name.startswith((".", "_"))]
+    for path in there:
+        if path.is_dir():
+            raise InputError(
+                f"{str(source)!r} has folders in it, such as {path.name!r}: name a folder of Parquet files"
+            )
+    files = [path for path in there if path.suffix == ".parquet"]
+    if not files:
+        raise InputError(f"{str(source)!r} has no .parquet files: name a folder of Parquet files")
+    return files
+
+
+@contextlib.contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from None
+    with file:
+        yield file
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    words = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+    return InputError(f"{str(path)!r} cannot be read as Parquet, it may be cut short: {words}")
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    facts = path.stat()
+    return facts.st_size, facts.st_mtime_ns
+
+
+def _refuse_duplicates(schema: Any, path: Path) -> None:
+    for name in schema.names:
+        if schema.names.count(name) > 1:
+            raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
+
+
+def _same_columns(schema: Any, first: Path, other: Any, path: Path) -> None:
+    """Files of one table have the same columns of the same types; their order may differ."""
+    _refuse_duplicates(other, path)
+    for name in schema.names:
+        if name not in other.names:
+            raise InputError(
+                f"{str(path)!r} has no column {name!r}, which {first.name!r} has: mend the files"
+            )
+        ours, theirs = schema.field(name).type, other.field(name).type
+        if ours != theirs:
+            raise InputError(
+                f"column {name!r} is {ours} in {first.name!r} but {theirs} in {str(path)!r}: convert one"
+            )
+    for name in other.names:
+        if name not in schema.names:
+            raise InputError(
+                f"{str(path)!r} has a column {name!r}, which {first.name!r} has not: mend the files"
+            )
+
+
+@contextlib.contextmanager
+def workplace(target: Path) -> Iterator[Path]:
+    """A private folder beside the target for everything unfinished; it is always removed.
+
+    If this process is killed, the next that writes to the same target removes it.
+    """
+    if not target.parent.is_dir():
+        raise InputError(
+            f"the folder {str(target.parent)!r} does not exist: make it first, or write elsewhere"
+        )
+    try:
+        sweep(target)
+        folder, lock = new_part(target, folder=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
+        raise MachineError(f"{str(target)!r} cannot be written: {why}") from None
+
+
+def refuse_target(source: Path, target: Path, replace: bool) -> None:
+    """Say before the work what would fail after it. A named file may be replaced, a folder only if asked."""
+    if target.resolve() == source.resolve():
+        raise InputError(f"{str(target)!r} is the input, which is never overwritten: name another output")
+    if source.is_dir() and source.resolve() in target.resolve().parents:
+        raise InputError(f"{str(target)!r} lies inside the input: name another output")
+    if target.is_dir() and any(target.iterdir()):
+        if not replace:
+            raise InputError(
+                f"the folder {str(target)!r} exists and is not empty: name another, or let it be replaced "
+                "(--replace)"
+            )
+        if not (target / MANIFEST).is_file():
+            raise InputError(f"{str(target)!r} has no {MANIFEST}, so it is no release: name another folder")
+    elif target.exists() and not target.is_dir() and target.suffix != ".parquet":
+        raise InputError(f"{str(target)!r} is a file: name a folder, or a .parquet file")
+    elif target.is_dir() and target.suffix == ".parquet":
+        raise InputError(f"{str(target)!r} is a folder: name a file to write to")
+
+
+class PartWriter:
+    """Writes batches in order, into one file or into parts of two million records."""
+
+    def __init__(self, place: Path, schema: Any):
+        self.single = place.suffix == ".parquet"
+        self.place, self.schema = place, schema
+        self.parts: list[Path] = []
+        self._file: Any = None
+        self._rows = 0
+        if not self.single:
+            place.mkdir()
+
+    def write(self, batch: Any) -> None:
+        import pyarrow.parquet as pq
+
+        if self._file is None:
+            name = self.place if self.single else self.place / f"part-{len(self.parts):05d}.parquet"
+            self._file, self._rows = pq.ParquetWriter(name, self.schema), 0
+            self.parts.append(name)
+        self._file.write_batch(batch)
+        self._rows += len(batch)
+        if self._rows >= PART and not self.single:
+            self.close()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def write_manifest(folder: Path, parts: Sequence[Path], facts: dict[str, Any]) -> None:
+    """Which parts belong to the release, how many records each has, and its fingerprint."""
+    import pyarrow.parquet as pq
+
+    listed = []
+    for path in parts:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        listed.append({"name": path.name, "records": pq.read_metadata(path).num_rows, "sha256": digest})
+    (folder / MANIFEST).write_text(json.dumps({**facts, "parts": listed}, indent=1) + "\n")
+
+
+def publish(made: Path, target: Path) -> None:
+    """Give the finished file or folder its name, in one step; what is left of an old one is removed later."""
+    for path in [made] if made.is_file() else [*made.iterdir(), made]:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    if target.is_dir() and any(target.iterdir()):
+        exchange(made, target)
+    else:
+        made.replace(target)

@@ -1,0 +1,18 @@
+"""From what a user names (a table in memory, a file, a table of a database) to a Frame."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from shoal.frame.frame import Frame
+from shoal.io.databases import sql
+from shoal.io.origin import load
+
+
+def frame_of(data: Any) -> Frame:
+    """The table itself, or the one that the path or the URL names."""
+    if not isinstance(data, (str, os.PathLike)):
+        return Frame(data)
+    table, origin = sql.load(str(data)) if sql.is_url(data) else load(data)
+    return Frame(table, origin)

@@ -1,0 +1,1 @@
+"""Sizes, sums and means of groups."""

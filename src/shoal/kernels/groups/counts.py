@@ -1,0 +1,100 @@
+"""Counting for the check of a release. Used by nothing else: the check shares no code with the grouping."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.runtime.threads import together
+
+BITS = 14  # 2**BITS groups are counted at a time: what is known of them stays in a core's own cache
+FEW = 200_000  # groups up to which they are all counted at once
+
+
+def count_and_compare(labels: NDArray[np.int64], values: NDArray) -> tuple[NDArray, bool]:
+    """How many records each group has, and whether each group's values are all the same.
+
+    A label below 0, or too large for groups of one record each, is told as a group of none. Both halves of
+    the records are looked at at once. Few groups are counted in two tables, one for each half, that must
+    agree. For many groups, a table would leave the cache: the records are first dealt into piles by the
+    leading bits of their labels, and then counted pile by pile.
+    """
+    n = len(labels)
+    middle = n // 2
+    looked = together(partial(_look, labels[:middle], n), partial(_look, labels[middle:], n))
+    groups = max(high for _, high in looked) + 1
+    if groups > n:
+        return np.zeros(1, np.int64), True
+    values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64, copy=False)
+    halves = [(labels[:middle], values[:middle]), (labels[middle:], values[middle:])]
+    if groups <= FEW:
+        seen = np.zeros((2, groups, 2), values.dtype)
+        alike = together(*(partial(_count, *half, table) for half, table in zip(halves, seen)))
+        (value, count), (other, more) = seen[0].T, seen[1].T
+        agree = (value == other) | (count == 0) | (more == 0)
+        return (count + more).astype(np.int64), all(alike) and bool(agree.all())
+    piles = (groups - 1 >> BITS) + 1
+    counts = np.stack([count[:piles] for count, _ in looked], axis=1)
+    ends = np.cumsum(counts).reshape(counts.shape)
+    places = (ends - counts).T.copy()
+    low, moved = np.empty(n, np.uint16), np.empty_like(values)
+    together(*(partial(_deal, *half, start, low, moved) for half, start in zip(halves, places)))
+    borders = np.append(0, ends[:, 1])
+    sizes = np.zeros(groups, np.int64)
+    alike = together(
+        partial(_count_piles, 0, piles // 2, borders, low, moved, sizes),
+        partial(_count_piles, piles // 2, piles, borders, low, moved, sizes),
+    )
+    return sizes, all(alike)
+
+
+@kernel
+def _count(labels, values, seen):
+    """Into `seen`, for each label, its last value and its count; returns whether no value ever changed."""
+    alike = True
+    for i in range(len(labels)):
+        entry = seen[labels[i]]
+        alike &= (entry[1] == 0) | (entry[0] == values[i])
+        entry[0] = values[i]
+        entry[1] += 1
+    return alike
+
+
+@kernel
+def _look(labels, n):
+    """How many labels belong to each pile, and the highest; n if one is not in 0..n-1."""
+    sizes = np.zeros((n >> BITS) + 1, np.int64)
+    high = 0
+    for i in range(len(labels)):
+        label = labels[i]
+        if label < 0 or label >= n:
+            return sizes, n
+        high = max(high, label)
+        sizes[label >> BITS] += 1
+    return sizes, high
+
+
+@kernel
+def _deal(labels, values, places, low, moved):
+    """Put each record's value, and the low bits of its label, on its pile."""
+    for i in range(len(labels)):
+        pile = labels[i] >> BITS
+        at = places[pile]
+        places[pile] = at + 1
+        low[at] = labels[i] & ((1 << BITS) - 1)
+        moved[at] = values[i]
+
+
+@kernel
+def _count_piles(first, last, borders, low, moved, sizes):
+    seen = np.empty((1 << BITS, 2), moved.dtype)
+    alike = True
+    for pile in range(first, last):
+        seen[:] = 0
+        begin, end = borders[pile], borders[pile + 1]
+        alike &= _count(low[begin:end], moved[begin:end], seen)
+        own = sizes[pile << BITS : (pile + 1) << BITS]
+        for g in range(len(own)):
+            own[g] = seen[g, 1]
+    return alike

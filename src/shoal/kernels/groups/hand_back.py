@@ -1,0 +1,86 @@
+"""Groups of sorted values handed back to the records: each record's label and its group's mean.
+
+Writing straight to the records' places would miss the cache at every single one. So the records are first
+dealt into piles by the leading bits of their numbers: a pile takes up just the places of its records. Then
+each pile, which fits into the cache, is put in order where it lies.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.groups.sums import moments
+from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.runtime.threads import together
+
+PILE = 32_771  # places in a pile; no power of two, for such piles would crowd the same lines of the cache
+MOST_PILES = 512
+
+
+def hand_back(
+    order: NDArray[np.uint32], starts: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], tuple[float, float]]:
+    """Labels and means by record, means by group, SSE and SST of the groups order[starts[g] : starts[g + 1]].
+
+    `values` are in that order, and ascend. Two threads begin to fill each pile from its two ends.
+    """
+    n, groups = len(order), len(starts) - 1
+    piles = min(n // PILE + 1, MOST_PILES)
+    rate = (piles << 32) // n  # record i is on the pile i * rate >> 32
+    borders = -(-(np.arange(piles + 1) << 32) // rate)
+    borders[-1] = n
+    words, placed, means = np.empty(n, np.int64), np.empty(n), np.empty(groups)
+    sums = together(
+        partial(moments, 0, groups // 2, values, starts, means),
+        partial(moments, groups // 2, groups, values, starts, means),
+    )
+    arguments = (order, starts, rate, words, placed, means)
+    together(
+        partial(_deal, 0, groups // 2, 1, borders[:-1].copy(), *arguments),
+        partial(_deal, groups // 2, groups, -1, borders[1:] - 1, *arguments),
+    )
+    together(
+        partial(_settle, borders[: piles // 2 + 1], words, placed),
+        partial(_settle, borders[piles // 2 :], words, placed),
+    )
+    return words, placed, means, sse_and_sst(n, sums)
+
+
+def sse_and_sst(n: int, sums: Any) -> tuple[float, float]:
+    """SSE and SST from what `moments` found in each part of the groups.
+
+    The sums between groups are about the median, which is never further than one standard deviation
+    from the mean: going over to the mean costs no digits.
+    """
+    within, between, apart = (float(sum(part)) for part in zip(*sums))
+    return within, within + between - apart * apart / n
+
+
+@kernel
+def _deal(first, last, step, places, order, starts, rate, words, placed, means):
+    """Deal the records of the groups first..last-1. One long loop is faster than many short ones."""
+    g = first
+    end = starts[g + 1]
+    for i in range(starts[first], starts[last]):
+        g += i == end
+        end = starts[g + 1]
+        record = np.int64(order[i])
+        pile = record * rate >> 32
+        at = places[pile]
+        places[pile] = at + step
+        words[at] = record << 32 | g
+        placed[at] = means[g]
+
+
+@kernel
+def _settle(borders, words, placed):
+    """Put each record of these piles into its own place, and leave only its label there."""
+    for pile in range(len(borders) - 1):
+        start, end = borders[pile], borders[pile + 1]
+        own_words, own_placed = words[start:end].copy(), placed[start:end].copy()
+        for i in range(end - start):
+            record = own_words[i] >> 32
+            words[record] = own_words[i] & 0xFFFFFFFF
+            placed[record] = own_placed[i]

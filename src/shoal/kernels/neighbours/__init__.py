@@ -1,0 +1,1 @@
+"""Who is near to whom: trees, lists, the spanning tree."""

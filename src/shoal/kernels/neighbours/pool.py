@@ -1,0 +1,395 @@
+"""Nearest and farthest search among the records that are still free, in a k-d tree that shrinks with them.
+
+The free records lie in the leaves of a balanced k-d tree. A leaf keeps its records' coordinates together,
+one attribute after the other, so that a distance loop works on several records at a time. Every node
+knows the box of its free records and how far the outermost of them lies from the centre; both are renewed
+whenever a record leaves, so a search skips all that cannot matter now.
+
+Searches find exactly what a full scan finds. The box's lower bound is summed in the order in which
+distances are summed, and rounding is monotone, so the bound never passes a computed distance; the upper
+bound has a margin. Equal distances: the record with the lowest row index.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.neighbours.kd_tree import box_distance, build
+from shoal.kernels.runtime.jit import kernel
+
+LEAF = 32
+#: Deeper than any tree of records that memory can hold: every level leaves one more node waiting.
+DEPTH = 64
+#: More than rounding can make of an upper bound.
+MARGIN = 1 + 1e-9
+
+
+class Free(NamedTuple):
+    """The free records. A node's first child is followed by its second; -1: a leaf."""
+
+    cells: NDArray[np.float64]  # leaf by leaf, within a leaf attribute by attribute
+    ids: NDArray[np.int64]  # whose coordinates they are: the first left[leaf] places of a leaf are taken
+    reach: NDArray[np.float64]  # squared distance from the centre, by place
+    start: NDArray[np.int64]  # first place of each node
+    end: NDArray[np.int64]
+    child: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    low: NDArray[np.float64]  # (nodes, attributes) least value of the free records
+    high: NDArray[np.float64]
+    left: NDArray[np.int64]  # free records of each node
+    outmost: NDArray[np.float64]  # the largest reach in each node
+    leaf: NDArray[np.int64]  # of each record; -1 if it is free no more
+    centre: NDArray[np.float64]
+    total: NDArray[np.float64]  # (2, attributes) sum of the free records, and what rounding left over
+
+
+def lay_out(X: NDArray[np.float64], records: NDArray[np.int64]) -> Free:
+    """A tree of these rows of X."""
+    n, d = len(records), X.shape[1]
+    most = 4 * (n // LEAF + 1)
+    own = X[records]
+    order = np.arange(n)
+    start, end, child = (np.empty(most, np.int64) for _ in range(3))
+    low, high = np.empty((most, d)), np.empty((most, d))
+    nodes = build(own, LEAF, order, start, end, child, low, high)
+    free = Free(
+        np.empty(n * d),
+        records[order],
+        np.empty(n),
+        *(part[:nodes] for part in (start, end, child)),
+        np.empty(nodes, np.int64),
+        low[:nodes],
+        high[:nodes],
+        np.empty(nodes, np.int64),
+        np.full(nodes, -np.inf),
+        np.full(len(X), -1),
+        np.empty(d),
+        np.zeros((2, d)),
+    )
+    _fill(X, free)
+    recentre(free)
+    return free
+
+
+@kernel
+def _fill(X, free):
+    """All that follows from the tree and the order of the records."""
+    d = X.shape[1]
+    free.parent[0] = -1
+    for node in range(len(free.child)):
+        s, e = free.start[node], free.end[node]
+        free.left[node] = e - s
+        if free.child[node] >= 0:
+            free.parent[free.child[node] : free.child[node] + 2] = node
+            continue
+        for t in range(s, e):
+            record = free.ids[t]
+            free.leaf[record] = node
+            for j in range(d):
+                free.cells[s * d + j * (e - s) + t - s] = X[record, j]
+                _add(free.total, j, X[record, j])
+
+
+@kernel
+def recentre(free):
+    """Let the centre be the centroid of the free records again: upper bounds are tightest around it."""
+    _centroid(free, free.centre)
+    for node in range(len(free.child) - 1, -1, -1):  # children come after their parents
+        if free.left[node] == 0:
+            continue
+        if free.child[node] >= 0:
+            a = free.child[node]
+            free.outmost[node] = max(free.outmost[a], free.outmost[a + 1])
+            continue
+        s, m = free.start[node], free.left[node]
+        _distances(free, node, free.centre, free.reach[s : s + m])
+        free.outmost[node] = _most_of(free.reach, s, s + m)
+
+
+@kernel
+def _add(total, j, value):
+    """Add to a sum without losing what rounding cuts off (two-sum)."""
+    before = total[0, j]
+    after = before + value
+    kept = after - before
+    total[0, j] = after
+    total[1, j] += (before - (after - kept)) + (value - kept)
+
+
+@kernel
+def _centroid(free, mean):
+    """Mean of the free records, as exact as if all were summed anew in twice the precision.
+
+    Loops, here and below: numba compiles a sum of two arrays together with all it needs to tell that their
+    shapes differ, which takes three seconds.
+    """
+    for j in range(len(mean)):
+        mean[j] = (free.total[0, j] + free.total[1, j]) / free.left[0]
+
+
+@kernel
+def centroid(free):
+    """The mean of the free records."""
+    mean = np.empty(len(free.centre))
+    _centroid(free, mean)
+    return mean
+
+
+@kernel
+def _least_of(values, first, last):
+    least = values[first]
+    for i in range(first + 1, last):
+        least = min(least, values[i])
+    return least
+
+
+@kernel
+def _most_of(values, first, last):
+    most = values[first]
+    for i in range(first + 1, last):
+        most = max(most, values[i])
+    return most
+
+
+@kernel
+def _distances(free, leaf, point, out):
+    """Squared distances of a leaf's free records to the point."""
+    m = free.left[leaf]
+    room = free.end[leaf] - free.start[leaf]
+    d = len(point)
+    begin = free.start[leaf] * d
+    out[:m] = 0.0
+    for j in range(d):
+        value = point[j]
+        column = free.cells[begin + j * room : begin + j * room + m]
+        for i in range(m):
+            difference = column[i] - value
+            out[i] += difference * difference
+
+
+@kernel
+def search(free, point, but, found, distance, slack):
+    """Fill in the free records nearest to the point, without record `but`, and their squared distances.
+
+    Nearest first. Where fewer records are there, the rest is -1. With a slack above 1 a node is skipped
+    unless a record could be nearer by that factor: nearly the nearest, in a fraction of the time.
+    """
+    found[:] = -1
+    distance[:] = np.inf
+    last = len(found) - 1
+    waiting = np.empty(DEPTH, np.int64)
+    bounds = np.empty(DEPTH)
+    here = np.empty(2 * LEAF)
+    waiting[0] = 0
+    bounds[0] = 0.0
+    depth = 1 if last >= 0 else 0
+    while depth > 0:
+        depth -= 1
+        node = waiting[depth]
+        if slack * bounds[depth] > distance[last] or free.left[node] == 0:
+            continue
+        if free.child[node] >= 0:
+            near = free.child[node]
+            far = near + 1
+            least = box_distance(point, free.low[near], free.high[near])
+            other = box_distance(point, free.low[far], free.high[far])
+            if other < least:
+                near, far = far, near
+                least, other = other, least
+            waiting[depth], waiting[depth + 1] = far, near
+            bounds[depth], bounds[depth + 1] = other, least
+            depth += 2
+            continue
+        _distances(free, node, point, here)
+        worst = distance[last]
+        for i in range(free.left[node]):
+            square = here[i]
+            if square > worst:
+                continue
+            record = free.ids[free.start[node] + i]
+            if record == but or (square == worst and record > found[last]):
+                continue
+            place = last
+            while place > 0 and (
+                distance[place - 1] > square or (distance[place - 1] == square and found[place - 1] > record)
+            ):
+                distance[place] = distance[place - 1]
+                found[place] = found[place - 1]
+                place -= 1
+            distance[place] = square
+            found[place] = record
+            worst = distance[last]
+
+
+@kernel
+def nearest(free, point, count, but):
+    """The `count` free records nearest to the point, and their squared distances, as `search` finds them."""
+    found = np.empty(count, np.int64)
+    distance = np.empty(count)
+    search(free, point, but, found, distance, 1.0)
+    return found, distance
+
+
+@kernel
+def _most(free, node, away, square):
+    """No record of the node is farther, in squared distance, from the point that is `away` from the centre.
+
+    |x - p|^2 = |x|^2 + |p|^2 - 2 p.x, seen from the centre: the outermost record, and the box's worst corner.
+    """
+    inner = 0.0
+    for j in range(len(away)):
+        low = away[j] * (free.low[node, j] - free.centre[j])
+        high = away[j] * (free.high[node, j] - free.centre[j])
+        inner += min(low, high)
+    return (free.outmost[node] + square) * MARGIN - 2.0 * inner
+
+
+@kernel
+def farthest(free, point):
+    """The free record farthest from the point, and its squared distance."""
+    away = np.empty(len(point))
+    square = 0.0
+    for j in range(len(point)):
+        away[j] = point[j] - free.centre[j]
+        square += away[j] * away[j]
+    waiting = np.empty(DEPTH, np.int64)
+    bounds = np.empty(DEPTH)
+    here = np.empty(2 * LEAF)
+    best = -1.0
+    record = -1
+    waiting[0] = 0
+    bounds[0] = np.inf
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        node = waiting[depth]
+        if bounds[depth] < best or free.left[node] == 0:
+            continue
+        if free.child[node] >= 0:
+            near = free.child[node]
+            far = near + 1
+            most = _most(free, near, away, square)
+            other = _most(free, far, away, square)
+            if other > most:
+                near, far = far, near
+                most, other = other, most
+            waiting[depth], waiting[depth + 1] = far, near
+            bounds[depth], bounds[depth + 1] = other, most
+            depth += 2
+            continue
+        _distances(free, node, point, here)
+        for i in range(free.left[node]):
+            if here[i] >= best:
+                own = free.ids[free.start[node] + i]
+                if here[i] > best or own < record:
+                    best = here[i]
+                    record = own
+    return record, best
+
+
+@kernel
+def remove(free, records):
+    """Take the records out: the last record of a leaf fills the gap, and boxes shrink up to the root."""
+    d = free.low.shape[1]
+    for record in records:
+        leaf = free.leaf[record]
+        free.leaf[record] = -1
+        s = free.start[leaf]
+        room = free.end[leaf] - s
+        last = free.left[leaf] - 1
+        gap = 0
+        while free.ids[s + gap] != record:
+            gap += 1
+        free.ids[s + gap] = free.ids[s + last]
+        free.reach[s + gap] = free.reach[s + last]
+        for j in range(d):
+            place = s * d + j * room
+            _add(free.total, j, -free.cells[place + gap])
+            free.cells[place + gap] = free.cells[place + last]
+        node = leaf
+        while node >= 0:
+            free.left[node] -= 1
+            node = free.parent[node]
+        _shrink(free, leaf)
+
+
+@kernel
+def _shrink(free, leaf):
+    """Renew box and outermost distance of a leaf, and of what is above it as far as they change."""
+    d = free.low.shape[1]
+    m = free.left[leaf]
+    s = free.start[leaf]
+    free.outmost[leaf] = -np.inf
+    if m > 0:
+        free.outmost[leaf] = _most_of(free.reach, s, s + m)
+        for j in range(d):
+            begin = s * d + j * (free.end[leaf] - s)
+            free.low[leaf, j] = _least_of(free.cells, begin, begin + m)
+            free.high[leaf, j] = _most_of(free.cells, begin, begin + m)
+    node = free.parent[leaf]
+    while node >= 0 and free.left[node] > 0:
+        a = free.child[node]
+        b = a + 1
+        if free.left[a] == 0:
+            a = b
+        if free.left[b] == 0:
+            b = a
+        outmost = max(free.outmost[a], free.outmost[b])
+        changed = outmost < free.outmost[node]
+        free.outmost[node] = outmost
+        for j in range(d):
+            low = min(free.low[a, j], free.low[b, j])
+            high = max(free.high[a, j], free.high[b, j])
+            changed |= low > free.low[node, j] or high < free.high[node, j]
+            free.low[node, j] = low
+            free.high[node, j] = high
+        if not changed:
+            break
+        node = free.parent[node]
+
+
+@kernel
+def around(free, X, record, k):
+    """Take out a record and the k-1 nearest to it, and say who they are."""
+    group = np.empty(k, np.int64)
+    group[0] = record
+    search(free, X[record], record, group[1:], np.empty(k - 1), 1.0)
+    remove(free, group)
+    return group
+
+
+@kernel
+def gather(free, X, start, k):
+    """Take out `start` and, one by one, the k-1 records nearest to the centroid of those taken so far."""
+    taken = np.full(k, start)
+    together = np.zeros(X.shape[1])
+    mean = np.empty(X.shape[1])
+    for t in range(k):
+        if t > 0:
+            for j in range(len(mean)):
+                mean[j] = together[j] / t
+            search(free, mean, -1, taken[t : t + 1], np.empty(1), 1.0)
+        for j in range(len(mean)):
+            together[j] += X[taken[t], j]
+        remove(free, taken[t : t + 1])
+    return taken
+
+
+@kernel
+def peel(free, X, k, least, pairs, until, labels, groups):
+    """Groups around the record farthest from the centroid; if `pairs`, around the one farthest from it too.
+
+    Goes on while `least` or more records are free, until `until` or fewer are. Returns the number of groups.
+    """
+    while free.left[0] >= least and free.left[0] > until:
+        r, _ = farthest(free, centroid(free))
+        s = farthest(free, X[r])[0] if pairs else r
+        for start in (r, s):
+            if free.leaf[start] >= 0:
+                for record in around(free, X, start, k):
+                    labels[record] = groups
+                groups += 1
+    return groups

@@ -1,0 +1,352 @@
+"""Simulated annealing of a partition: proposals whose change of SSE costs O(d), millions a second.
+
+The state of a search is a handful of arrays (`shoal.optimise.search` makes them): P, the records padded to
+a multiple of four columns; C, the mean of each group; sizes and members of each group; the label of each
+record and its place among its group's members. Groups keep k..2k-1 members throughout. A proposal takes a
+random record x and the group of one of its near neighbours, and tries to bring x there; what another record
+must do in return is the kind of the move.
+"""
+
+import numpy as np
+
+from shoal.kernels.runtime.jit import kernel
+
+#: -log of evenly spread probabilities: a move is taken if its change is below temperature * one of these.
+PATIENCE = -np.log((np.arange(1024) + 0.5) / 1024)
+
+#: The kind of a move by a random number below 1024: each kind takes the numbers below its own that are left.
+CREATE, DISSOLVE, RELOCATE, SWAP, PATH = 10, 20, 512, 820, 920
+
+
+@kernel
+def _next(u):
+    """The next state of a xorshift generator of 64 bits (shifts 13, 7, 17)."""
+    u ^= u << np.uint64(13)
+    u ^= u >> np.uint64(7)
+    return u ^ (u << np.uint64(17))
+
+
+@kernel
+def _square(p, q):
+    """Squared distance of two padded vectors (four running sums: the processor works on them at once)."""
+    s0 = s1 = s2 = s3 = 0.0
+    for j in range(0, p.shape[0], 4):
+        d0 = p[j] - q[j]
+        d1 = p[j + 1] - q[j + 1]
+        d2 = p[j + 2] - q[j + 2]
+        d3 = p[j + 3] - q[j + 3]
+        s0 += d0 * d0
+        s1 += d1 * d1
+        s2 += d2 * d2
+        s3 += d3 * d3
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel
+def _exchange(P, C, x, z, A, B, inverse):
+    """Change of SSE when x of group A and z of group B change places.
+
+    With v = z - x the sums change by v and -v: the change is -2 v(c_A - c_B) - |v|^2 (1/a + 1/b).
+    """
+    s0 = s1 = s2 = s3 = 0.0
+    t0 = t1 = t2 = t3 = 0.0
+    for j in range(0, P.shape[1], 4):
+        v0 = P[z, j] - P[x, j]
+        v1 = P[z, j + 1] - P[x, j + 1]
+        v2 = P[z, j + 2] - P[x, j + 2]
+        v3 = P[z, j + 3] - P[x, j + 3]
+        s0 += v0 * (C[A, j] - C[B, j])
+        s1 += v1 * (C[A, j + 1] - C[B, j + 1])
+        s2 += v2 * (C[A, j + 2] - C[B, j + 2])
+        s3 += v3 * (C[A, j + 3] - C[B, j + 3])
+        t0 += v0 * v0
+        t1 += v1 * v1
+        t2 += v2 * v2
+        t3 += v3 * v3
+    return -2.0 * ((s0 + s1) + (s2 + s3)) - ((t0 + t1) + (t2 + t3)) * inverse
+
+
+@kernel
+def _replaced(P, C, A, out, into, inverse):
+    """Change of SSE of group A when the record `into` takes the place of its member `out`."""
+    s0 = s1 = 0.0
+    t0 = t1 = 0.0
+    for j in range(0, P.shape[1], 2):
+        v0 = P[into, j] - P[out, j]
+        v1 = P[into, j + 1] - P[out, j + 1]
+        s0 += v0 * (P[into, j] + P[out, j] - 2.0 * C[A, j])
+        s1 += v1 * (P[into, j + 1] + P[out, j + 1] - 2.0 * C[A, j + 1])
+        t0 += v0 * v0
+        t1 += v1 * v1
+    return (s0 + s1) - (t0 + t1) * inverse
+
+
+@kernel
+def _replace(P, C, sizes, members, A, place, out, into):
+    """Let `into` take the place of `out` in group A."""
+    members[A, place] = into
+    weight = 1.0 / sizes[A]
+    for j in range(P.shape[1]):
+        C[A, j] += (P[into, j] - P[out, j]) * weight
+
+
+@kernel
+def _put(P, C, sizes, members, labels, places, B, x):
+    """Add x to group B."""
+    b = sizes[B]
+    members[B, b] = x
+    labels[x] = B
+    places[x] = b
+    sizes[B] = b + 1
+    weight = 1.0 / (b + 1)
+    for j in range(P.shape[1]):
+        C[B, j] += (P[x, j] - C[B, j]) * weight
+
+
+@kernel
+def _take(P, C, sizes, members, places, A, x):
+    """Take x out of group A (its label stays for the caller to change)."""
+    a = sizes[A] - 1
+    last = members[A, a]
+    members[A, places[x]] = last
+    places[last] = places[x]
+    sizes[A] = a
+    weight = 1.0 / a if a > 0 else 0.0
+    for j in range(P.shape[1]):
+        C[A, j] += (C[A, j] - P[x, j]) * weight
+
+
+@kernel
+def refresh(P, C, sizes, members):
+    """Means anew from the members, so that rounding never adds up; the SSE of each group."""
+    sse = np.zeros(len(sizes))
+    for g in range(len(sizes)):
+        if sizes[g] == 0:
+            continue
+        first = members[g, 0]
+        for j in range(P.shape[1]):
+            total = 0.0
+            for s in range(1, sizes[g]):
+                total += P[members[g, s], j] - P[first, j]
+            C[g, j] = P[first, j] + total / sizes[g]
+        for s in range(sizes[g]):
+            sse[g] += _square(P[members[g, s]], C[g])
+    return sse
+
+
+@kernel
+def _dissolve(P, C, sizes, members, labels, places, neighbours, k, A, limit):
+    """Move every member of A to the group that takes it cheapest; undo it all unless the change < limit."""
+    a = sizes[A]
+    change = 0.0
+    for s in range(a):
+        change -= _square(P[members[A, s]], C[A])
+    done = 0
+    for s in range(a):
+        x = np.int64(members[A, s])
+        best = np.int64(-1)
+        cost = np.inf
+        for j in range(neighbours.shape[1]):
+            B = labels[neighbours[x, j]]
+            b = sizes[B]
+            if A != B and b < 2 * k - 1 and best != B:
+                c = _square(P[x], C[B]) * (b / (b + 1.0))
+                if c < cost:
+                    cost = c
+                    best = B
+        if best < 0:
+            change = np.inf
+            break
+        change += cost
+        if change >= limit:  # it only grows from here
+            break
+        _put(P, C, sizes, members, labels, places, best, x)
+        done += 1
+    if done == a and change < limit:
+        sizes[A] = 0
+        return True
+    for s in range(done - 1, -1, -1):
+        x = np.int64(members[A, s])
+        _take(P, C, sizes, members, places, np.int64(labels[x]), x)
+        labels[x] = A
+        places[x] = s
+    return False
+
+
+@kernel
+def _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, came):
+    """Gather a new group G of x and near records out of groups above k; undo it unless the change < limit."""
+    change = 0.0
+    for t in range(neighbours.shape[1] + 1):
+        y = x if t == 0 else np.int64(neighbours[x, t - 1])
+        A = np.int64(labels[y])
+        a = sizes[A]
+        if A == G or a <= k:
+            if t == 0:
+                return False
+            continue
+        change -= _square(P[y], C[A]) * (a / (a - 1.0))
+        g = sizes[G]
+        came[g] = A
+        _take(P, C, sizes, members, places, A, y)
+        if g > 0:
+            change += _square(P[y], C[G]) * (g / (g + 1.0))
+        _put(P, C, sizes, members, labels, places, G, y)
+        if g + 1 == k:
+            break
+    if sizes[G] == k and change < limit:
+        return True
+    for s in range(sizes[G] - 1, -1, -1):
+        _put(P, C, sizes, members, labels, places, came[s], np.int64(members[G, s]))
+    sizes[G] = 0
+    return False
+
+
+@kernel
+def anneal(
+    P, C, sizes, members, labels, places, neighbours, draw, heat, patience, k, temperature, proposals, seed
+):
+    """Try so many proposals at one temperature, in place. Returns how many moves of each kind were made.
+
+    `draw` lists the records as often as they shall be tried; `heat` scales the temperature for each;
+    `seed` is the state of the generator (xorshift64), carried on in place.
+    Kinds: create, dissolve, relocate, swap, 3-path, 3-cycle.
+    """
+    n = np.uint64(len(draw))
+    m = np.uint64(neighbours.shape[1])
+    half = np.uint64(32)
+    low = np.uint64(0xFFFF)
+    short = np.uint64(16)
+    u = seed[0]
+    inverse = np.empty(2 * k)
+    for s in range(1, 2 * k):
+        inverse[s] = 1.0 / s
+    came = np.empty(2 * k, np.int64)
+    spare = np.empty(len(sizes), np.int64)
+    frees = 0
+    for g in range(len(sizes)):
+        if sizes[g] == 0:
+            spare[frees] = g
+            frees += 1
+    made = np.zeros(6, np.int64)
+    for _ in range(proposals):
+        # x, and the group of one of its neighbours: the product of two random numbers prefers near ones.
+        u = _next(u)
+        x = np.int64(draw[np.int64(((u >> half) * n) >> half)])
+        near = ((u & low) * ((u >> short) & low)) >> short
+        A = np.int64(labels[x])
+        B = np.int64(labels[neighbours[x, np.int64((near * m) >> short)]])
+        if A == B:
+            continue
+        u = _next(u)
+        limit = temperature * heat[x] * patience[np.int64(u & np.uint64(1023))]
+        kind = np.int64((u >> np.uint64(10)) & np.uint64(1023))
+        a = sizes[A]
+        b = sizes[B]
+        if kind < CREATE:
+            if frees > 0 and a > k:
+                G = spare[frees - 1]
+                if _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, came):
+                    frees -= 1
+                    made[0] += 1
+                continue
+        elif kind < DISSOLVE:
+            if _dissolve(P, C, sizes, members, labels, places, neighbours, k, A, limit):
+                spare[frees] = A
+                frees += 1
+                made[1] += 1
+            continue
+        if kind < RELOCATE and a > k and b < 2 * k - 1:
+            change = _square(P[x], C[B]) * b * inverse[b + 1] - _square(P[x], C[A]) * a * inverse[a - 1]
+            if change < limit:
+                _take(P, C, sizes, members, places, A, x)
+                _put(P, C, sizes, members, labels, places, B, x)
+                made[2] += 1
+            continue
+        # x goes to B and z leaves it: to A, or to a group D near z, which may send w to A.
+        z = np.int64(members[B, np.int64(((u >> half) * np.uint64(b)) >> half)])
+        if kind < SWAP:
+            change = _exchange(P, C, x, z, A, B, inverse[a] + inverse[b])
+            if change < limit:
+                px, pz = places[x], places[z]
+                _replace(P, C, sizes, members, A, px, x, z)
+                _replace(P, C, sizes, members, B, pz, z, x)
+                labels[x], labels[z] = B, A
+                places[x], places[z] = pz, px
+                made[3] += 1
+            continue
+        u = _next(u)
+        near = ((u & low) * ((u >> short) & low)) >> short
+        D = np.int64(labels[neighbours[z, np.int64((near * m) >> short)]])
+        if D in (A, B):
+            continue
+        d = sizes[D]
+        change = _replaced(P, C, B, z, x, inverse[b])
+        if kind < PATH:
+            if a > k and d < 2 * k - 1:
+                change += _square(P[z], C[D]) * d * inverse[d + 1] - _square(P[x], C[A]) * a * inverse[a - 1]
+                if change < limit:
+                    _take(P, C, sizes, members, places, A, x)
+                    _replace(P, C, sizes, members, B, places[z], z, x)
+                    labels[x], places[x] = B, places[z]
+                    _put(P, C, sizes, members, labels, places, D, z)
+                    made[4] += 1
+            continue
+        w = np.int64(members[D, np.int64(((u >> half) * np.uint64(d)) >> half)])
+        change += _replaced(P, C, D, w, z, inverse[d]) + _replaced(P, C, A, x, w, inverse[a])
+        if change < limit:
+            px, pz, pw = places[x], places[z], places[w]
+            _replace(P, C, sizes, members, A, px, x, w)
+            _replace(P, C, sizes, members, B, pz, z, x)
+            _replace(P, C, sizes, members, D, pw, w, z)
+            labels[x], labels[z], labels[w] = B, D, A
+            places[x], places[z], places[w] = pz, pw, px
+            made[5] += 1
+    seed[0] = u
+    return made
+
+
+@kernel
+def fill(labels, sizes, members, places):
+    """The members of each group and the place of each record among them, from the labels."""
+    for x in range(len(labels)):
+        g = labels[x]
+        members[g, sizes[g]] = x
+        places[x] = sizes[g]
+        sizes[g] += 1
+
+
+@kernel
+def cross(first, first_sse, second, second_sse):
+    """The better of two partitions wherever they can be cut apart; the SSE of each of their groups is given.
+
+    Groups that share records, directly or through others, make a part; a part holds the same records in
+    both partitions, so each part is taken from the partition in which it costs less (the first on a tie).
+    """
+    offset = len(first_sse)
+    parent = np.empty(offset + len(second_sse), np.int64)
+    total = 0.0
+    for g in range(len(parent)):
+        parent[g] = g
+        total += first_sse[g] if g < offset else 0.0
+    for x in range(len(first)):
+        p, q = first[x], second[x] + offset
+        while parent[p] != p:
+            parent[p] = parent[parent[p]]
+            p = parent[p]
+        while parent[q] != q:
+            parent[q] = parent[parent[q]]
+            q = parent[q]
+        parent[max(p, q)] = min(p, q)
+    gain = np.zeros(len(parent))
+    for g in range(len(parent)):
+        root = g
+        while parent[root] != root:
+            root = parent[root]
+        parent[g] = root
+        gain[root] += first_sse[g] if g < offset else -second_sse[g - offset]
+    least = 1e-12 * total
+    out = np.empty(len(first), np.int64)
+    for x in range(len(first)):
+        out[x] = second[x] + offset if gain[parent[first[x]]] > least else first[x]
+    return out

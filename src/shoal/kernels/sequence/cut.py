@@ -1,0 +1,170 @@
+"""Optimal partition of a sequence into contiguous groups of k..2k-1 records, in any number of columns.
+
+The shortest path of Hansen and Mukherjee (2003), found in O(kn) steps of O(d). For each end of a group
+the start moves backwards; the group's sums are taken as differences from its last record, so they hold
+only what the group's own spread makes, and an offset or a far-away neighbour costs no digits.
+
+Early termination: a group that grows costs ever more. As soon as its own cost, plus the least cost of
+any path that could still precede it, reaches the best path found, no longer group can win.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.runtime.jit import kernel
+
+
+def cut_integer(X: NDArray, k: int) -> NDArray[np.int64]:
+    """The same for whole numbers, each group replaced by its nearest whole centroid (IMHMI), exactly.
+
+    In 64 bits where the sums are sure to fit; otherwise in Python's unbounded integers.
+    """
+    X = np.ascontiguousarray(X, np.int64)
+    ranges = [int(column.max()) - int(column.min()) for column in X.T]
+    if 4 * len(X) * sum(r * r for r in ranges) < 2**63:
+        return labels_of(_sizes_integer(X, k))
+    return labels_of(whole_sizes_of_any_magnitude(X, k))
+
+
+@kernel
+def labels_of(size):
+    """Labels of the sequence, if size[end] is the size of the best last group of the first `end` records."""
+    end = len(size) - 1
+    labels = np.empty(end, np.int64)
+    groups = 0
+    while end > 0:
+        start = end - size[end]
+        labels[start:end] = groups
+        groups += 1
+        end = start
+    for i in range(len(labels)):
+        labels[i] = groups - 1 - labels[i]
+    return labels
+
+
+@kernel
+def _push(queue, head, tail, best, start):
+    """Keep in queue[head:tail] only starts that cost less than all later ones; return the new tail."""
+    while tail > head and best[queue[tail - 1]] >= best[start]:
+        tail -= 1
+    queue[tail] = start
+    return tail + 1
+
+
+@kernel
+def _sizes(X, k):
+    n, d = X.shape
+    best = np.full(n + 1, np.inf)
+    best[0] = 0.0
+    size = np.zeros(n + 1, np.int32)
+    queue = np.empty(n + 1, np.int32)
+    head = tail = 0
+    total = np.empty(d)
+    squares = np.empty(d)
+    for end in range(k, n + 1):
+        tail = _push(queue, head, tail, best, end - k)
+        if queue[head] < end - 2 * k + 1:
+            head += 1
+        least = best[queue[head]]
+        total[:] = 0.0
+        squares[:] = 0.0
+        for m in range(2, min(2 * k - 1, end) + 1):
+            start = end - m
+            for j in range(d):
+                difference = X[end - 1, j] - X[start, j]
+                total[j] += difference
+                squares[j] += difference * difference
+            if m >= k:
+                cost = 0.0
+                for j in range(d):
+                    cost += max(squares[j] - total[j] * total[j] / m, 0.0)
+                if best[start] + cost < best[end]:
+                    best[end] = best[start] + cost
+                    size[end] = m
+                if least + cost >= best[end]:
+                    break
+    return size
+
+
+@kernel
+def cut(X, k):
+    """Labels 0, 0, .., 1, 1, .. of the rows of X (n x d, in sequence order) with the least SSE."""
+    return labels_of(_sizes(X, k))
+
+
+def _whole_cost(total, squares, m):
+    """Least sum of squared distances of m whole numbers to a whole number, from their sum and squares.
+
+    With q = floor(total / m) the centroid is q or q + 1. Which of two equally near ones is published
+    (half away from zero) changes nothing here.
+    """
+    q = total // m
+    rest = total - q * m
+    return squares - q * (total + rest) - max(0, 2 * rest - m)
+
+
+whole_cost = kernel(_whole_cost)
+
+
+@kernel
+def _sizes_integer(X, k):
+    n, d = X.shape
+    best = np.full(n + 1, 2**62, np.int64)
+    best[0] = 0
+    size = np.zeros(n + 1, np.int32)
+    queue = np.empty(n + 1, np.int32)
+    head = tail = 0
+    total = np.empty(d, np.int64)
+    squares = np.empty(d, np.int64)
+    for end in range(k, n + 1):
+        tail = _push(queue, head, tail, best, end - k)
+        if queue[head] < end - 2 * k + 1:
+            head += 1
+        least = best[queue[head]]
+        total[:] = 0
+        squares[:] = 0
+        for m in range(2, min(2 * k - 1, end) + 1):
+            start = end - m
+            for j in range(d):
+                difference = X[end - 1, j] - X[start, j]
+                total[j] += difference
+                squares[j] += difference * difference
+            if m >= k:
+                cost = 0
+                for j in range(d):
+                    cost += whole_cost(total[j], squares[j], m)
+                if best[start] + cost < best[end]:
+                    best[end] = best[start] + cost
+                    size[end] = m
+                if least + cost >= best[end]:
+                    break
+    return size
+
+
+def whole_sizes_of_any_magnitude(matrix: NDArray[np.int64], k: int) -> NDArray[np.int32]:
+    """`_sizes_integer` in Python's integers, for values whose squares need more than 64 bits."""
+    X = matrix.tolist()
+    n, d = len(X), len(X[0])
+    best: list[int] = [0] * (n + 1)
+    size = np.zeros(n + 1, np.int32)
+    reachable = [end == 0 or end >= k for end in range(n + 1)]
+    for end in range(k, n + 1):
+        last, total, squares = X[end - 1], [0] * d, [0] * d
+        starts = range(end - k, max(end - 2 * k, -1), -1)
+        least = min(best[start] for start in starts if reachable[start])
+        found = -1
+        for m in range(2, min(2 * k - 1, end) + 1):
+            start = end - m
+            for j in range(d):
+                difference = last[j] - X[start][j]
+                total[j] += difference
+                squares[j] += difference * difference
+            if m >= k and reachable[start]:
+                cost = sum(_whole_cost(total[j], squares[j], m) for j in range(d))
+                if found < 0 or best[start] + cost < found:
+                    found = best[start] + cost
+                    size[end] = m
+                if least + cost >= found:
+                    break
+        best[end] = found
+    return size

@@ -1,0 +1,191 @@
+"""The far search of `line`: the optimal partition of ascending values in linear time, whatever k.
+
+For each stretch of k ends it prepares sums from the stretch's first value outwards, so that any group that
+ends there costs O(1). Then it leaps ahead by as many ends as it would have to look back from one, and fills
+in what it leapt over: those ends are the rows, their possible starts the columns of a totally monotone
+matrix whose row minima are wanted. Short leaps are filled by halving, long ones in linear time (Aggarwal et
+al. 1987, known as SMAWK).
+"""
+
+import numpy as np
+
+from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.sequence.cut import whole_cost
+
+# The costs. WHOLE: squared distances to whole centroids, on int64. Kernels get them as tuples of that
+# length, which the compiler knows, so that each cost has loops of its own.
+SSE, ABSOLUTE, RANGE, WHOLE = range(4)
+
+
+@kernel
+def _prepare(v, kind, inverse, best, left, middle, right, base, sums):
+    """Sums of v[start:middle] for each start and of v[middle:end] for each end, stored from `left` on.
+
+    SSE: sums = distance of the part's mean from v[middle], base = the part's own SSE.
+    WHOLE: sums and base = sum and sum of squares of the distances from v[middle].
+    ABSOLUTE: sums = base = sum of the distances from v[middle]. RANGE: base = distance from v[middle].
+    At a start, base also holds the cost of the best path to it.
+    """
+    gap = v[middle] - v[middle - 1]
+    zero = gap - gap
+    sums[middle - left] = zero
+    base[middle - left] = best[middle]
+    for side in range(2):
+        pivot = v[middle - 1] if side == 0 and len(kind) == SSE else v[middle]
+        total = squares = mean = zero
+        for m in range(1, (middle - left if side == 0 else right - middle) + 1):
+            value = v[middle - m] if side == 0 else v[middle + m - 1]
+            distance = pivot - value if side == 0 else value - pivot
+            total += distance
+            if len(kind) == SSE:
+                squares += (distance - mean) * (distance - total * inverse[m])
+                mean = total * inverse[m]
+                at_sums = mean if side == 0 else mean + gap
+                at_base = squares
+            elif len(kind) == WHOLE:
+                squares += distance * distance
+                at_sums = -total if side == 0 else total
+                at_base = squares
+            else:
+                at_sums = total
+                at_base = total if len(kind) == ABSOLUTE else distance
+            if side == 0:
+                sums[middle - m - left] = at_sums
+                base[middle - m - left] = at_base + best[middle - m]
+            else:
+                sums[middle + m - left] = at_sums
+                base[middle + m - left] = at_base
+
+
+@kernel
+def _path(kind, inverse, base, sums, middle, start, end):
+    """Cost of the best path to `start` and of the group start..end."""
+    m = end - start
+    if len(kind) == SSE:
+        apart = sums[start] + sums[end]
+        return base[start] + base[end] + apart * apart * ((middle - start) * (end - middle) * inverse[m])
+    if len(kind) == WHOLE:
+        return whole_cost(sums[start] + sums[end], base[start] + base[end], m)
+    if len(kind) == ABSOLUTE:
+        return base[start] + base[end] - sums[end - m // 2] - sums[start + m // 2]
+    return base[start] + base[end]
+
+
+@kernel
+def _choose(kind, inverse, base, sums, middle, best, size, low, high, end):
+    """Find the best start in low..high; of equally good ones the last."""
+    found = _path(kind, inverse, base, sums, middle, high, end)
+    where = high
+    for start in range(high - 1, low - 1, -1):
+        cost = _path(kind, inverse, base, sums, middle, start, end)
+        where = start if cost < found else where
+        found = min(cost, found)
+    best[end] = found
+    size[end] = end - where
+
+
+@kernel
+def in_leaps(v, k, kind, inverse, best, size, halve):
+    """From the end k + 1 on, in stretches of k ends. What is up to the end k must be there."""
+    n = len(v)
+    base = np.empty(3 * k + 1, v.dtype)
+    sums = np.empty(3 * k + 1, v.dtype)
+    columns = np.empty(8 * k + 64, np.int64)
+    left = 0
+    for middle in range(k, n, k):
+        right = min(middle + k, n)
+        _prepare(v, kind, inverse, best, left, middle, right, base, sums)
+        left += _stretch(
+            k,
+            kind,
+            inverse,
+            base,
+            sums,
+            columns,
+            best[left:],
+            size[left:],
+            middle - left,
+            right - left,
+            halve,
+        )
+
+
+@kernel
+def _stretch(k, kind, inverse, base, sums, columns, best, size, middle, right, halve):
+    """Find the best starts of the ends middle+1..right; return the last one. Places count from its left."""
+    low = 0
+    end = middle
+    while end < right:
+        leap = 1
+        while 2 * leap <= min(end - k - low, right - end):
+            leap *= 2
+        _choose(kind, inverse, base, sums, middle, best, size, low, end + leap - k, end + leap)
+        last = end + leap - size[end + leap]
+        if leap <= halve:
+            step = leap
+            while step > 1:
+                half = step // 2
+                for row in range(end + half, end + leap, step):
+                    first = low if row == end + half else row - half - size[row - half]
+                    high = min(row + half - size[row + half], row - k)
+                    _choose(kind, inverse, base, sums, middle, best, size, first, high, row)
+                step = half
+        else:
+            _smawk(
+                k, kind, inverse, base, sums, columns, best, size, middle, low, last, end + 1, end + leap - 1
+            )
+        end += leap
+        low = last
+    return low
+
+
+@kernel
+def _smawk(k, kind, inverse, base, sums, columns, best, size, middle, left, right, first, last):
+    """Best starts (columns) in left..right of all ends (rows) in first..last: linear in both.
+
+    Level by level every second row is put aside and columns that can hold no minimum of the rows left
+    are dropped; on the way back a row's minimum lies between those of its neighbours. A start is
+    allowed if at least k values follow up to the end.
+    """
+    rows = last - first + 1
+    begin = np.empty(64, np.int64)  # where each level's columns begin
+    begin[0] = 0
+    begin[1] = right - left + 1
+    for i in range(begin[1]):
+        columns[i] = left + i
+    level = 0
+    while rows >> level > 0:
+        bottom = begin[level + 1]
+        kept = bottom
+        for i in range(begin[level], bottom):
+            new = columns[i]
+            while kept > bottom:
+                row = first + ((kept - bottom) << level) - 1
+                if new > row - k or _path(kind, inverse, base, sums, middle, columns[kept - 1], row) < _path(
+                    kind, inverse, base, sums, middle, new, row
+                ):
+                    break
+                kept -= 1
+            if kept - bottom < rows >> level:
+                columns[kept] = new
+                kept += 1
+        level += 1
+        begin[level + 1] = kept
+    while level > 0:
+        level -= 1
+        at = begin[level + 1]
+        for i in range(0, rows >> level, 2):
+            row = first + ((i + 1) << level) - 1
+            stop = right
+            if i + 1 < rows >> level:
+                stop = row + (1 << level) - size[row + (1 << level)]
+            where = columns[at]
+            found = _path(kind, inverse, base, sums, middle, where, row)
+            while columns[at] < stop and at + 1 < begin[level + 2] and columns[at + 1] <= row - k:
+                at += 1
+                cost = _path(kind, inverse, base, sums, middle, columns[at], row)
+                if cost <= found:
+                    found = cost
+                    where = columns[at]
+            best[row] = found
+            size[row] = row - where

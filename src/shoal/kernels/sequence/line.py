@@ -1,0 +1,228 @@
+"""Optimal partition of values in ascending order into groups of k..2k-1, for four costs.
+
+On sorted values each of these costs obeys the quadrangle inequality: the best start of a group never
+moves left as its end moves right. Two searches live on that and find the same optimum:
+
+`_near` grows each group backwards from its end, no further than the last best start: O(kn), for small k.
+Very many values are searched for several ends at a time (`side_by_side`), with the same outcome.
+The far search (`far`) looks back from few ends only, and fills in the others between them: O(n), whatever k.
+
+No sum here is a difference of larger sums; each starts at a member of the group that it serves. So a
+large offset or a far-away neighbour costs no digits.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.runtime.jit import kernel, run_packed
+from shoal.kernels.runtime.threads import together
+from shoal.kernels.sequence.cut import whole_cost
+from shoal.kernels.sequence.far import ABSOLUTE, RANGE, SSE, WHOLE, in_leaps
+from shoal.kernels.sequence.side_by_side import several_ends
+
+FAR_FROM = 20  # k from which the far search is faster (benchmarks/univariate.py)
+HALVE_UP_TO = 256  # ends leapt over up to which halving beats the linear search
+SIDE_BY_SIDE_FROM = 100_000  # values from which it pays to compile a search for the very k
+SIDE_BY_SIDE_UP_TO = 64  # k up to which that is faster than the far search
+STRETCH = 1 << 18  # ends that are searched in one go: shorter ones wait more than they work
+TOGETHER_FROM = 200_000  # values from which two threads pay
+
+
+def cut_sorted(v: NDArray, k: int, kind: int) -> NDArray[np.int64]:
+    """Where the optimal groups of the ascending values v begin, and at last len(v).
+
+    Of equally good partitions always the same one. Long sequences are searched from both ends at once:
+    the two halves meet in the one group that holds the middle or ends there.
+    """
+    n = len(v)
+    inverse = inverses(v.dtype, k)
+    half = n // 2 if n >= TOGETHER_FROM and k * k <= n else n
+    left, right = together(
+        lambda: search(v[:half], k, kind, inverse),
+        lambda: search(v[half:], k, kind, inverse, mirrored=True),
+    )
+    if half == n:
+        return borders(left[1], n, right[1], n, k)
+    first = half - 2 * k + 1
+    last = [costs[len(costs) - 2 * k :] for costs in (left[0], right[0])]
+    start, end = _meet(v[first : half + 2 * k - 1], k, (0,) * kind, inverse, *last, _unreached(v))
+    return borders(left[1], first + start, right[1], first + end, k)
+
+
+def _unreached(v: NDArray) -> float | int:
+    """A cost above all others."""
+    return np.inf if v.dtype.kind == "f" else 2**62
+
+
+def _mirrored(v: NDArray) -> NDArray:
+    return -v[::-1] if v.dtype.kind == "f" else ~v[::-1]
+
+
+def inverses(dtype: np.dtype, k: int) -> NDArray:
+    """1/m for every size m of a group, for sums of doubles; whole numbers do not use it."""
+    inverse = np.zeros(3 * k + 1, dtype)
+    if inverse.dtype.kind == "f":
+        inverse[1:] = 1 / np.arange(1, 3 * k + 1)
+    return inverse
+
+
+def search(
+    v: NDArray,
+    k: int,
+    kind: int,
+    inverse: NDArray,
+    far: bool | None = None,
+    halve: int = HALVE_UP_TO,
+    mirrored: bool = False,
+) -> tuple[NDArray, NDArray]:
+    """For each number of first values: the least cost of grouping them, and the size of the last group.
+
+    Of very many values only the last 2k costs are returned. `mirrored`: searched from the last value on.
+    """
+    many = kind == SSE and len(v) >= max(SIDE_BY_SIDE_FROM, 2 * k + 8)
+    if far is None:
+        far = k > (SIDE_BY_SIDE_UP_TO if many else FAR_FROM - 1)
+    if many and not far:
+        return _in_stretches(v, k, inverse, mirrored)
+    v = _mirrored(v) if mirrored else v
+    best = np.empty(len(v) + 1, v.dtype)
+    best[: max(k, 2)] = _unreached(v)
+    best[0] = 0
+    size = np.zeros(len(v) + 1, np.int32)
+    _near(v[:k] if far else v, k, (0,) * kind, inverse, best, size)
+    if far:
+        in_leaps(v, k, (0,) * kind, inverse, best, size, halve)
+    return best, size
+
+
+def _in_stretches(v: NDArray, k: int, inverse: NDArray, mirrored: bool) -> tuple[NDArray, NDArray]:
+    """`search` for small k that writes little: costs of one stretch after another, and sizes in a byte."""
+    n, most = len(v), 2 * k - 1
+    costs, first = search(_mirrored(v[n - most + 1 :]) if mirrored else v[: most - 1], k, SSE, inverse, False)
+    size = np.empty(n + 1, np.uint8)
+    size[:most] = first
+    best = np.empty(2 * STRETCH + most)
+    best[:most] = costs
+    stretches = max((n - most) // STRETCH, 1)
+    for i in range(stretches):
+        begin = i * STRETCH
+        end = n if i == stretches - 1 else begin + STRETCH + most - 1
+        part = _mirrored(v[n - end : n - begin]) if mirrored else v[begin:end]
+        own = best[: end - begin + 1]
+        run_packed(several_ends if k >= 3 else _one_end, part, (0,) * k, inverse, own, size[begin : end + 1])
+        if end < n:
+            best[:most] = own[-most:]
+    return own[-2 * k :], size
+
+
+def borders(left_size: NDArray, start: int, right_size: NDArray, end: int, k: int) -> NDArray[np.int64]:
+    """Follow the last groups from `start` down to 0, and the mirrored ones from `end` up to n."""
+    n = len(left_size) + len(right_size) - 2
+    where = np.empty(n // k + 3, np.int64)
+    middle = start // k
+    where[middle] = start
+    last = middle + (start < end)
+    where[last] = end
+    low, high = together(
+        lambda: _follow(left_size, start, where, middle, -1, n),
+        lambda: _follow(right_size, n - end, where, last, 1, n),
+    )
+    return where[low : high + 1]
+
+
+@kernel
+def _follow(size, i, where, at, step, n):
+    while i > 0:
+        i -= np.int64(size[i])  # sizes may be bytes
+        at += step
+        where[at] = i if step < 0 else n - i
+    return at
+
+
+@kernel
+def _last_group(v, kind, inverse, best, low, high, end, found):
+    """Least cost of the first `end` values if their last group starts in low..high, and that start.
+
+    The group is grown from its end; its sums are those of the distances from its last value. `found`
+    is a cost above all others. Of equally good starts the last.
+    """
+    last = v[end - 1]
+    total = last - last
+    squares = total
+    if len(kind) == SSE or len(kind) == WHOLE:
+        for start in range(end - 2, high, -1):
+            total += last - v[start]
+            squares += (last - v[start]) * (last - v[start])
+    elif len(kind) == ABSOLUTE:
+        for start in range(end - 2, high, -1):
+            squares += v[start + (end - start) // 2] - v[start]
+    where = high
+    for start in range(high, low - 1, -1):
+        if len(kind) == ABSOLUTE:
+            squares += v[start + (end - start) // 2] - v[start]
+            cost = squares
+        elif len(kind) == RANGE:
+            cost = last - v[start]
+        else:
+            total += last - v[start]
+            squares += (last - v[start]) * (last - v[start])
+            if len(kind) == SSE:
+                cost = squares - total * total * inverse[end - start]
+            else:
+                cost = whole_cost(total, squares, end - start)
+        cost += best[start]
+        where = start if cost < found else where
+        found = min(cost, found)
+    return found, where
+
+
+@kernel
+def _near(v, k, kind, inverse, best, size):
+    worst = best[min(1, len(v))]
+    where = 0
+    for end in range(k, len(v) + 1):
+        low = max(0, end - 2 * k + 1)
+        if k > 4:  # for smaller k a fixed number of steps is faster than few
+            low = max(low, where)
+        best[end], where = _last_group(v, kind, inverse, best, low, end - k, end, worst)
+        size[end] = end - where
+
+
+@kernel
+def _one_end(v, k, inverse, best, size):
+    """`several_ends` for k below 3."""
+    least, most = len(k), 2 * len(k) - 1
+    for end in range(most, len(v) + 1):
+        values, path = v[end - most : end], best[end - most : end]
+        last = values[most - 1]
+        total = squares = 0.0
+        for start in range(most - 2, least - 1, -1):
+            total += last - values[start]
+            squares += (last - values[start]) * (last - values[start])
+        found, where = np.inf, 0
+        for start in range(least - 1, -1, -1):
+            total += last - values[start]
+            squares += (last - values[start]) * (last - values[start])
+            cost = squares - total * total * inverse[most - start] + path[start]
+            where = start if cost < found else where
+            found = min(cost, found)
+        best[end] = found
+        size[end] = most - where
+
+
+@kernel
+def _meet(v, k, kind, inverse, left, right, worst):
+    """The group start..end at the middle for which the least costs of both sides and its own are least.
+
+    v holds the 2k - 1 values on each side of the middle, left and right the costs of reaching each of them.
+    """
+    half = 2 * k - 1
+    found = left[half] + right[half]
+    at = (half, half)
+    for end in range(half + 1, half + 2 * k - 1):
+        low, high = end - 2 * k + 1, min(half - 1, end - k)
+        cost, start = _last_group(v, kind, inverse, left, low, high, end, worst)
+        if cost + right[2 * half - end] < found:
+            found = cost + right[2 * half - end]
+            at = (start, end)
+    return at

@@ -1,0 +1,289 @@
+"""Paths through records: nearest neighbours, nearest point next, and groups visited one after another.
+
+Distances from one record to many are summed attribute by attribute over a transposed table: the compiler
+turns that into vector instructions without reordering any sum. Ties go to the lowest row throughout.
+"""
+
+import numpy as np
+
+from shoal.kernels.runtime.jit import kernel
+
+WALK, NEAREST, CHEAPEST = 0, 1, 2  # how `group_path` goes through one group
+
+
+@kernel
+def squared_distances(T, point, first, last, out):
+    """out[i] = squared distance of `point` to column i of T (d x n), for i in first..last-1."""
+    for i in range(first, last):
+        out[i] = 0.0
+    for j in range(T.shape[0]):
+        value = point[j]
+        for i in range(first, last):
+            difference = T[j, i] - value
+            out[i] += difference * difference
+
+
+@kernel
+def farthest_from_centroid(X):
+    """The record farthest from the centroid of all."""
+    n, d = X.shape
+    centre = np.zeros(d)
+    for i in range(n):
+        for j in range(d):
+            centre[j] += (X[i, j] - X[0, j]) / n
+    best, chosen = -1.0, 0
+    for i in range(n):
+        total = 0.0
+        for j in range(d):
+            difference = X[i, j] - X[0, j] - centre[j]
+            total += difference * difference
+        if total > best:
+            best, chosen = total, i
+    return chosen
+
+
+@kernel
+def nearest_rows(X, Y, m, apart):
+    """The m rows of Y nearest to each row of X, nearest first, and their squared distances (both n x m).
+
+    `apart`: X and Y are the same table, and no record is its own neighbour.
+    """
+    T = Y.T.copy()
+    near = np.empty((len(X), m), np.int64)
+    kept = np.empty((len(X), m))
+    distance = np.empty(len(Y))
+    for i in range(len(X)):
+        squared_distances(T, X[i], 0, len(Y), distance)
+        count = 0
+        for other in range(len(Y)):
+            value = distance[other]
+            if (count == m and value >= kept[i, m - 1]) or (apart and other == i):
+                continue
+            if count < m:
+                count += 1
+            place = count - 1
+            while place > 0 and kept[i, place - 1] > value:
+                kept[i, place] = kept[i, place - 1]
+                near[i, place] = near[i, place - 1]
+                place -= 1
+            kept[i, place] = value
+            near[i, place] = other
+    return near, kept
+
+
+@kernel
+def nearest_point_next(X, start):
+    """From `start` always on to the nearest record not yet visited."""
+    n, d = X.shape
+    T = X.T.copy()  # columns of the unvisited records stand at 0..left-1
+    record = np.arange(n)
+    path = np.empty(n, np.int64)
+    distance = np.empty(n)
+    here = start
+    for left in range(n - 1, -1, -1):
+        path[n - 1 - left] = record[here]
+        point = T[:, here].copy()
+        for j in range(d):
+            T[j, here] = T[j, left]
+        record[here] = record[left]
+        squared_distances(T, point, 0, left, distance)
+        here = 0
+        for i in range(1, left):
+            if distance[i] < distance[here] or (distance[i] == distance[here] and record[i] < record[here]):
+                here = i
+    return path
+
+
+@kernel
+def _members(labels):
+    """The records sorted by label, and where each label's records begin."""
+    groups = labels.max() + 1
+    begin = np.zeros(groups + 1, np.int64)
+    for label in labels:
+        begin[label + 1] += 1
+    for g in range(groups):
+        begin[g + 1] += begin[g]
+    place = begin[:-1].copy()
+    members = np.empty(len(labels), np.int64)
+    for i in range(len(labels)):
+        members[place[labels[i]]] = i
+        place[labels[i]] += 1
+    return members, begin
+
+
+@kernel
+def _swap(T, record, a, b):
+    record[a], record[b] = record[b], record[a]
+    for j in range(len(T)):
+        T[j, a], T[j, b] = T[j, b], T[j, a]
+
+
+@kernel
+def _lowest(worth, record, first):
+    best = first
+    for i in range(first + 1, len(record)):
+        if worth[i] < worth[best] or (worth[i] == worth[best] and record[i] < record[best]):
+            best = i
+    return best
+
+
+@kernel
+def _distances(T, column, first, last, out):
+    """Distances of that column to columns first..last-1."""
+    point = np.empty(len(T))
+    for j in range(len(T)):
+        point[j] = T[j, column]
+    squared_distances(T, point, first, last, out)
+    for i in range(first, last):
+        out[i] = np.sqrt(out[i])
+
+
+@kernel
+def _walk(T, record):
+    """Nearest point next from column 0: reorders `record` (and the columns) in place."""
+    distance = np.empty(len(record))
+    for here in range(len(record) - 1):
+        _distances(T, here, here + 1, len(record), distance)
+        _swap(T, record, here + 1, _lowest(distance, record, here + 1))
+
+
+@kernel
+def _cheapest_edge(distance, after, length, seen):
+    """The edge whose detour over a record is shortest, given the record's distances to the path.
+
+    An edge is named by its left end. Of equal edges the one whose left end came into the path first.
+    """
+    best, edge = np.inf, 0
+    for q in range(seen):
+        if after[q] >= 0:
+            cost = distance[q] + distance[after[q]] - length[q]
+            if cost < best:
+                best, edge = cost, q
+    return best, edge
+
+
+@kernel
+def _insertion(T, record, rule):
+    """A path from column 0 to the record farthest from it, into which all others are inserted.
+
+    Reorders `record` in place. Columns 0..seen-1 are in the path, in order of arrival; `after` links them.
+    `worth` is what the next record is chosen by: its distance to the nearest member of the path
+    (NEAREST), or the length that its best place adds to the path (CHEAPEST). `place` is that edge; where
+    the edge is gone, -1, and worth only a bound from below, made good when the record would be next.
+    """
+    s = len(record)
+    distance, to_left, to_right = np.empty(s), np.empty(s), np.empty(s)
+    after = np.full(s, -1)
+    length = np.zeros(s)
+    place = np.zeros(s, np.int64)
+    worth = np.empty(s)
+    _distances(T, 0, 1, s, distance)
+    for i in range(1, s):
+        worth[i] = -distance[i]
+    for seen in range(1, s):
+        t = _lowest(worth, record, seen)
+        while place[t] < 0:
+            _distances(T, t, 0, seen, distance)
+            worth[t], place[t] = _cheapest_edge(distance, after, length, seen)
+            t = _lowest(worth, record, seen)
+        _swap(T, record, seen, t)
+        left = place[t]
+        worth[t], place[t] = worth[seen], place[seen]
+        t = seen
+        _distances(T, t, 0, s, distance)
+        if rule == NEAREST and seen > 1:
+            left = _cheapest_edge(distance, after, length, seen)[1]
+        right = after[left]
+        after[left], length[left] = t, distance[left]
+        if seen == 1:  # the first edge: from column 0 to the farthest record
+            _distances(T, 0, 0, s, to_left)
+            for i in range(2, s):
+                worth[i] = min(to_left[i], distance[i])
+                if rule == CHEAPEST:
+                    worth[i] = to_left[i] + distance[i] - length[0]
+            continue
+        after[t], length[t] = right, distance[right]
+        if rule == NEAREST:
+            for i in range(seen + 1, s):
+                worth[i] = min(worth[i], distance[i])
+            continue
+        _distances(T, left, seen + 1, s, to_left)
+        _distances(T, right, seen + 1, s, to_right)
+        for i in range(seen + 1, s):
+            if place[i] == left:
+                place[i] = -1
+            first = to_left[i] + distance[i] - length[left]
+            second = distance[i] + to_right[i] - length[t]
+            if first < worth[i] or (first == worth[i] and left < place[i]):
+                worth[i], place[i] = first, left
+            if second < worth[i]:
+                worth[i], place[i] = second, t
+    joined = record.copy()
+    here = 0
+    for i in range(s):
+        record[i] = joined[here]
+        here = after[here]
+
+
+@kernel
+def group_path(X, labels, near, start, rule):
+    """Visit all records group by group (labels 0..g-1), beginning with `start` and its group.
+
+    After a group is done, the nearest record not yet visited, of those in any other group, is next. `near`
+    holds each record's nearest neighbours (any number of them, nearest first): only where all of these
+    are visited are the others searched.
+    """
+    n, d = X.shape
+    members, begin = _members(labels)
+    path = np.empty(n, np.int64)
+    visited = np.zeros(n, np.bool_)
+    waiting = np.arange(n)
+    many = n
+    done = 0
+    here = start
+    while True:
+        g = labels[here]
+        record = members[begin[g] : begin[g + 1]].copy()
+        s = len(record)
+        for i in range(s):
+            if record[i] == here:
+                record[i] = record[0]
+                record[0] = here
+        T = np.empty((d, s))
+        for i in range(s):
+            visited[record[i]] = True
+            for j in range(d):
+                T[j, i] = X[record[i], j]
+        if rule == WALK:
+            _walk(T, record)
+        else:
+            _insertion(T, record, rule)
+        for i in range(s):
+            path[done + i] = record[i]
+        done += s
+        if done == n:
+            return path
+        last = path[done - 1]
+        here = -1
+        for other in near[last]:
+            if not visited[other]:
+                here = other
+                break
+        if here < 0:
+            best = np.inf
+            left = 0
+            for i in range(many):
+                other = waiting[i]
+                if visited[other]:
+                    continue
+                waiting[left] = other
+                left += 1
+                total = 0.0
+                for j in range(d):
+                    difference = X[other, j] - X[last, j]
+                    total += difference * difference
+                    if total >= best:
+                        break
+                if total < best:
+                    best, here = total, other
+            many = left

@@ -1,0 +1,146 @@
+"""Stable sorting of many numbers by radix: order-preserving 64-bit keys, two threads.
+
+A key's leading bits (as many as tell the values apart, at most 32) and the record's number share one
+64-bit word, so each pass moves a single array. Values that agree in those bits are then put in order
+among themselves.
+"""
+
+from functools import partial
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.runtime.threads import together
+
+SIGN = np.uint64(1 << 63)
+DIGIT = 11  # bits of a key that one pass sorts by
+SHORT = 24  # values up to which a run is sorted by insertion
+LONG = 4096  # values from which a run is sorted by radix again
+TOGETHER_FROM = 100_000  # values from which two threads pay
+
+
+def sort(x: NDArray) -> tuple[NDArray, NDArray[np.uint32]]:
+    """The values of x (float64 without NaN, or int64) in ascending order, and the record each came from.
+
+    Equal values (-0.0 equals 0.0) keep the order of the records. At most 2**32 values.
+    """
+    n = len(x)
+    bits = x.view(np.uint64)
+    floating = x.dtype.kind == "f"
+    middle = n // 2 if n >= TOGETHER_FROM else n
+    halves = [(a, b) for a, b in ((0, middle), (middle, n)) if a < b]
+
+    def each(kernel, *arguments):
+        return together(*(partial(kernel, a, b, *arguments) for a, b in halves))
+
+    spans = each(_span, bits, floating)
+    low = np.uint64(min(least for least, _ in spans))
+    width = int(max(greatest for _, greatest in spans) - low).bit_length()
+    shift = max(width - 32, 0)
+    words, spare = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    each(_pack, bits, floating, low, shift, words)
+    for at in range(32, 32 + min(width, 32), DIGIT):
+        counts = np.stack(each(_count, words, at), axis=1)
+        places = np.cumsum(counts.ravel()).reshape(counts.shape) - counts
+        together(*(partial(_move, a, b, words, at, p, spare) for (a, b), p in zip(halves, places.T.copy())))
+        words, spare = spare, words
+    values, order = spare.view(x.dtype), np.empty(n, np.uint32)
+    each(_gather, words, x, values, order)
+    if shift:
+        for start, end in chain.from_iterable(each(_mend, words, values, order)):
+            values[start:end], within = sort(values[start:end].copy())
+            order[start:end] = order[start:end][within]
+    return values, order
+
+
+@kernel
+def _key(bits, floating):
+    """A whole number that orders as the value does whose bits are given."""
+    if not floating:
+        return bits ^ SIGN
+    if bits == SIGN:  # -0.0
+        return SIGN
+    return ~bits if bits & SIGN else bits | SIGN
+
+
+@kernel
+def _span(start, end, bits, floating):
+    """Least and greatest key."""
+    low = high = _key(bits[start], floating)
+    for i in range(start, end):
+        key = _key(bits[i], floating)
+        low = min(low, key)
+        high = max(high, key)
+    return low, high
+
+
+@kernel
+def _pack(start, end, bits, floating, low, shift, words):
+    for i in range(start, end):
+        lead = (_key(bits[i], floating) - low) >> np.uint64(shift)
+        words[i] = lead << np.uint64(32) | np.uint64(i)
+
+
+@kernel
+def _count(start, end, words, at):
+    counts = np.zeros(1 << DIGIT, np.int64)
+    for i in range(start, end):
+        counts[np.int64(words[i] >> np.uint64(at)) & ((1 << DIGIT) - 1)] += 1
+    return counts
+
+
+@kernel
+def _move(start, end, words, at, places, out):
+    for i in range(start, end):
+        digit = np.int64(words[i] >> np.uint64(at)) & ((1 << DIGIT) - 1)
+        out[places[digit]] = words[i]
+        places[digit] += 1
+
+
+@kernel
+def _gather(start, end, words, x, values, order):
+    for i in range(start, end):
+        record = np.int64(words[i] & np.uint64(0xFFFFFFFF))
+        order[i] = record
+        values[i] = x[record]
+
+
+@kernel
+def _mend(start, end, words, values, order):
+    """Sort each run of equal leading bits that begins in start..end; return where the long ones are."""
+    n = len(words)
+    long = [(n, n)]  # says to the compiler what it will hold
+    half = np.uint64(32)
+    while 0 < start < n and words[start] >> half == words[start - 1] >> half:
+        start += 1
+    while start < end:
+        stop = start + 1
+        ascending = True
+        while stop < n and words[stop] >> half == words[start] >> half:
+            ascending = ascending and values[stop - 1] <= values[stop]
+            stop += 1
+        if not ascending:
+            if stop - start <= SHORT:
+                _insert(values[start:stop], order[start:stop])
+            elif stop - start <= LONG:
+                within = np.argsort(values[start:stop], kind="mergesort")
+                values[start:stop] = values[start:stop][within]
+                order[start:stop] = order[start:stop][within]
+            else:
+                long.append((start, stop))
+        start = stop
+    return long[1:]
+
+
+@kernel
+def _insert(values, order):
+    for i in range(1, len(values)):
+        value, record, j = values[i], order[i], i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            order[j] = order[j - 1]
+            j -= 1
+        values[j] = value
+        order[j] = record

@@ -1,0 +1,234 @@
+"""Columns to the matrix that methods group by.
+
+One Euclidean space serves every type: numbers and ordered categories are one coordinate each, nominal
+ones a coordinate for each level. Everything is centred: a gap lies at 0, the column's mean, until it is
+filled for grouping (see `fill`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+from shoal.frame.column import Column
+
+#: Levels of a nominal column that get a coordinate of their own; rarer ones share the last.
+MOST_LEVELS = 100
+
+
+class Scale(NamedTuple):
+    """How one column was standardised: z = ((x - pivot) * 2^-exponent - mean) / deviation."""
+
+    pivot: int | float
+    exponent: int
+    mean: float
+    deviation: float  # 1 for a constant column, whose values all become 0
+
+    def apply(self, column: NDArray) -> NDArray[np.float64]:
+        if self == UNCHANGED:
+            return column.astype(np.float64, copy=False)
+        return (_offsets(column, self.pivot, self.exponent) - self.mean) / self.deviation
+
+
+class Levels(NamedTuple):
+    """How a nominal column became coordinates: two different levels are always equally far apart."""
+
+    axis: NDArray[np.int64]  # level -> its coordinate
+    shares: NDArray[np.float64]  # coordinate -> the share of records that have it
+    side: float  # the distance of two different levels is side * sqrt(2)
+
+    def apply(self, codes: NDArray) -> NDArray[np.float64]:
+        axes = self.axis[codes]
+        if len(self.shares) == 2:  # one coordinate tells two levels apart
+            return self.side * np.sqrt(2) * ((axes == 1) - self.shares[1])[:, None]
+        return self.side * ((axes[:, None] == np.arange(len(self.shares))) - self.shares)
+
+
+UNCHANGED = Scale(0, 0, 0.0, 1.0)
+
+
+class Space(NamedTuple):
+    """The records as points, and how each column got there."""
+
+    matrix: NDArray[np.float64]
+    scales: list[Scale | Levels]
+    spans: list[slice]  # column -> its coordinates
+    unit: str = "standard"  # or "own": the only column in its own unit
+
+    def place(self, j: int, values: NDArray) -> NDArray[np.float64]:
+        """Where these values of column j lie, one row each."""
+        return self.scales[j].apply(values).reshape(len(values), -1)
+
+
+def standardise(columns: Sequence[NDArray]) -> tuple[NDArray[np.float64], list[Scale]]:
+    """Columns with mean 0 and standard deviation 1 (n-1 in the divisor), as a C-ordered matrix.
+
+    Each column is first counted from its own smallest value, so a large offset costs no digits: whole
+    numbers shifted by 1e9 give the same matrix bit for bit.
+    """
+    Z = np.empty((len(columns[0]), len(columns)))
+    scales = []
+    for j, column in enumerate(columns):
+        scale = _scale(column)
+        Z[:, j] = scale.apply(column)
+        scales.append(scale)
+    return Z, scales
+
+
+def encode(columns: Sequence[Column], scaling: Callable[[Column], str] = lambda column: "standard") -> Space:
+    """Every column as coordinates whose variance sums to 1, or as `scaling` says."""
+    if all(c.gaps is None and c.type != "nominal" and scaling(c) == "standard" for c in columns):
+        matrix, plain = standardise([column.values for column in columns])
+        return Space(matrix, list(plain), [slice(j, j + 1) for j in range(len(columns))])
+    scales = [_levels(c, scaling(c)) if c.type == "nominal" else _number(c, scaling(c)) for c in columns]
+    widths = [1 if isinstance(s, Scale) or len(s.shares) == 2 else len(s.shares) for s in scales]
+    ends = np.cumsum(widths).tolist()
+    spans = [slice(end - width, end) for width, end in zip(widths, ends)]
+    space = Space(np.empty((len(columns[0].values), ends[-1])), scales, spans)
+    for j, column in enumerate(columns):
+        ranked = scaling(column) == "rank" and column.type != "nominal"
+        values = _ranks(column) if ranked else column.values
+        space.matrix[:, spans[j]] = space.place(j, values)
+        if column.gaps is not None:
+            space.matrix[column.gaps, spans[j]] = 0.0
+    return space
+
+
+def grouping_matrix(
+    columns: Sequence[Column],
+    space: Space,
+    scaling: Callable[[Column], str],
+    log: Collection[Any],
+    weights: Mapping[Any, float],
+) -> NDArray[np.float64]:
+    """What to group by: the standardised space itself, unless another scaling, logs or weights are asked for.
+
+    A weight multiplies the column's share in squared distances.
+    """
+    if not log and not weights and all(scaling(column) == "standard" for column in columns):
+        return space.matrix
+    for column in columns:
+        if column.name in log and column.categorical:
+            raise InputError(
+                f"column {column.name!r} is {column.type} and has no logarithm: leave it out of log"
+            )
+    drawn = [_logarithm(column) if column.name in log else column for column in columns]
+    with np.errstate(over="ignore"):  # found below
+        other = encode(drawn, scaling)
+    for column, span in zip(columns, other.spans):
+        if not np.abs(other.matrix[:, span]).max() < 1e150:
+            raise InputError(
+                f"column {column.name!r} has values whose squares overflow: choose a scaling other than none"
+            )
+        other.matrix[:, span] *= np.sqrt(weights.get(column.name, 1.0))
+    return other.matrix
+
+
+def measurable(columns: Sequence[Column]) -> Space:
+    """A space in which to measure the loss where no method asked for a standardised one.
+
+    The loss of one column is a ratio, whatever its unit: its values will do as they are, if doubles hold
+    them exactly and their squares stay within range.
+    """
+    values = columns[0].values
+    if len(columns) == 1 and columns[0].gaps is None and not columns[0].categorical:
+        limit = 1e100 if values.dtype.kind == "f" else 2**53
+        largest = max(-values.min().item(), values.max().item())
+        if largest < limit and (largest > 1e-100 or not values.any()):
+            return Space(values.astype(np.float64, copy=False)[:, None], [UNCHANGED], [slice(0, 1)], "own")
+    return encode(columns)
+
+
+def raw_matrix(columns: Sequence[Column]) -> NDArray:
+    """The values as they are: int64 if all are whole numbers, else float64. A gap lies at the mean.
+
+    One column is not copied, unless it has 64 bits without sign.
+    """
+    filled = [column.values if column.gaps is None else _filled(column) for column in columns]
+    if len(filled) == 1 and filled[0].dtype == np.uint64:  # counted from 2^63, which costs no digit
+        return (filled[0] ^ np.uint64(1 << 63)).view(np.int64)[:, None]
+    dtype = np.int64 if all(values.dtype.kind in "iu" for values in filled) else np.float64
+    if len(filled) == 1:
+        return filled[0].astype(dtype, copy=False)[:, None]
+    return np.stack(filled, axis=1).astype(dtype, copy=False)
+
+
+def _filled(column: Column) -> NDArray:
+    assert column.gaps is not None
+    middle = float(column.present.mean()) if len(column.present) else 0.0
+    if column.values.dtype.kind != "f" and len(column.present):  # a double may lie beyond the largest
+        middle = min(round(middle), int(column.present.max()))
+    return np.where(column.gaps, column.values.dtype.type(middle), column.values)
+
+
+def _logarithm(column: Column) -> Column:
+    """sign(x) log(1 + |x|): long tails drawn in on both sides of zero."""
+    wide = column.values.astype(np.float64)
+    return column.holding(np.sign(wide) * np.log1p(np.abs(wide)), column.gaps)
+
+
+def _ranks(column: Column) -> NDArray[np.float64]:
+    """Each value's rank among those present; equal values share their average rank."""
+    ranks = np.zeros(len(column.values))
+    present = slice(None) if column.gaps is None else ~column.gaps
+    _, inverse, counts = np.unique(column.present, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks[present] = (last - (counts - 1) / 2)[inverse]
+    return ranks
+
+
+def _number(column: Column, scaling: str) -> Scale:
+    if not len(column.present):
+        return Scale(0, 0, 0.0, 1.0)
+    if scaling == "rank":
+        return _scale(_ranks(column) if column.gaps is None else _ranks(column)[~column.gaps])
+    scale = _scale(column.present)
+    if scaling == "standard":
+        return scale
+    offsets = _offsets(column.present, scale.pivot, scale.exponent)
+    if scaling == "none":
+        return scale._replace(deviation=float(np.ldexp(1.0, -scale.exponent)))
+    if scaling == "range":
+        return scale._replace(deviation=float(offsets.max()) or 1.0)
+    low, middle, high = np.quantile(offsets, [0.25, 0.5, 0.75]).tolist()
+    if low == high:  # more than half the values are one and the same
+        return scale
+    return scale._replace(mean=middle, deviation=(high - low) / 1.3489795003921634)  # a normal's quartiles
+
+
+def _levels(column: Column, scaling: str) -> Levels:
+    assert column.first is not None
+    counts = np.bincount(column.present, minlength=max(len(column.first), 1))
+    order = np.argsort(-counts, kind="stable")
+    axis = np.empty(len(counts), np.int64)
+    axis[order] = np.minimum(np.arange(len(counts)), MOST_LEVELS - 1)
+    n = max(len(column.present), 1)
+    shares = np.bincount(axis, counts) / n
+    variance = (1 - float(np.square(shares).sum())) * n / max(n - 1, 1)
+    if scaling in ("range", "none"):
+        return Levels(axis, shares, float(np.sqrt(0.5)))
+    return Levels(axis, shares, 1 / float(np.sqrt(variance)) if len(counts) > 1 else 1.0)
+
+
+def _scale(column: NDArray) -> Scale:
+    pivot, top = column.min().item(), column.max().item()
+    exponent = 0
+    if column.dtype.kind == "f":
+        exponent = int(np.frexp(max(abs(pivot), abs(top)))[1])
+    offsets = _offsets(column, pivot, exponent)
+    if pivot == top:
+        return Scale(pivot, exponent, 0.0, 1.0)
+    return Scale(pivot, exponent, float(offsets.mean()), float(offsets.std(ddof=1)))
+
+
+def _offsets(column: NDArray, pivot: int | float, exponent: int) -> NDArray[np.float64]:
+    """x - pivot without rounding what need not be: whole numbers are subtracted as such."""
+    if column.dtype.kind == "f":
+        return np.ldexp(column.astype(np.float64), -exponent) - np.ldexp(pivot, -exponent)
+    wide = column.astype(np.int64 if column.dtype.kind == "i" else np.uint64)
+    signed_pivot = wide.dtype.type(pivot)
+    return (wide.view(np.uint64) - signed_pivot.astype(np.uint64)).astype(np.float64)

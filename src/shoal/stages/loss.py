@@ -1,0 +1,75 @@
+"""What grouping loses: squared distances to the groups' means, and what publishing other values adds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.frame.column import Column
+from shoal.grouping.partition import Own, Partition
+from shoal.stages.encode import Space
+
+
+class Loss(NamedTuple):
+    """Sums of squares: of all records, within groups, and between groups' means and what they publish."""
+
+    total: float = 0.0
+    within: float = 0.0
+    rounding: float = 0.0
+
+    def __add__(self, other: object) -> Loss:
+        assert isinstance(other, Loss)
+        return Loss(*(a + b for a, b in zip(tuple(self), tuple(other))))
+
+    def percent(self, part: float) -> float:
+        return 100 * part / self.total if self.total else 0.0
+
+
+def measure(
+    space: Space,
+    columns: Sequence[Column],
+    published: Sequence[NDArray],
+    partition: Partition,
+    weight: NDArray[np.float64] | None,
+    known: Own | None = None,
+) -> Loss:
+    """The loss in standardised space. A gap weighs nothing: there is nothing to lose.
+
+    `known`: what the method knows of the only column.
+    """
+    Z = space.matrix
+    places = [space.place(j, values) for j, values in enumerate(published)]
+    if weight is not None or any(column.gaps is not None for column in columns):
+        loss = Loss()
+        for j, column in enumerate(columns):
+            own = np.ones(len(Z)) if weight is None else weight
+            own = own if column.gaps is None else np.where(column.gaps, 0.0, own)
+            for z, place in zip(Z[:, space.spans[j]].T, places[j].T):
+                loss += _weighted(z, place, partition, own)
+        return loss
+    means, within = (known.means[:, None], known.sse) if known else partition.means_and_sse(Z)
+    total = known.sst if known else partition.sst(Z)
+    rounding = 0.0
+    if known is None or published[0] is not known.means:
+        rounding = sum(
+            float(partition.sizes @ np.square(place - means[:, span]).sum(axis=1))
+            for place, span in zip(places, space.spans)
+        )
+    unit = (len(Z) - 1) / total if space.unit == "own" and total else 1.0
+    return Loss(unit * total, unit * within, unit * rounding)
+
+
+def _weighted(z: NDArray, place: NDArray, partition: Partition, weight: NDArray[np.float64]) -> Loss:
+    labels, groups = partition.labels, len(partition)
+    all_weight = float(weight.sum())
+    centre = float(weight @ z) / all_weight if all_weight else 0.0
+    sums = np.bincount(labels, weight, groups)
+    means = np.bincount(labels, weight * z, groups) / np.where(sums > 0, sums, 1.0)
+    return Loss(
+        float(weight @ np.square(z - centre)),
+        float(weight @ np.square(z - means[labels])),
+        float(sums @ np.square(place - means)),
+    )

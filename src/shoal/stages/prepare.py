@@ -1,0 +1,90 @@
+"""The table as the plan sees it: its columns as numbers, its strata, its weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+from shoal.frame.column import Column
+from shoal.frame.frame import Frame
+from shoal.frame.types import read_column
+from shoal.stages.strata import merge_small, read_strata
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """`strata` has the stratum of each record, or is None; `weight` the survey weight, or is None."""
+
+    frame: Frame
+    columns: dict[Any, Column]
+    strata: NDArray[np.int64] | None
+    weight: NDArray[np.float64] | None
+    notes: tuple[str, ...]
+
+
+def prepare(plan: Any, frame: Frame) -> Prepared:
+    """Read what the plan names, deal with gaps as it says, and refuse what cannot be grouped."""
+    for mapping in (plan.roles, plan.types, plan.levels, plan.column_weights, plan.log, plan.strata):
+        frame.find(mapping)
+    if len(frame) == 0:
+        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has 0")
+    names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
+    if len(frame) < plan.k:
+        raise InputError(
+            f"k={plan.k} needs at least {plan.k} records, but the table has {len(frame)}: lower k"
+        )
+    columns = {name: read_column(frame, name, plan.types.get(name), plan.levels.get(name)) for name in names}
+    notes: list[str] = []
+    gaps = _any_gap(columns)
+    if gaps is not None and plan.missing == "error":
+        raise _gap_error(columns)
+    if gaps is not None and plan.missing == "drop":
+        notes.append(f"{int(gaps.sum())} of {len(frame)} records have a gap and were left out")
+        if (~gaps).sum() < plan.k:
+            raise InputError(
+                f"only {(~gaps).sum()} records have no gap, fewer than k={plan.k}: keep the others"
+            )
+        frame = frame.rows(~gaps)
+        columns = {name: column.rows(~gaps) for name, column in columns.items()}
+    strata = None
+    if plan.strata:
+        found = merge_small(
+            read_strata(frame, frame.find(plan.strata)),
+            plan.k,
+            list(columns.values()),
+            plan.merge_small_strata,
+        )
+        strata = found.ids
+        notes += found.notes
+    weight = None if plan.weight is None else _read_weight(frame, plan.weight)
+    return Prepared(frame, columns, strata, weight, tuple(notes))
+
+
+def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:
+    holes = [column.gaps for column in columns.values() if column.gaps is not None]
+    return np.logical_or.reduce(holes) if holes else None
+
+
+def _gap_error(columns: dict[Any, Column]) -> InputError:
+    name, row = next((n, int(np.argmax(c.gaps))) for n, c in columns.items() if c.gaps is not None)
+    return InputError(
+        f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
+        "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
+    )
+
+
+def _read_weight(frame: Frame, name: Any) -> NDArray[np.float64]:
+    (name,) = frame.find([name])
+    values, gaps = frame.numbers(name)
+    bad = values < 0 if gaps is None else gaps | (values < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        what = "no weight" if gaps is not None and gaps[row] else f"the weight {values[row]}"
+        raise InputError(f"column {name!r} has {what} in row {row + 1}: a weight is a number from 0 up")
+    if not values.any():
+        raise InputError(f"all weights in column {name!r} are 0: name another column, or none")
+    return values.astype(np.float64)

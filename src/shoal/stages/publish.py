@@ -1,0 +1,225 @@
+"""What a group publishes for a column: its mean, median, trimmed mean or mode, in the column's own type."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.frame.column import Column
+from shoal.grouping.partition import Own, Partition
+from shoal.stages.totals import keep_total
+
+_USUAL = {"nominal": "mode", "boolean": "mode", "ordinal": "median"}  # all others: the mean
+
+
+def publish(
+    column: Column,
+    partition: Partition,
+    how: str | None = None,
+    weight: NDArray[np.float64] | None = None,
+    preserve: str | None = None,
+    known: Own | None = None,
+) -> tuple[NDArray, NDArray[np.bool_] | None]:
+    """One value for each group, made of those that are there; and which groups have none and keep a gap.
+
+    `known`: what the method knows of the column.
+    """
+    how = how or _USUAL.get(column.type, "mean")
+    if known and how == "mean" and column.type == "continuous" and weight is None and preserve is None:
+        return known.means.astype(column.values.dtype, copy=False), None
+    if column.gaps is None:
+        return _middle(column, column.values, partition, how, weight, preserve), None
+    there = ~column.gaps
+    published, empty = np.zeros(len(partition), column.values.dtype), np.ones(len(partition), bool)
+    if there.any():
+        labels = partition.labels[there]
+        part = Partition(labels)
+        groups = np.empty(len(part), np.int64)
+        groups[part.labels] = labels
+        kept = None if weight is None else weight[there]
+        published[groups] = _middle(column, column.values[there], part, how, kept, preserve)
+        empty[groups] = False
+    return published, empty if empty.any() else None
+
+
+def _middle(
+    column: Column,
+    values: NDArray,
+    partition: Partition,
+    how: str,
+    weight: NDArray[np.float64] | None,
+    preserve: str | None,
+) -> NDArray:
+    if preserve == "totals" and has_whole_total(column):
+        whole_values = values.astype(np.int64) if values.dtype.kind == "f" else values
+        means = keep_total(column.name, whole_values, _whole_means(whole_values, partition), partition)
+        return means.astype(values.dtype)
+    if column.type == "nominal" or how == "mode":
+        return _modes(values, partition, weight)
+    whole = column.type != "continuous" or values.dtype.kind != "f"
+    if how == "mean":
+        if weight is None and values.dtype.kind == "f" and whole:
+            return round_half_away(centroids(values, partition)).astype(values.dtype)
+        if weight is None:
+            return centroids(values, partition)
+        means = _weighted_means(values, partition, weight)
+    elif how == "median":
+        means = _medians(values, partition, weight, lower=column.categorical)
+    else:
+        means = _trimmed_means(values, partition, weight)
+    return (round_half_away(means) if whole else means).astype(values.dtype)
+
+
+def has_whole_total(column: Column) -> bool:
+    """Whether its means are rounded and its total means something: whole numbers and decimals."""
+    return column.type == "integer" or (column.type == "continuous" and column.values.dtype.kind != "f")
+
+
+def round_half_away(numbers: NDArray) -> NDArray:
+    """The nearest whole numbers, halves away from zero."""
+    if numbers.dtype.kind != "f":
+        return numbers
+    return np.copysign(np.floor(np.abs(numbers) + 0.5), numbers) + 0.0
+
+
+def centroids(column: NDArray, partition: Partition) -> NDArray:
+    """Each group's mean; of whole numbers the nearest whole number, half away from zero."""
+    if column.dtype.kind == "f":
+        return _float_means(column, partition)
+    return _whole_means(column, partition)
+
+
+def _float_means(column: NDArray, partition: Partition) -> NDArray:
+    wide = column.astype(np.float64, copy=False)[:, None]
+    if wide.min() >= -1e300 and wide.max() <= 1e300:
+        means, _ = partition.means_and_sse(wide)  # which a method may have left there
+    else:  # differences of such values could overflow
+        means = np.ldexp(partition.means(np.ldexp(wide, -4)), 4)
+    return means[:, 0].astype(column.dtype, copy=False)
+
+
+def _whole_means(column: NDArray, partition: Partition) -> NDArray:
+    """Exact: sums of differences from the smallest value, in 64 bits where they fit."""
+    wide = column.astype(np.int64 if column.dtype.kind == "i" else np.uint64, copy=False)
+    low = wide.min()
+    offsets = wide.view(np.uint64) - low.astype(np.uint64)
+    sizes = partition.sizes
+    if int(offsets.max()) * int(sizes.max()) >= 2**64:
+        return _whole_means_of_any_size(wide, partition).astype(column.dtype)
+    sums = np.zeros(len(partition), np.uint64)
+    np.add.at(sums, partition.labels, offsets)
+    quotient, rest = np.divmod(sums, sizes.astype(np.uint64))
+    floor = (quotient + low.astype(np.uint64)).view(wide.dtype)
+    twice = 2 * rest.astype(np.int64)
+    up = np.where(floor < 0, twice > sizes, twice >= sizes)
+    return (floor + up.astype(wide.dtype)).astype(column.dtype)
+
+
+def _whole_means_of_any_size(column: NDArray, partition: Partition) -> NDArray:
+    sums = [0] * len(partition)
+    for label, value in zip(partition.labels.tolist(), column.tolist()):
+        sums[label] += value
+    means = [_nearest(total, size) for total, size in zip(sums, partition.sizes.tolist())]
+    return np.array(means, column.dtype)
+
+
+def _weighted_means(values: NDArray, partition: Partition, weight: NDArray[np.float64]) -> NDArray:
+    """Differences from each group's smallest value are summed: neither far values nor large ones cost digits.
+
+    Means of whole numbers are the nearest whole number, half away from zero. A group whose weights are all 0
+    has its plain mean.
+    """
+    labels, groups = partition.labels, len(partition)
+    weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
+    weight = np.where(np.bincount(labels, weight, groups)[labels] > 0, weight, 1.0)
+    whole = values.dtype.kind != "f"
+    wide = values.astype({"i": np.int64, "u": np.uint64, "f": np.float64}[values.dtype.kind])
+    exponent = 100 if not whole and np.abs(wide).max() > 1e150 else 0  # else the sums could overflow
+    wide = wide if whole else np.ldexp(wide, -exponent)
+    low = np.full(groups, wide.max())
+    np.minimum.at(low, labels, wide)
+    if whole:
+        above = (wide.view(np.uint64) - low.view(np.uint64)[labels]).astype(np.float64)
+    else:
+        above = wide - low[labels]
+    shift = np.bincount(labels, weight * above, groups) / np.bincount(labels, weight, groups)
+    if not whole:
+        return np.ldexp(low + shift, exponent)
+    floor, most = np.floor(shift), np.nextafter(2.0**64, 0)
+    room = wide.max().view(np.uint64) - low.view(np.uint64)  # whatever was rounded: never beyond the largest
+    steps = np.where(floor > most, room, np.minimum(np.minimum(floor, most).astype(np.uint64), room))
+    means = (low.view(np.uint64) + steps).view(wide.dtype)
+    rest = shift - floor
+    up = np.where(means < 0, rest > 0.5, rest >= 0.5)
+    return means + up.astype(wide.dtype)
+
+
+def _sorted(values: NDArray, partition: Partition) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Rows by group and value, and where each group begins."""
+    begins = np.cumsum(partition.sizes) - partition.sizes
+    return np.lexsort((values, partition.labels)), begins
+
+
+def _medians(
+    values: NDArray, partition: Partition, weight: NDArray[np.float64] | None, lower: bool
+) -> NDArray:
+    """The value at which half the weight is reached; midway to the next (or the `lower`) if exactly there."""
+    order, begins = _sorted(values, partition)
+    ordered, sizes = values[order], partition.sizes
+    if weight is None:
+        low, high = begins + (sizes - 1) // 2, begins + sizes // 2
+    else:
+        total = np.bincount(partition.labels, weight, len(partition))
+        own = np.where(total[partition.labels] > 0, weight, 1.0)[order]
+        total = np.bincount(partition.labels, np.where(total[partition.labels] > 0, weight, 1.0))
+        reached = np.cumsum(own) - np.repeat(np.cumsum(total) - total, sizes)
+        half, group = np.repeat(total / 2, sizes), np.repeat(np.arange(len(sizes)), sizes)
+        slack = 1e-12 * np.repeat(total, sizes)
+        low = begins + np.bincount(group, reached < half - slack, len(sizes)).astype(np.int64)
+        high = begins + np.bincount(group, reached <= half + slack, len(sizes)).astype(np.int64)
+        high = np.minimum(high, begins + sizes - 1)
+    if lower or np.array_equal(ordered[low], ordered[high]):
+        return ordered[low]
+    if values.dtype.kind == "f":
+        return ordered[low] / 2 + ordered[high] / 2
+    first, last = ordered[low].astype(object), ordered[high].astype(object)  # no overflow
+    return np.array([_nearest(int(a) + int(b), 2) for a, b in zip(first, last)], values.dtype)
+
+
+def _nearest(total: int, parts: int) -> int:
+    """The whole number nearest to a part of the total; of two, the one farther from zero."""
+    return (2 * abs(total) + parts) // (2 * parts) * (1 if total >= 0 else -1)
+
+
+def _trimmed_means(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:
+    """The mean without the lowest and the highest fifth: at least one record each, of three or more."""
+    order, begins = _sorted(values, partition)
+    sizes = partition.sizes
+    cut = np.where(sizes >= 3, np.maximum(sizes // 5, 1), 0)
+    place = np.arange(len(values)) - np.repeat(begins, sizes)
+    kept = order[(place >= np.repeat(cut, sizes)) & (place < np.repeat(sizes - cut, sizes))]
+    kept = np.sort(kept)
+    labels = partition.labels[kept]
+    part = Partition(labels)
+    means = (
+        centroids(values[kept], part) if weight is None else _weighted_means(values[kept], part, weight[kept])
+    )
+    found = np.empty(len(partition), means.dtype)
+    found[labels] = means[part.labels]
+    return found
+
+
+def _modes(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:
+    """The value most have. Among equals the one commoner in the whole table, then the smallest.
+
+    In a group whose weights are all 0, each record has one vote.
+    """
+    if weight is not None:
+        weight = np.where(np.bincount(partition.labels, weight)[partition.labels] > 0, weight, 1.0)
+    levels, codes, common = np.unique(values, return_inverse=True, return_counts=True)
+    pairs = partition.labels * len(levels) + codes
+    found, inverse = np.unique(pairs, return_inverse=True)
+    votes = np.bincount(inverse, weight)
+    group, level = np.divmod(found, len(levels))
+    best = np.lexsort((level, -common[level], -votes, group))
+    return levels[level[best[np.searchsorted(group[best], np.arange(len(partition)))]]]

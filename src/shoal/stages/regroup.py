@@ -1,0 +1,181 @@
+"""Group sizes with which totals can be kept: a record or two change their group where they must.
+
+Means that are whole numbers add up to a total only if the group sizes' common divisor divides it. Where it
+does not, the search here looks for the change of the partition that costs least: a record moves to another
+group, several do, or a group is dissolved among the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+from shoal.frame.column import Column
+from shoal.grouping.partition import Partition
+from shoal.stages.publish import has_whole_total, publish
+from shoal.stages.totals import TotalLost
+
+#: Records that may move, groups that may be dissolved, partitions to go on from, and how far.
+ROWS, GROUPS, BEAM, DEPTH = 64, 32, 6, 40
+
+
+class _State(NamedTuple):
+    """A partition, and how much more it loses than the one given."""
+
+    extra: float
+    labels: NDArray[np.int64]
+
+
+def keep_totals(
+    columns: Sequence[Column],
+    partition: Partition,
+    points: NDArray[np.float64],
+    k: int,
+    cells: NDArray[np.int64] | None,
+) -> tuple[Partition, int]:
+    """The partition itself if every column can keep its total, else the nearest one found that allows it.
+
+    With it, how many records changed their group.
+    Groups keep at least k records and, where that suffices, at most 2k - 1; no group crosses a cell.
+    """
+    columns = [column for column in columns if has_whole_total(column)]
+    error = _lost(columns, partition)
+    if error is None:
+        return partition, 0
+    cells = np.zeros(len(points), np.int64) if cells is None else cells
+    for most in (2 * k - 1, len(points)):
+        found = _search(
+            partition.labels, points, k, most, cells, lambda labels: _lost(columns, Partition(labels)) is None
+        )
+        if found is not None:
+            return Partition(found), int((found != partition.labels).sum())
+    raise InputError(
+        f"{error}, and no other grouping with k={k} was found that allows it: "
+        "lower k, or leave preserve='totals' out"
+    )
+
+
+def _lost(columns: Sequence[Column], partition: Partition) -> TotalLost | None:
+    for column in columns:
+        try:
+            publish(column, partition, preserve="totals")
+        except TotalLost as error:
+            return error
+    return None
+
+
+def _search(
+    labels: NDArray[np.int64],
+    points: NDArray[np.float64],
+    k: int,
+    most: int,
+    cells: NDArray[np.int64],
+    good: Callable[[NDArray[np.int64]], bool],
+) -> NDArray[np.int64] | None:
+    """The first good partition, trying cheap changes before dear ones; each set of sizes only once."""
+    seen = {_sizes_by_cell(labels, cells)}
+    for starts in ([_State(0.0, labels)], _dissolved(labels, points, most, cells)):
+        frontier: list[_State] = []
+        for start in starts:
+            if _sizes_by_cell(start.labels, cells) not in seen and good(start.labels):
+                return start.labels
+            seen.add(_sizes_by_cell(start.labels, cells))
+            frontier.append(start)
+        for _ in range(DEPTH):
+            reached = [
+                (state.extra + extra, row, group, state.labels)
+                for state in frontier
+                for extra, row, group in _moves(state.labels, points, k, most, cells)
+            ]
+            frontier = []
+            for extra, row, group, before in sorted(reached, key=lambda option: option[:3]):
+                after = before.copy()
+                after[row] = group
+                sizes = _sizes_by_cell(after, cells)
+                if sizes in seen:
+                    continue
+                seen.add(sizes)
+                if good(after):
+                    return after
+                frontier.append(_State(extra, after))
+                if len(frontier) == BEAM:
+                    break
+            if not frontier:
+                break
+    return None
+
+
+def _sizes_by_cell(labels: NDArray[np.int64], cells: NDArray[np.int64]) -> bytes:
+    _, first, sizes = np.unique(labels, return_index=True, return_counts=True)
+    return np.sort(cells[first] * (len(labels) + 1) + sizes).tobytes()
+
+
+def _moves(
+    labels: NDArray[np.int64], points: NDArray[np.float64], k: int, most: int, cells: NDArray[np.int64]
+) -> list[tuple[float, int, int]]:
+    """Records that may move to another group: (what it adds to the SSE, row, group).
+
+    Of all moves between groups of the same two sizes in a cell the cheapest, of the records that gain most by
+    leaving.
+    """
+    part, home = _groups(labels, cells)
+    means, sizes = part.means(points), part.sizes
+    own = np.square(points - means[part.labels]).sum(axis=1)
+    size = sizes[part.labels]
+    free = np.flatnonzero((size > k) & (np.bincount(home)[cells] > 1))
+    gain = own[free] * size[free] / np.maximum(size[free] - 1, 1)
+    order = np.argsort(-gain, kind="stable")
+    _, first = np.unique(cells[free[order]] * (len(labels) + 1) + size[free[order]], return_index=True)
+    rows = dict(zip(free[order].tolist(), gain[order].tolist()))
+    chosen = dict.fromkeys([*free[order[first[:ROWS]]].tolist(), *free[order[:ROWS]].tolist()])
+    names = np.empty(len(part), np.int64)
+    names[part.labels] = labels
+    best: dict[tuple[int, int, int], tuple[float, int, int]] = {}
+    for row in chosen:
+        there = np.flatnonzero((home == cells[row]) & (sizes < most))
+        there = there[there != part.labels[row]]
+        joining = np.square(means[there] - points[row]).sum(axis=1) * sizes[there] / (sizes[there] + 1)
+        near = there[np.argsort(joining, kind="stable")]
+        _, nearest = np.unique(sizes[near], return_index=True)
+        for extra, group in zip(np.sort(joining)[nearest] - rows[row], near[nearest]):
+            pair = int(cells[row]), int(size[row]), int(sizes[group])
+            best[pair] = min(best.get(pair, (np.inf, 0, 0)), (float(extra), row, int(names[group])))
+    return sorted(best.values())
+
+
+def _dissolved(
+    labels: NDArray[np.int64], points: NDArray[np.float64], most: int, cells: NDArray[np.int64]
+) -> list[_State]:
+    """Partitions with one group less: its records go one by one to the group that takes them most cheaply."""
+    part, home = _groups(labels, cells)
+    means = part.means(points)
+    sse = np.bincount(part.labels, np.square(points - means[part.labels]).sum(axis=1))
+    found = []
+    for group in np.argsort(sse, kind="stable")[:GROUPS].tolist():
+        others = np.flatnonzero(home == home[group])
+        others = others[others != group]
+        sizes, centres = part.sizes[others].copy(), means[others].copy()
+        if not len(others) or (most - np.minimum(sizes, most)).sum() < part.sizes[group]:
+            continue
+        after, extra = part.labels.copy(), -float(sse[group])
+        for row in np.flatnonzero(part.labels == group):
+            joining = np.square(centres - points[row]).sum(axis=1) * sizes / (sizes + 1)
+            into = int(np.argmin(np.where(sizes < most, joining, np.inf)))
+            extra += float(joining[into])
+            centres[into] += (points[row] - centres[into]) / (sizes[into] + 1)
+            sizes[into] += 1
+            after[row] = others[into]
+        found.append(_State(extra, after))
+    return sorted(found, key=lambda state: state.extra)[:BEAM]
+
+
+def _groups(labels: NDArray[np.int64], cells: NDArray[np.int64]) -> tuple[Partition, NDArray[np.int64]]:
+    """The partition, and the cell of each of its groups."""
+    part = Partition(labels)
+    home = np.empty(len(part), np.int64)
+    home[part.labels] = cells
+    return part, home

@@ -1,0 +1,1 @@
+"""The independent check of a release. It shares no code with the grouping."""

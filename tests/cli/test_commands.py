@@ -1,0 +1,238 @@
+"""The command line contract: files, streams, exit statuses, sentences."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.commands import app
+from shoal.datasets import survey
+from shoal.io import files
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "firms.csv"
+    shoal.write(survey(60), path)
+    return path
+
+
+def call(*words, status=0):
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    assert outcome.exit_code == status, outcome.output
+    return outcome
+
+
+def test_protect_writes_beside_the_input_and_says_what_was_lost(data):
+    outcome = call("protect", data, "-k", 5)
+    target = data.with_name("firms.protected.csv")
+    assert outcome.stdout == ""
+    for word in ("records", "60", "groups", "information lost", "time"):
+        assert word in outcome.stderr
+    assert sorted(p.name for p in data.parent.iterdir()) == ["firms.csv", "firms.protected.csv"]
+    call("check", target, "-k", 5, "-c", "turnover", "-c", "profit")
+    assert shoal.read(target).schema == shoal.read(data).schema
+    assert shoal.read(target)["sector"] == shoal.read(data)["sector"]
+
+
+def test_json_is_one_object_on_stdout(data):
+    target = data.with_name("out.parquet")
+    words = ("-c", "turnover", "-c", "profit", "-m", "mdav", "--seed", 3, "-o", target, "--json")
+    found = json.loads(call("protect", data, "-k", 4, *words).stdout)
+    release = shoal.microaggregate(data, 4, columns=["turnover", "profit"], method="mdav", seed=3)
+    assert found["information_loss"] == release.information_loss
+    assert found["records"] == 60
+    assert found["groups"] == len(release.group_sizes)
+    assert (found["smallest_group"], found["largest_group"]) == (4, int(release.group_sizes.max()))
+    assert (found["method"], found["k"], found["seed"]) == ("mdav", 4, 3)
+    assert found["output"] == str(target)
+    assert found["seconds"] > 0
+    assert shoal.read(target).equals(release.table)
+
+
+def test_default_output_is_refused_if_it_exists_and_a_named_one_is_replaced(data):
+    call("protect", data, "-k", 5)
+    target = data.with_name("firms.protected.csv")
+    first = target.read_bytes()
+    refused = call("protect", data, "-k", 3, status=2)
+    assert "exists already" in refused.stderr
+    assert target.read_bytes() == first
+    call("protect", data, "-k", 3, "-o", target)
+    assert target.read_bytes() != first
+
+
+def test_check_says_no_with_the_number_of_short_groups(data):
+    outcome = call("check", data, "-k", 5, "-c", "assets", "-c", "profit", status=1)
+    assert "no: 60 of 60 combinations" in outcome.stderr
+    found = json.loads(call("check", data, "-k", 5, "-c", "assets", "--json", status=1).stdout)
+    assert not found["passed"]
+    assert found["findings"][0]["short_groups"] == found["findings"][0]["groups"]
+
+
+def test_per_column_says_what_k_means(data):
+    target = data.with_name("out.csv")
+    outcome = call("protect", data, "-k", 5, "--per-column", "-m", "univariate", "-o", target)
+    assert "taken together, a record's values may still be its own" in " ".join(outcome.stderr.split())
+    call("check", target, "-k", 5, status=1)
+    assert "for each column alone" in call("check", target, "-k", 5, "--per-column").stderr
+
+
+def test_methods_lists_every_key_and_tells_all_about_one():
+    assert set(json.loads(call("methods", "--json").stdout)) == set(shoal.methods())
+    assert "mdav_generic" in call("methods").stdout
+    assert "n^2/k" in call("methods", "mdav").stdout
+    assert "did you mean 'mdav'" in call("methods", "mdva", status=2).stderr
+
+
+def test_version():
+    assert call("--version").stdout == f"shoal {shoal.__version__}\n"
+
+
+def test_demo(tmp_path):
+    call("demo", "--folder", tmp_path / "demo", "-n", 200)
+    call("check", tmp_path / "demo" / "survey.protected.csv", "-k", 3)
+
+
+BAD_TABLES = {
+    "text.csv": ("a,b\n1,2\nx,3\n4,5\n", "column 'a' holds text, first 'x' in row 2"),
+    "inf.csv": ("a,b\n1,2\ninf,3\n4,5\n", "column 'a' has the value inf in row 2"),
+    "short.csv": ("a,b\n1,2\n", "k=2 needs at least 2 records, but the table has 1"),
+    "header.csv": ("a,b\n", "k=2 needs at least 2 records, but the table has 0"),
+    "nul.csv": ("a,b\n1,2\n\0,5\n", "NUL byte in line 3"),
+    "empty.csv": ("", "is empty"),
+    "twice.csv": ("a,a\n1,2\n3,4\n", "two columns of"),
+    "ragged.csv": ("a,b\n1,2\n3\n", "cannot be read as CSV"),
+    "fake.parquet": ("not a parquet file", "cannot be read as Parquet"),
+    "odd.xyz": ("a,b\n1,2\n", "has an ending shoal does not know"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+def test_bad_tables(tmp_path, name):
+    text, sentence = BAD_TABLES[name]
+    path = tmp_path / name
+    path.write_text(text)
+    outcome = call("protect", path, "-k", 2, "-c", "a", "-o", tmp_path / "out.csv", status=2)
+    assert sentence in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    assert path.read_text() == text
+
+
+BAD_REQUESTS = {
+    "column": (["-k", 5, "-c", "turnovr"], "there is no column 'turnovr': did you mean 'turnover'"),
+    "text column": (["-k", 5, "-c", "sector"], "column 'sector' holds text, first "),
+    "column twice": (["-k", 5, "-c", "wages", "-c", "wages"], "named twice"),
+    "n < k": (["-k", 61], "k=61 needs at least 61 records, but the table has 60"),
+    "k < 1": (["-k", 0], "k must be a whole number of at least 1, not 0"),
+    "k not whole": (["-k", "2.5"], "k must be a whole number of at least 1, not '2.5'"),
+    "method": (["-k", 5, "-m", "mdva"], "unknown method 'mdva': did you mean 'mdav'"),
+    "parameter": (["-k", 5, "-m", "mdav", "--set", "gama=1"], "method 'mdav' has no parameter 'gama'"),
+    "setting": (["-k", 5, "--set", "gamma"], "--set takes NAME=VALUE"),
+    "folder": (["-k", 5, "-o", "nowhere/out.csv"], "the folder 'nowhere' does not exist"),
+    "ending": (["-k", 5, "-o", "out.doc"], "has an ending shoal does not know"),
+    "one column": (["-k", 5, "-m", "univariate"], "groups by one column"),
+    "seed": (["-k", 5, "--seed", -1], "seed must be a whole number of at least 0"),
+    "time": (["-k", 5, "--time-limit", 0], "time_limit must be a positive number"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_REQUESTS)
+def test_bad_requests(data, name):
+    words, sentence = BAD_REQUESTS[name]
+    before = data.read_bytes()
+    outcome = call("protect", data, *words, status=2)
+    assert sentence in " ".join(outcome.stderr.split())
+    assert [p.name for p in data.parent.iterdir()] == ["firms.csv"]
+    assert data.read_bytes() == before
+
+
+def test_the_input_is_never_overwritten(data):
+    before = data.read_bytes()
+    link = data.with_name("link.csv")
+    link.symlink_to(data)
+    for target in (data, link):
+        assert "never overwritten" in call("protect", data, "-k", 5, "-o", target, status=2).stderr
+    assert data.read_bytes() == before
+
+
+def test_no_such_file_names_the_nearest(data):
+    outcome = call("protect", data.with_name("frims.csv"), "-k", 5, status=2)
+    assert "there is no file" in outcome.stderr
+    assert "'firms.csv'" in outcome.stderr
+
+
+def test_unreadable_file(data, monkeypatch):
+    def locked(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setitem(files.FORMATS, ".csv", files.FORMATS[".csv"]._replace(read=locked))
+    assert "may not be read by this user" in call("protect", data, "-k", 5, status=2).stderr
+
+
+def test_disk_full_is_the_machines_fault_and_leaves_no_part(data, monkeypatch):
+    def full(table, path):
+        path.write_text("half a file")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(files.FORMATS, ".csv", files.FORMATS[".csv"]._replace(write=full))
+    assert "No space left on device" in call("protect", data, "-k", 5, status=3).stderr
+    assert [p.name for p in data.parent.iterdir()] == ["firms.csv"]
+
+
+def test_a_release_that_fails_its_check_is_not_published(data, monkeypatch):
+    original, csv = shoal.read(data), files.FORMATS[".csv"]
+    unprotected = csv._replace(write=lambda table, path: csv.write(original, path))
+    monkeypatch.setitem(files.FORMATS, ".csv", unprotected)
+    assert "nothing is released" in call("protect", data, "-k", 5, "-c", "profit", status=1).stderr
+    assert [p.name for p in data.parent.iterdir()] == ["firms.csv"]
+
+
+ENDLESS = """
+import sys
+from shoal.kernels.runtime.jit import kernel
+from shoal.grouping.registry import method, methods
+
+@kernel
+def spin(stop):
+    while stop[0] == 0:
+        stop[1] += 1
+
+@method(title="Endless", paper="none", sizes="k..", cost="for ever")
+def endless(X, k):
+    import numpy as np
+    spin(np.array([1, 0]))
+    print("grouping", flush=True)
+    spin(np.array([0, 0]))
+
+from shoal.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped_inside_a_kernel_leaves_nothing(data, tmp_path_factory, number, status):
+    script = tmp_path_factory.mktemp("endless") / "endless.py"
+    script.write_text(ENDLESS)
+    words = [sys.executable, str(script), "protect", str(data), "-k", "3", "-m", "endless"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout.readline() == "grouping\n"
+        run.send_signal(number)
+        try:
+            _, errors = run.communicate(timeout=120)
+        finally:
+            run.kill()  # where the signal was not heard, it would go on for ever
+    assert run.returncode == status, errors
+    assert "Traceback" not in errors
+    assert [p.name for p in data.parent.iterdir()] == ["firms.csv"]
+
+
+def test_two_reports_cannot_be_one_file(data):
+    both = data.with_name("report.html")
+    said = call("protect", data, "-k", 5, "--report", both, "--public-report", both, status=2).stderr
+    assert "cannot be a report and another file too" in said
+    assert not both.exists()

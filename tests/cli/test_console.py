@@ -1,0 +1,99 @@
+"""Progress appears for whatever takes long, and Ctrl-C is heard meanwhile."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.cli import console
+
+
+class Bar:
+    """What `console._bar` draws, remembered."""
+
+    task_ids = (0,)
+
+    def __init__(self):
+        self.updates, self.stopped = [], False
+
+    def update(self, task, total, completed):
+        self.updates.append((total, completed))
+
+    def stop(self):
+        self.stopped = True
+
+
+@pytest.fixture
+def bar(monkeypatch):
+    bar, bar.drawn = Bar(), threading.Event()
+    update = bar.update
+    bar.update = lambda *given, **named: (update(*given, **named), bar.drawn.set())
+    monkeypatch.setattr(console, "_bar", lambda began: bar)
+    return bar
+
+
+def test_a_bar_appears_without_any_report_and_fills_with_the_first(bar, monkeypatch):
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    with console.watching() as progress:
+        assert bar.drawn.wait(60)
+        progress(0.25)
+        progress(1.5)
+        assert not bar.stopped
+    assert bar.updates == [(None, 0.0), (1.0, 0.25), (1.0, 1.0)]
+    assert bar.stopped
+
+
+def test_what_is_done_sooner_draws_nothing(bar, monkeypatch):
+    monkeypatch.setattr(console, "PATIENCE", 1e6)
+    with console.watching() as progress:
+        progress(0.5)
+    assert bar.updates == []
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_real_bar_draws_a_share_on_a_terminal_only(terminal, capsys, monkeypatch):
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    bar = console._bar(0.0)
+    bar.update(bar.task_ids[0], total=1.0, completed=0.5)
+    assert bar.tasks[0].percentage == 50
+    assert bar.tasks[0].elapsed > 0
+    bar.refresh()
+    bar.stop()
+    drawn = capsys.readouterr().err
+    assert ("50%" in drawn) if terminal else (drawn == "")
+
+
+LONG = """
+from shoal.kernels.neighbours import pool
+
+peel = pool.peel
+
+def told(*given):
+    print("grouping", flush=True)
+    return peel(*given)
+
+pool.peel = told
+from shoal.cli import main
+main()
+"""
+
+
+def test_ctrl_c_stops_a_long_mdav_and_nothing_is_written(tmp_path, tmp_path_factory):
+    script = tmp_path_factory.mktemp("long") / "long.py"
+    script.write_text(LONG)
+    X = np.random.default_rng(0).normal(size=(60_000, 10))
+    shoal.write(pa.table({f"c{j}": column for j, column in enumerate(X.T)}), tmp_path / "large.parquet")
+    words = [sys.executable, str(script), "protect", str(tmp_path / "large.parquet"), "-k", "3", "-m", "mdav"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout.readline() == "grouping\n"
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate()
+    assert run.returncode == 130, errors
+    assert "no file is left half-written" in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["large.parquet"]

@@ -1,0 +1,275 @@
+"""Spark in local-cluster mode, two executors with their own processes: what is released, and what fails.
+
+The records are few and the method is MDAV: what is tested is that nothing is lost, doubled or half-published.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal.spark
+from shoal.engines.disk import engine as disk
+from shoal.engines.spark import engine as engine
+from shoal.engines.spark.session import session
+from shoal.errors import CheckFailed, InputError, MachineError
+from shoal.plan import Plan
+from shoal.stages.encode import standardise
+from shoal.verify.count import check
+from tests.engines.test_disk import (
+    QUASI,
+    as_numbers,
+    folder_of,
+    people,
+    small_disk,  # noqa: F401
+    spoil_missing,
+    spoil_short,
+    spoil_type,
+)
+
+RECORDS = 6000
+
+
+@pytest.fixture(scope="module")
+def spark():
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("SPARK IS NOT TESTED: there is no Java on this machine")
+    pytest.importorskip("pyspark", reason="SPARK IS NOT TESTED: pyspark is not installed")
+    settings = {"spark.task.maxFailures": "2", "spark.sql.shuffle.partitions": "3"}  # fewer workers to start
+    with session("local-cluster[2,1,1024]", settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="module")
+def original():
+    return people(RECORDS).drop_columns(["odd"])
+
+
+@pytest.fixture(scope="module")
+def df(spark, place, original):
+    folder_of(original, place / "in", (1000, 2500, 4000))
+    return spark.read.parquet(*[str(place / "in" / f"{part}.parquet") for part in range(4)])
+
+
+@pytest.fixture(scope="module")
+def release(df, place):
+    """The DataFrame that `protect` gave back, and what `write` said."""
+    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_records=1500)
+    return released, shoal.spark.write(released, place / "out")
+
+
+def visible(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_spark_writes_is_whole_and_safe(release, original, place, spark):
+    _, outcome = release
+    written = pq.read_table(place / "out").sort_by("id")
+    assert spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() == 3  # two executors and the driver
+    assert outcome["blocks"] > 2
+    for name in ("id", "name", *QUASI):
+        assert written.schema.field(name).type == original.schema.field(name).type
+    for name in ("id", "name", "list"):
+        assert written[name].to_pylist() == original[name].to_pylist()
+    assert check(written, 5, QUASI)[0].passed
+    assert outcome["smallest_group"] >= 5
+    Z, scales = standardise([as_numbers(original, name) for name in QUASI])
+    new = np.stack([s.apply(as_numbers(written, name)) for s, name in zip(scales, QUASI)], axis=1)
+    lost = 100 * np.square(Z - new).sum() / np.square(Z).sum()
+    assert outcome["information_loss"] + outcome["rounding_loss"] == pytest.approx(lost, rel=1e-9)
+
+
+def test_the_manifest_names_every_part(release, place):
+    manifest = json.loads((place / "out" / "_manifest.json").read_text())
+    parts = list((place / "out").glob("*.parquet"))
+    assert sorted(path.name for path in parts) == sorted(part["name"] for part in manifest["parts"])
+    sums = {part["name"]: part["sha256"] for part in manifest["parts"]}
+    for path in parts:
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == sums[path.name]
+
+
+def test_the_same_plan_gives_the_same_groups_on_disk_and_again_on_spark(release, place):
+    released, _ = release
+    manifest = json.loads((place / "out" / "_manifest.json").read_text())
+    frozen = shoal.spark.BlockPlan.from_json(manifest["block_plan"])
+    plan = Plan.of(5, columns=QUASI, method="mdav")
+    disk.run(plan, place / "in", place / "local.parquet", blocks=frozen)
+    local = pq.read_table(place / "local.parquet")
+    written = pq.read_table(place / "out").sort_by("id")
+    again = released.select("id", *QUASI).toArrow().sort_by("id")
+    for name in QUASI:
+        assert written[name].equals(local[name])
+        assert again[name].cast(local[name].type).equals(local[name])
+
+
+def spoil_task(monkeypatch, spoil):
+    """Have every block's outcome pass through `spoil(key, table)` on the workers."""
+    plain = engine.release_block
+
+    def spoiled(plan, kinds):
+        task = plain(plan, kinds)
+
+        def run(key, table):
+            return spoil(key, task(key, table))
+
+        return run
+
+    monkeypatch.setattr(engine, "release_block", spoiled)
+
+
+def frozen_plan(place):
+    text = json.loads((place / "out" / "_manifest.json").read_text())["block_plan"]
+    return shoal.spark.BlockPlan.from_json(text)
+
+
+def test_a_task_that_fails_once_is_tried_again(release, df, place, monkeypatch):
+    flag = str(place / "failed")
+
+    def fail_once(key, table):
+        try:
+            os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return table
+        raise RuntimeError("this worker has had enough")
+
+    spoil_task(monkeypatch, fail_once)
+    plan = frozen_plan(place)
+    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=plan)
+    before, there = pq.read_table(place / "out").sort_by("id"), visible(place)
+    with pytest.raises(InputError, match="exists already"):
+        shoal.spark.write(released, place / "out")
+    shoal.spark.write(released, place / "out", replace=True)
+    assert os.path.exists(flag)
+    after = pq.read_table(place / "out").sort_by("id")
+    assert after.equals(before)
+    assert visible(place) == sorted(["failed", *there])
+
+
+def test_a_task_that_fails_for_good_publishes_nothing(release, df, place, monkeypatch):
+    def fail(key, table):
+        raise RuntimeError("this worker has had enough")
+
+    spoil_task(monkeypatch, fail)
+    before = visible(place)
+    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=frozen_plan(place))
+    with pytest.raises(MachineError, match="Spark could not finish, nothing is published") as told:
+        shoal.spark.write(released, place / "bad")
+    assert "this worker has had enough" in str(told.value)
+    assert "\n" not in str(told.value)
+    assert visible(place) == before
+
+
+def test_a_missing_record_and_a_short_group_publish_nothing(release, df, place, monkeypatch):
+    def lose(key, table):
+        return table.slice(1) if key[0].as_py() == 1 else table
+
+    def alter(key, table):
+        at = table.schema.get_field_index("income")
+        cells = table.column(at).to_numpy().copy()
+        cells[-1] += 1
+        return table.set_column(at, table.schema.field(at), pa.array(cells))
+
+    before, plan, plain = visible(place), frozen_plan(place), engine.release_block
+    for spoil, sentence in (
+        (lose, "6000 records came in, 5999 were written"),
+        (alter, "shared by 1 records"),
+    ):
+        monkeypatch.setattr(engine, "release_block", plain)
+        spoil_task(monkeypatch, spoil)
+        with pytest.raises(CheckFailed, match=sentence):
+            shoal.spark.write(
+                shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=plan), place / "bad"
+            )
+    assert visible(place) == before
+
+
+def test_a_full_disk_publishes_nothing(release, df, place, small_disk):  # noqa: F811
+    (small_disk / "filler").write_bytes(bytes(280_000))
+    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=frozen_plan(place))
+    with pytest.raises(MachineError, match=r"nothing is published.*No space left on device"):
+        shoal.spark.write(released, small_disk / "out")
+    assert visible(small_disk) == ["filler"]
+
+
+def test_data_that_change_are_noticed(release, df, place):
+    """The plan counted other records than the grouping sees."""
+    before = visible(place)
+    released = shoal.spark.protect(
+        df.where("id >= 50"), 5, QUASI, method="mdav", block_plan=frozen_plan(place)
+    )
+    with pytest.raises(CheckFailed, match="the data change from one reading to the next"):
+        shoal.spark.write(released, place / "bad")
+    assert visible(place) == before
+
+
+def test_what_cannot_be_grouped_is_said_at_once(df, release):
+    for call, sentence in (
+        (lambda: shoal.spark.protect(df.selectExpr("double('inf') a"), 5), "'a' has the value inf"),
+        (lambda: shoal.spark.protect(df, 5, ["incom"]), "did you mean 'income'"),
+        (lambda: shoal.spark.protect(df, 5, ["name"]), "column 'name' is string"),
+        (lambda: shoal.spark.protect(df, 5, QUASI, strata=["name"]), "strata cannot be had in blocks"),
+        (lambda: shoal.spark.protect(df, 7000, QUASI), "but there are 6000: lower k"),
+        (lambda: shoal.spark.write(df, "x"), "only what shoal.spark.protect gave back"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            call()
+
+
+def test_the_command_line_on_spark(tmp_path, original):
+    if not shutil.which("java"):
+        pytest.skip("SPARK IS NOT TESTED: there is no Java on this machine")
+    folder_of(original.slice(0, 500), tmp_path / "in", (100,))
+    words = ["protect", "in", "-k", "3", "-c", "income", "-m", "mdav", "-o", "out", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "shoal", *words, "--engine", "spark", "--master", "local[1]"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["records"] == 500
+    assert check(pq.read_table(tmp_path / "out"), 3, ["income"])[0].passed
+
+
+# --- without a cluster ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("home", [None, "/nowhere"])
+def test_without_java_the_reason_is_said(home, tmp_path, monkeypatch):
+    folder_of(people(200), tmp_path / "in", (100,))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    if home:
+        monkeypatch.setenv("JAVA_HOME", home)
+    with pytest.raises(MachineError, match="Spark needs Java 17 or newer"):
+        engine.run(Plan(3), tmp_path / "in", tmp_path / "out")
+    assert visible(tmp_path) == ["in"]
+
+
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "spark://nowhere.invalid:7077", "spark://x:y"])
+def test_a_master_that_does_not_answer(master, tmp_path, monkeypatch):
+    monkeypatch.setattr("shoal.engines.spark.session._refuse_without_java", lambda: None)
+    folder_of(people(200), tmp_path / "in", (100,))
+    with pytest.raises(MachineError, match="the Spark master does not answer"):
+        engine.run(Plan(3), tmp_path / "in", tmp_path / "out", master=master)
+    assert visible(tmp_path) == ["in"]
+
+
+@pytest.mark.parametrize("spoil", [spoil_missing, spoil_short, spoil_type])
+def test_bad_files_are_told_before_spark_starts(spoil, tmp_path):
+    spoil(folder_of(people(), tmp_path / "in"))
+    with pytest.raises(InputError, match=r"parquet'"):
+        engine.run(Plan(3), tmp_path / "in", tmp_path / "out", master="local[1]")
+    assert visible(tmp_path) == ["in"]

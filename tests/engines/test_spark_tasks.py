@@ -1,0 +1,103 @@
+"""What Spark's workers do, called here on Arrow batches: no cluster, no Java, the same outcome as on disk."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from shoal.engines.blocks.columns import Moments, kinds
+from shoal.engines.blocks.plan import make_plan
+from shoal.engines.disk import engine as disk
+from shoal.engines.spark import tasks as tasks
+from shoal.errors import CheckFailed
+from shoal.plan import Plan
+from shoal.verify.count import check
+from tests.engines.test_disk import QUASI, folder_of, people, read
+
+
+@pytest.fixture(scope="module")
+def original():
+    table = people(900).drop_columns(["odd"])  # NaN is unequal to itself
+    income = table["income"].to_pylist()
+    income[10:20] = [None] * 10
+    table = table.set_column(1, "income", pa.array(income))
+    ties = np.random.default_rng(1).integers(-(2**63), 2**63, 900)
+    return table.append_column(tasks.TIE, pa.array(ties))
+
+
+@pytest.fixture(scope="module")
+def chosen(original):
+    return kinds(original.schema, QUASI, set(), {})
+
+
+@pytest.fixture(scope="module")
+def plan(original, chosen):
+    """The plan as the driver makes it: moments and counts come from tasks, one for each partition."""
+    quasi = original.select(QUASI)
+    moments = [Moments()] * len(chosen)
+    counts = 0
+    for part in (quasi.slice(0, 400), quasi.slice(400)):
+        (answer,) = tasks.find_moments(chosen)(part.to_batches(max_chunksize=150))
+        found = json.loads(answer["moments"][0].as_py())
+        moments = [own + Moments(*new) for own, new in zip(moments, found)]
+    wanted = Plan.of(4, columns=QUASI, method="mdav", missing="group")
+    columns = [kind.read(quasi[kind.name]) for kind in chosen]
+    made = make_plan(wanted, chosen, moments, columns, 200)
+    for part in (quasi.slice(0, 400), quasi.slice(400)):
+        (counted,) = tasks.count_leaves(made, chosen)(part.to_batches(max_chunksize=150))
+        assert counted["leaf"].to_pylist() == list(range(made.leaves))
+        counts = counts + counted["records"].to_numpy()
+    assert counts.sum() == 900
+    return made.placed(counts.tolist())
+
+
+@pytest.fixture(scope="module")
+def blocks(original, plan, chosen):
+    """The records of each block, as Spark's shuffle brings them together."""
+    assigned = pa.Table.from_batches(
+        tasks.assign_blocks(plan, chosen)(original.to_batches(max_chunksize=250))
+    )
+    assert assigned.drop_columns([tasks.BLOCK]).equals(original)
+    return {
+        number: assigned.filter(pa.compute.equal(assigned[tasks.BLOCK], number))
+        for number in range(len(plan.counts))
+    }
+
+
+def test_the_blocks_are_those_that_were_counted(blocks, plan):
+    assert len(blocks) > 2
+    assert [len(table) for table in blocks.values()] == list(plan.counts)
+
+
+def test_blocks_are_released_as_the_disk_engine_would(blocks, plan, chosen, original, tmp_path):
+    task = tasks.release_block(plan, chosen)
+    made = [task((pa.scalar(number),), table) for number, table in blocks.items()]
+    released = pa.concat_tables(made).sort_by("id")
+    assert check(released, 4, QUASI)[0].passed
+    assert released["name"].equals(original["name"])
+    assert tasks.BLOCK not in released.column_names
+    folder_of(original.drop_columns([tasks.TIE]), tmp_path / "in")
+    asked = Plan.of(4, columns=QUASI, method="mdav", missing="group")
+    outcome = disk.run(asked, tmp_path / "in", tmp_path / "out.parquet", blocks=plan)
+    local = read(tmp_path / "out.parquet")
+    for name in QUASI:
+        assert released[name].combine_chunks().equals(local[name].combine_chunks())
+    facts = {name: released[name].drop_null() for name in tasks.FACTS}
+    assert all(len(told) == len(blocks) for told in facts.values())  # once for each block
+    assert pa.compute.sum(facts["__shoal_groups"]).as_py() == outcome["groups"]
+    assert pa.compute.min(facts["__shoal_smallest"]).as_py() == outcome["smallest_group"]
+    assert pa.compute.max(facts["__shoal_largest"]).as_py() == outcome["largest_group"]
+    lost = pa.compute.sum(facts["__shoal_within"]).as_py() / pa.compute.sum(facts["__shoal_total"]).as_py()
+    assert 100 * lost == pytest.approx(outcome["information_loss"])
+
+
+def test_a_block_with_other_records_than_were_counted_is_refused(blocks, plan, chosen):
+    with pytest.raises(CheckFailed, match="the data change from one reading to the next"):
+        tasks.release_block(plan, chosen)((pa.scalar(0),), blocks[0].slice(1))
+
+
+def test_what_is_wrong_with_a_column_is_told_by_its_partition(chosen):
+    bad = people(5).select(QUASI).set_column(0, "income", pa.array([1.0, float("inf"), 2.0, 3.0, 4.0]))
+    (answer,) = tasks.find_moments(chosen)(bad.to_batches())
+    assert json.loads(answer["moments"][0].as_py())["error"].startswith("column 'income' has the value inf")

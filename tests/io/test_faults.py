@@ -1,0 +1,344 @@
+"""Whatever fails: afterwards the old file or the complete new one, and nothing else beside it."""
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+
+import pyarrow as pa
+import pytest
+from benchmarks.stress import stress
+
+import shoal
+from shoal.datasets import survey
+from shoal.errors import InputError, MachineError
+from shoal.io import atomic as parts
+from shoal.io import files, parquet
+
+OLD = b"the old file"
+WORDS = ("-k", "3", "-c", "turnover", "-c", "wages", "-m", "multi_dsort")
+
+
+def protect(source, target, **options):
+    words = [sys.executable, "-m", "shoal", "protect", str(source), *WORDS, "-o", str(target)]
+    return subprocess.run(words, capture_output=True, text=True, **options)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shoal.write(survey(3000), tmp_path / "in.csv")
+    (tmp_path / "out.csv").write_bytes(OLD)
+    return tmp_path
+
+
+def unharmed(folder, run, status=3):
+    assert run.returncode == status, run.stderr
+    assert "Traceback" not in run.stderr
+    assert run.stderr.startswith("shoal: ")
+    assert run.stderr.count("\n") == 1
+    assert (folder / "out.csv").read_bytes() == OLD
+    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "out.csv"]
+
+
+@pytest.mark.parametrize("what", ["a CSV file, replaced", "disk engine, a folder, replaced"])
+def test_killed_at_random_moments(what):
+    found = stress(what, 6, seed=5)
+    assert found["old"] + found["new"] == found["kills"] == 6
+    assert found["broken"] == found["left after the last run"] == 0
+
+
+def test_a_file_that_may_not_grow(folder):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # noqa: E731
+    unharmed(folder, protect(folder / "in.csv", folder / "out.csv", preexec_fn=limit))
+
+
+@pytest.fixture
+def disk(tmp_path_factory):
+    """A disk of 64 kB with an old file on it; root may mount one."""
+    place = tmp_path_factory.mktemp("disk")
+    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("this user may not mount a small disk")
+    try:
+        (place / "out.csv").write_bytes(OLD)
+        yield place
+        assert (place / "out.csv").read_bytes() == OLD
+        assert [path.name for path in place.iterdir()] == ["out.csv"]
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_disk_that_is_full(folder, disk):
+    run = protect(folder / "in.csv", disk / "out.csv")
+    assert run.returncode == 3
+    assert "cannot be written: No space left on device" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_folder_that_may_not_be_written(folder, disk):
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)  # root may write to any other
+    run = protect(folder / "in.csv", disk / "out.csv")
+    assert run.returncode == 3
+    assert "cannot be written: Read-only file system" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere; a read-only disk stands in")
+def test_a_folder_without_permission(folder):
+    folder.chmod(0o555)
+    run = protect(folder / "in.csv", folder / "out.csv")
+    folder.chmod(0o755)
+    unharmed(folder, run)
+
+
+def test_input_that_changes_while_it_is_read(folder, monkeypatch):
+    csv = files.FORMATS[".csv"]
+
+    def disturbed(path):
+        table = csv.read(path)
+        with path.open("a") as file:
+            file.write("more\n")
+        return table
+
+    monkeypatch.setitem(files.FORMATS, ".csv", csv._replace(read=disturbed))
+    with pytest.raises(InputError, match="has changed since it was read"):
+        shoal.microaggregate(folder / "in.csv", 3, columns=["wages"])
+
+
+@pytest.mark.parametrize("change", ["append", "replace", "delete"])
+def test_input_that_changes_before_the_release_is_written(folder, change):
+    source = folder / "in.csv"
+    release = shoal.microaggregate(source, 3, columns=["wages", "turnover"], method="multi_dsort")
+    if change == "append":
+        with source.open("a") as file:
+            file.write("more\n")
+    else:
+        content = source.read_bytes()
+        stamp = source.stat()
+        source.unlink()
+        if change == "replace":
+            (folder / "other").write_bytes(content)
+            (folder / "other").replace(source)
+            os.utime(source, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 1))
+    with pytest.raises(InputError, match="has changed since it was read"):
+        release.write(folder / "out.csv")
+    assert (folder / "out.csv").read_bytes() == OLD
+
+
+LIMITED = """
+import os, resource, sys
+import scipy.linalg, shoal.algorithms, shoal.pipeline, shoal.cli.commands
+used = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+limit = used + (int(sys.argv.pop(1)) << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+shoal.cli.main()
+"""
+
+
+@pytest.mark.parametrize("megabytes", [8, 40, 4000])
+def test_a_limit_of_memory(folder, megabytes):
+    """Beyond what the libraries took when they were loaded: a sentence, or the whole release.
+
+    Some libraries (BLAS, LLVM) end the process, or wait for ever, when memory is refused: that harms nothing.
+    """
+    words = [sys.executable, "-c", LIMITED, str(megabytes), "protect", str(folder / "in.csv")]
+    try:
+        run = subprocess.run(
+            [*words, *WORDS, "-o", str(folder / "out.csv")], capture_output=True, text=True, timeout=100
+        )
+    except subprocess.TimeoutExpired:
+        assert (folder / "out.csv").read_bytes() == OLD
+        return
+    if run.returncode:
+        assert megabytes < 4000
+        assert (folder / "out.csv").read_bytes() == OLD
+    else:
+        assert shoal.read(folder / "out.csv").num_rows == 3000
+    if run.returncode > 0:
+        assert run.returncode == 3, run.stderr
+        assert "Traceback" not in run.stderr
+        assert not list(folder.glob(".*.part"))
+
+
+def test_out_of_memory_inside_the_writer_leaves_nothing(folder, monkeypatch):
+    csv = files.FORMATS[".csv"]
+
+    def greedy(table, path):
+        path.write_bytes(b"half")
+        raise MemoryError
+
+    monkeypatch.setitem(files.FORMATS, ".csv", csv._replace(write=greedy))
+    with pytest.raises(MemoryError):
+        shoal.write(survey(5), folder / "out.csv")
+    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "out.csv"]
+
+
+def test_two_runs_that_write_the_same_output(folder):
+    """Both at once, many times: the outcome is always one whole file of one of them, and both end well."""
+    tables = [pa.table({"x": [float(j)] * 5000}) for j in range(2)]
+    errors = []
+
+    def write(table):
+        try:
+            for _ in range(25):
+                shoal.write(table, folder / "out.csv")
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(table,)) for table in tables]
+    for thread in threads:
+        thread.start()
+    seen = 0
+    while any(thread.is_alive() for thread in threads) or not seen:
+        found = (folder / "out.csv").read_bytes()
+        if found != OLD:
+            seen += 1
+            assert found in (b"x\n" + b"0.0\n" * 5000, b"x\n" + b"1.0\n" * 5000)
+    assert not errors
+    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "out.csv"]
+
+
+def test_two_commands_that_write_the_same_output(folder):
+    words = [
+        sys.executable,
+        "-m",
+        "shoal",
+        "protect",
+        str(folder / "in.csv"),
+        *WORDS,
+        "-o",
+        str(folder / "out.csv"),
+    ]
+    runs = [subprocess.Popen(words, stderr=subprocess.DEVNULL) for _ in range(2)]
+    assert [run.wait() for run in runs] == [0, 0]
+    assert shoal.read(folder / "out.csv").num_rows == 3000
+    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "out.csv"]
+
+
+def test_parts_of_the_dead_are_swept_and_those_of_the_living_are_not(folder):
+    stale = folder / ".out.csv.0123abcd.part"
+    other = folder / ".else.csv.0123abcd.part"
+    for path in (stale, other):
+        path.write_bytes(b"half")
+    with parts.replacing(folder / "out.csv") as mine:
+        assert not stale.exists()
+        assert other.exists()
+        with parts.replacing(folder / "out.csv") as second:
+            assert mine.exists()
+            assert second != mine
+            second.write_bytes(b"second")
+        mine.write_bytes(b"first")
+    assert (folder / "out.csv").read_bytes() == b"first"
+    assert not list(folder.glob(".out*"))
+
+
+def release_folder(path, content):
+    path.mkdir()
+    (path / "part").write_text(content)
+    return path
+
+
+def test_folders_of_the_dead_are_swept_and_those_of_the_living_are_not(folder):
+    """What the disk engine leaves if it is killed holds the original's values."""
+    stale = release_folder(folder / ".out.0123abcd.part", "original values")
+    with parquet.workplace(folder / "out") as mine:
+        assert not stale.exists()
+        with parquet.workplace(folder / "out") as second:
+            assert mine.exists()
+            assert second != mine
+    assert not list(folder.glob(".out*"))
+
+
+def test_an_old_folder_whose_replacer_was_killed_gets_its_name_back(folder):
+    stale = folder / ".out.0123abcd.part"
+    stale.mkdir()
+    release_folder(stale / parts.OLD, "old")
+    parts.sweep(folder / "out")
+    assert (folder / "out" / "part").read_text() == "old"
+    stale.mkdir()
+    release_folder(stale / parts.OLD, "older")  # the new one has its name already
+    parts.sweep(folder / "out")
+    assert (folder / "out" / "part").read_text() == "old"
+    assert not stale.exists()
+
+
+@pytest.mark.parametrize("swaps", [True, False])
+def test_a_folder_takes_the_place_of_another(folder, monkeypatch, swaps):
+    if not swaps:  # as on a system that cannot
+        monkeypatch.setattr(parts, "_swap", lambda one, other: False)
+    target = release_folder(folder / "out", "old")
+    work = folder / ".out.0123abcd.part"
+    work.mkdir()
+    parquet.publish(release_folder(work / "release", "new"), target)
+    assert (target / "part").read_text() == "new"
+    assert [(path / "part").read_text() for path in work.iterdir()] == ["old"]
+
+
+def test_a_folder_that_cannot_take_its_place_leaves_the_old_one(folder, monkeypatch):
+    monkeypatch.setattr(parts, "_swap", lambda one, other: False)
+    target = release_folder(folder / "out", "old")
+    work = folder / ".out.0123abcd.part"
+    work.mkdir()
+    with pytest.raises(FileNotFoundError):
+        parts.exchange(work / "nothing", target)
+    assert (target / "part").read_text() == "old"
+
+
+def test_a_folder_that_is_swept_before_it_was_opened_is_made_anew(folder, monkeypatch):
+    made = iter(["0000aaaa", "0000bbbb"])
+    monkeypatch.setattr("secrets.token_hex", lambda n: next(made))
+    real = os.open
+
+    def slow(path, *rest, **options):
+        if str(path).endswith("0000aaaa.part"):
+            os.rmdir(path)
+        return real(path, *rest, **options)
+
+    monkeypatch.setattr(os, "open", slow)
+    with parquet.workplace(folder / "out") as work:
+        assert work.name == ".out.0000bbbb.part"
+
+
+def test_a_part_that_is_swept_before_it_was_locked_is_made_anew(folder, monkeypatch):
+    made = iter(["0000aaaa", "0000bbbb"])
+    monkeypatch.setattr("secrets.token_hex", lambda n: next(made))
+    lock, calls = parts.fcntl.flock, []
+
+    def slow(handle, how):
+        calls.append(handle)
+        if len(calls) == 1:
+            os.unlink(folder / ".out.csv.0000aaaa.part")
+        lock(handle, how)
+
+    monkeypatch.setattr(parts.fcntl, "flock", slow)
+    with parts.replacing(folder / "out.csv") as part:
+        assert part.name == ".out.csv.0000bbbb.part"
+        part.write_bytes(b"new")
+    assert (folder / "out.csv").read_bytes() == b"new"
+
+
+def test_a_folder_that_vanishes(tmp_path):
+    with (
+        pytest.raises(MachineError, match="cannot be written"),
+        parts.replacing(tmp_path / "out.csv") as part,
+    ):
+        part.unlink()
+    with pytest.raises(InputError, match="does not exist"), parts.replacing(tmp_path / "no" / "out.csv"):
+        raise AssertionError
+    with pytest.raises(InputError, match="is a folder"), parts.replacing(tmp_path):
+        raise AssertionError
+
+
+def test_folders_that_cannot_be_synced_are_no_fault(tmp_path, monkeypatch):
+    real = os.open
+
+    def refuse(path, *rest, **options):
+        if str(path) == str(tmp_path):
+            raise OSError(22, "Invalid argument")
+        return real(path, *rest, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with parts.replacing(tmp_path / "out.csv") as part:
+        part.write_bytes(b"new")
+    assert (tmp_path / "out.csv").read_bytes() == b"new"

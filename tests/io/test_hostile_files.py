@@ -1,0 +1,412 @@
+"""Hostile tables: a clear sentence or a right result, bounded memory, never a traceback."""
+
+import gzip
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from benchmarks.fuzz import attempt, case, fuzz, samples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.commands import app
+from shoal.datasets import survey
+from shoal.errors import InputError
+from shoal.io import limits
+from shoal.io.formats import arrow, excel, text
+from shoal.verify.count import check, check_original
+
+
+def call(*words, status=0):
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    assert outcome.exit_code == status, outcome.output
+    return outcome
+
+
+def refused(path, sentence, *words):
+    said = call("protect", path, "-k", 2, "-o", path.parent / "out.csv", *words, status=2).stderr
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert not (path.parent / "out.csv").exists()
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+TEXTS |= st.sampled_from(
+    ["", "NA", "=1+1", "-", "007", "1.50", "1e5", '"', "a,b", "a\nb", "a\r\nb", " ", "'", "é"]
+)
+CELLS = {
+    "texts": TEXTS,
+    "gappy texts": st.none() | TEXTS,
+    "whole": st.integers(-(2**63), 2**63 - 1),
+    "small": st.none() | st.integers(-3, 3),
+    "real": st.floats(allow_infinity=False, allow_nan=False),
+    "holes": st.none() | st.floats(-1e6, 1e6),
+    "truth": st.booleans(),
+    "days": st.none() | st.dates(),
+}
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(2, 9))
+    names = draw(st.lists(TEXTS.filter(bool), min_size=2, max_size=4, unique=True))
+    kinds = [draw(st.sampled_from(list(CELLS))) for _ in names]
+    kinds[0] = draw(st.sampled_from(["whole", "small", "real", "holes"]))
+    columns = [draw(st.lists(CELLS[kind], min_size=n, max_size=n)) for kind in kinds]
+    if all(cell is None for cell in columns[0]):
+        columns[0][0] = 1
+    return pa.table(dict(zip(names, columns)))
+
+
+@settings(max_examples=120, deadline=None, derandomize=True)
+@given(tables(), st.sampled_from(["csv", "tsv", "parquet", "arrow", "csv.zst"]), st.booleans())
+def test_any_table_comes_out_right_or_is_refused_in_one_sentence(tmp_path_factory, table, ending, safe):
+    folder = tmp_path_factory.mktemp("any")
+    source, target = folder / f"in.{ending}", folder / f"out.{ending}"
+    name = table.column_names[0]
+    try:
+        shoal.write(table, source)
+        shoal.microaggregate(source, 2, columns=[name], method="mdav").write(target, safe_cells=safe)
+    except InputError:
+        assert not target.exists()
+        return
+    names = [name] if not safe else [shoal.read(target).column_names[0]]
+    assert all(finding.passed for finding in check(target, 2, names))
+    if not safe:
+        assert check_original(target, source, [name]).passed
+
+
+def test_a_bounded_fuzz_of_every_reader(tmp_path):
+    """In this process, so that coverage and the compiler's cache serve; benchmarks/fuzz.py runs for long."""
+    good = samples(tmp_path)
+    for number in range(220):
+        ending, content = case(good, 7, number)
+        path = tmp_path / f"bad.{ending}"
+        path.write_bytes(content)
+        outcome = attempt(path, tmp_path / "out.csv")
+        assert outcome.startswith(("released", "refused")), (number, ending, outcome)
+
+
+def test_the_long_fuzz_runs_and_sees_what_is_wrong(monkeypatch):
+    counts, wrong = fuzz(11, seed=3)
+    assert sum(sum(found.values()) for found in counts.values()) == 11
+    assert not wrong
+
+
+@pytest.fixture
+def strict(monkeypatch):
+    """As if only a megabyte might be unpacked from any file, so that small bombs serve."""
+    monkeypatch.setattr(limits, "_ALWAYS", 1 << 20)
+
+
+def test_text_bombs(tmp_path, strict, monkeypatch):
+    """A thousand to one: refused while it unpacks, long before memory is full."""
+    monkeypatch.setattr(text, "_CHUNK", 1 << 20)
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"0" * (40 << 20)))
+    refused(path, "unpacks to more than 200 times its size")
+    packed = tmp_path / "bomb.csv.zst"
+    with pa.output_stream(str(packed), compression="zstd") as file:
+        file.write(b"a,b\n" + b"0" * (40 << 20))
+    refused(packed, "unpacks to more than 200 times its size")
+
+
+def workbook(path, sheet):
+    """A workbook whose only sheet is this text."""
+    from openpyxl import Workbook
+
+    Workbook().save(path)
+    with zipfile.ZipFile(path) as old:
+        parts = {name: old.read(name) for name in old.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = sheet
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, content in parts.items():
+            new.writestr(name, content)
+
+
+HEAD = b'<?xml version="1.0"?>%s<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+
+
+def test_workbook_bombs(tmp_path, strict, monkeypatch):
+    path = tmp_path / "bomb.xlsx"
+    workbook(path, HEAD % b"" + b"<sheetData>" + b" " * (8 << 20) + b"</sheetData></worksheet>")
+    refused(path, "unpacks to more than 200 times its size")
+    far = b'<row r="1048576"><c r="XFD1048576" t="n"><v>1</v></c></row>'
+    workbook(
+        path, HEAD % b"" + b'<dimension ref="A1:XFD1048576"/><sheetData>' + far + b"</sheetData></worksheet>"
+    )
+    refused(path, "")
+    monkeypatch.setattr(excel, "MOST_CELLS", 50_000)
+    rows = b"".join(b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (i, i) for i in range(1, 9))
+    workbook(path, HEAD % b"" + b"<sheetData>" + rows + b"</sheetData></worksheet>")
+    refused(path, "more than 50,000 cells")
+    entities = b"<!DOCTYPE z [" + b'<!ENTITY a0 "aaaaaaaaaa">'
+    for i in range(9):
+        entities += b'<!ENTITY a%d "%s">' % (i + 1, b"&a%d;" % i * 10)
+    body = b'<sheetData><row r="1"><c r="A1" t="str"><v>&a9;</v></c></row></sheetData></worksheet>'
+    workbook(path, HEAD % (entities + b"]>") + body)
+    refused(path, "cannot be read as Excel")
+
+
+def test_a_parquet_file_of_more_rows_than_memory(tmp_path, monkeypatch):
+    path = tmp_path / "long.parquet"
+    pq.write_table(pa.table({"a": np.zeros(1_000_000, np.int64)}), path)
+    assert path.stat().st_size < 10_000
+    monkeypatch.setattr(limits, "memory", lambda: 1_000_000)
+    refused(path, "more than half of this machine's memory")
+    plain = tmp_path / "long.csv"
+    plain.write_text("a\n" + "1\n" * 400_000)
+    refused(plain, "more than half of this machine's memory")
+
+
+@pytest.mark.parametrize(
+    ("count", "sentence"), [(50_000_000, "200 times its size"), (20 + (255 << 48), "file of Stata")]
+)
+def test_a_stata_file_that_promises_more_rows_than_it_has(tmp_path, count, sentence):
+    pytest.importorskip("pyreadstat")
+    path = tmp_path / "many.dta"
+    shoal.write(survey(20), path)
+    content = bytearray(path.read_bytes())
+    place = content.index(b"<N>") + 3
+    content[place : place + 8] = count.to_bytes(8, "little")
+    path.write_bytes(content)
+    refused(path, sentence)
+
+
+def flipped(path, old, new):
+    """A file with one byte string replaced by another of the same length, at its first place."""
+    content = path.read_bytes()
+    assert old in content
+    assert len(old) == len(new)
+    path.write_bytes(content.replace(old, new, 1))
+
+
+def test_arrow_files_whose_lengths_lie(tmp_path):
+    path = tmp_path / "t.arrow"
+    numbers = pa.table({"a": np.zeros(20_000)})
+    shoal.write(numbers, path)
+    flipped(
+        path, (8 * 20_000).to_bytes(8, "little"), (1 << 60).to_bytes(8, "little")
+    )  # unpacked, a column has
+    refused(path, "200 times its size")
+    path.write_bytes(b"\xff\xff\xff\xff" + (2**31 - 8).to_bytes(4, "little") + bytes(100))
+    refused(path, "cannot be read as Arrow")
+
+
+def test_arrow_says_what_it_cannot_do(tmp_path, monkeypatch):
+    shoal.write(survey(20), tmp_path / "t.arrow")
+
+    def read_with(error):
+        def fail(table):
+            raise error
+
+        monkeypatch.setattr(arrow, "_valid", fail)
+        return shoal.read(tmp_path / "t.arrow")
+
+    with pytest.raises(InputError, match="cannot be read as Arrow: no such type"):
+        read_with(pa.ArrowNotImplementedError("no such type"))
+    with pytest.raises(MemoryError):  # an honest file, but a small machine
+        read_with(pa.ArrowMemoryError("malloc of size 10000 failed"))
+    with pytest.raises(MemoryError):
+        read_with(pa.ArrowMemoryError("no word on the size"))
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_name_that_is_no_text(tmp_path, engine):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"abcdef": [1.0, 2, 3, 4]}), path, store_schema=False)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"abcdef", b"abc\xffef"))
+    refused(path, "t.parquet'", "--engine", engine)
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "csv.zst"])
+def test_broken_packed_files_cost_no_memory(tmp_path, ending):
+    """A page that runs for weeks sees many of them."""
+    path = tmp_path / f"cut.{ending}"
+    shoal.write(survey(20), path)
+    path.write_bytes(path.read_bytes()[:150])
+
+    def taken():
+        facts = Path("/proc/self/status").read_text()
+        return int(facts.partition("VmData:")[2].split()[0])  # in kB
+
+    before = taken()
+    for _ in range(30):
+        with pytest.raises(InputError, match="cannot be read"):
+            shoal.read(path)
+    assert taken() - before < 200_000
+
+
+def test_a_hundred_thousand_columns(tmp_path):
+    path = tmp_path / "wide.csv"
+    names = [f"column{j}" for j in range(100_000)]
+    path.write_text("\n".join([",".join(names), *[",".join(["1"] * 100_000)] * 3]))
+    refused(path, "has 100,000 columns, and shoal takes 20,000")
+    path.write_text("\n".join([",".join(names[:2000]), *[",".join(["123456"] * 2000)] * 4]))
+    release = shoal.microaggregate(path, 2, columns=["column0", "column1999"], method="mdav")
+    release.write(tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().strip() == path.read_text()
+
+
+BIG_LINE = """
+import resource, sys
+import shoal.pipeline, pyarrow.csv
+from shoal.cli import main
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    main()
+except SystemExit as stop:
+    print(stop.code, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_a_line_of_a_gigabyte(tmp_path):
+    """A sparse file (all NUL), and one of digits: refused, in little more memory than the file itself."""
+    sparse = tmp_path / "sparse.csv"
+    with sparse.open("wb") as file:
+        file.write(b"a,b\n")
+        file.truncate(1 << 30)
+    digits = tmp_path / "digits.csv"
+    with digits.open("wb") as file:
+        file.write(b"a,b\n")
+        for _ in range(1 << 6):
+            file.write(b"7" * (1 << 24))
+    for path, sentence in (
+        (sparse, "has a NUL byte in line 2"),
+        (digits, "a record of more than 64 million"),
+    ):
+        words = [
+            sys.executable,
+            "-c",
+            BIG_LINE,
+            "protect",
+            str(path),
+            "-k",
+            "2",
+            "-o",
+            str(tmp_path / "out.csv"),
+        ]
+        run = subprocess.run(words, capture_output=True, text=True)
+        status, megabytes = map(int, run.stdout.split())
+        assert status == 2
+        assert sentence in run.stderr
+        assert run.stderr.count("\n") == 1
+        assert megabytes < 2500
+        path.unlink()
+
+
+ODD_TEXTS = {
+    "nested quotes": (b'a,b\n1,"x ""y"" z"\n2,"""quoted"""\n3,""\n4,"p""q"\n', 2),
+    "an open quote": (b'a,b\n1,"x\n2,y\n3,z\n', None),
+    "mixed encodings": ("a,b\n1,é\n".encode() + b"2,\xe9\n3,x\n4,y\n", 2),
+    "lone carriage returns": (b"a,b\r1,2\r3,4\r5,6\r", 2),
+    "a mark in the middle": ("a,b\n1,2\n3,4\n\ufeff5,6\n7,8\n".encode(), None),
+    "UTF-16 without an end": (b"\xff\xfea\x00,\x00b\x00\n\x001\x00,", None),
+    "nothing but commas": (b",,\n,,\n,,\n", None),
+    "nothing but an empty line": (b"\n\n\n", None),
+    "huge number": (b"a,b\n" + b"9" * 5000 + b",1\n2,2\n", None),
+    "control characters": (b"a,b\n1,\x01\x02\x1a\n2,\x7f\n3,c\n4,d\n", 2),
+}
+
+
+@pytest.mark.parametrize("name", ODD_TEXTS)
+def test_odd_texts(tmp_path, name):
+    """A right release (checked against the original) or a sentence."""
+    content, k = ODD_TEXTS[name]
+    path, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    path.write_bytes(content)
+    words = ("protect", path, "-k", 2, "-c", "a", "-o", out)
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    if k is None and outcome.exit_code:
+        assert outcome.exit_code == 2, outcome.output
+        assert outcome.stderr.count("\n") == 1
+        assert not out.exists()
+        return
+    assert outcome.exit_code == 0, outcome.output
+    call("check", out, "-k", 2, "-c", "a", "--original", path)
+
+
+def test_ragged_files_are_told_with_their_own_delimiter(tmp_path):
+    path = tmp_path / "ragged.csv"
+    path.write_text("a;b\n1;2\n3\n")
+    refused(path, "Expected 2 columns, got 1")
+    path.write_text("a;b;c\n1,5;2;3\n3;4;5\n5;6;7\n")
+    assert shoal.read(path)["a"].to_pylist() == [1.5, 3.0, 5.0]
+
+
+def test_a_file_of_names_only_says_so(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text("a,b\n")
+    refused(path, "the table has 0")
+
+
+FORMULAS = pa.table(
+    {
+        "x": [1.0, 2.0, 3.0, 4.0, 5.0],
+        "who": ["=1+1", "+cmd", "-2", "@sum", "plain"],
+        "what": ["\tx", "\rx", "-x", "+3,5", None],
+        "=name": ["-", "-1e5", "+49 30 123", " =1", "'=1"],
+    }
+)
+
+
+def test_cells_that_a_spreadsheet_would_run_are_told_and_kept(tmp_path):
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    shoal.write(FORMULAS, source)
+    said = call("protect", source, "-k", 2, "-c", "x", "-o", out)
+    note = "8 texts begin like a formula, first in column 'who': a spreadsheet would run it"
+    assert note in " ".join(said.stderr.split())
+    assert shoal.read(out).drop_columns(["x"]).equals(shoal.read(source).drop_columns(["x"]))
+    release = shoal.microaggregate(source, 2, columns="x")
+    assert release.write(tmp_path / "out.parquet") == ()
+    assert release.write(tmp_path / "out.xlsx") == ()
+
+
+def test_safe_cells_prefixes_them_and_nothing_else(tmp_path):
+    source, out = tmp_path / "in.csv", tmp_path / "out.tsv"
+    shoal.write(FORMULAS, source)
+    said = call("protect", source, "-k", 2, "-c", "x", "-o", out, "--safe-cells")
+    assert "8 texts begin like a formula" in " ".join(said.stderr.split())
+    assert "written after an apostrophe" in " ".join(said.stderr.split())
+    found = text.cell_reader("\t")(out)
+    assert found.column_names == ["x", "who", "what", "'=name"]
+    assert found["who"].to_pylist() == ["'=1+1", "'+cmd", "-2", "'@sum", "plain"]
+    assert found["what"].to_pylist() == ["'\tx", "'\rx", "'-x", "+3,5", None]
+    assert found["'=name"].to_pylist() == ["-", "-1e5", "'+49 30 123", " =1", "'=1"]
+
+
+def test_safe_cells_of_categories(tmp_path):
+    table = pa.table({"x": pa.array(["=a", "=a", "b", "b"]).dictionary_encode(), "y": [1.0, 2.0, 3.0, 4.0]})
+    release = shoal.microaggregate(table, 2, columns=["x"], types={"x": "nominal"})
+    (note,) = release.write(tmp_path / "out.csv", safe_cells=True)
+    assert note.startswith("2 texts begin")
+    assert shoal.read(tmp_path / "out.csv")["x"].to_pylist() == ["'=a", "'=a", "b", "b"]
+    one = pa.table({"n": ["=a", "b"], "y": [1.0, 2.0]})
+    (note,) = shoal.microaggregate(one, 2, columns="y").write(tmp_path / "out.csv")
+    assert note.startswith("1 text begins")
+
+
+def test_a_fault_of_our_own_is_one_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "in.csv"
+    shoal.write(survey(20), path)
+    monkeypatch.setattr("shoal.pipeline.prepare", lambda *given: 1 / 0)
+    said = call("protect", path, "-k", 2, status=3).stderr
+    assert "this should not happen, and nothing was released (ZeroDivisionError: division by zero)" in said
+    assert said.count("\n") == 1
+    monkeypatch.setenv("SHOAL_TRACEBACK", "1")
+    assert isinstance(CliRunner().invoke(app, ["protect", str(path), "-k", "2"]).exception, ZeroDivisionError)
+    monkeypatch.delenv("SHOAL_TRACEBACK")
+
+    def no_thread(*given):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("shoal.pipeline.prepare", no_thread)
+    assert "the memory does not suffice" in call("protect", path, "-k", 2, status=3).stderr

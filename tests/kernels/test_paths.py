@@ -1,0 +1,78 @@
+"""Paths against slow and obvious versions, also with ties: small whole numbers sum without rounding."""
+
+import numpy as np
+import pytest
+from benchmarks.plain_orders import group_by_group, walk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.kernels.sequence import paths
+
+RULES = {"walk": paths.WALK, "nearest": paths.NEAREST, "cheapest": paths.CHEAPEST}
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(4, 40))
+    d = draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    whole = draw(st.booleans())
+    X = rng.integers(0, 4, (n, d)).astype(float) if whole else rng.normal(size=(n, d))
+    labels = np.unique(rng.integers(0, draw(st.integers(1, n)), n), return_inverse=True)[1]
+    X.flags.writeable = False
+    return X, labels, draw(st.integers(1, min(5, n - 1)))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(tables())
+def test_neighbours_in_order_of_distance_and_row(table):
+    X, _, m = table
+    near, squared = paths.nearest_rows(X, X, m, True)
+    for i in range(len(X)):
+        distance = np.square(X - X[i]).sum(1)
+        distance[i] = np.inf
+        assert near[i].tolist() == np.argsort(distance, kind="stable")[:m].tolist()
+        assert squared[i] == pytest.approx(np.sort(distance)[:m])
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(tables())
+def test_nearest_point_next(table):
+    X, _, _ = table
+    start = paths.farthest_from_centroid(X)
+    assert paths.nearest_point_next(X, start).tolist() == walk(X, start, np.arange(len(X)))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_group_by_group(rule):
+    @settings(max_examples=40, deadline=None, derandomize=True)
+    @given(tables())
+    def same(table):
+        X, labels, m = table
+        near = paths.nearest_rows(X, X, m, True)[0]
+        start = paths.farthest_from_centroid(X)
+        path = paths.group_path(X, labels, near, start, RULES[rule])
+        assert sorted(path) == list(range(len(X)))
+        assert np.count_nonzero(np.diff(labels[path])) == labels.max()  # each group stands together
+        if start == int(np.argmax(np.square(X - X.mean(0)).sum(1))):  # else rounding chose between equals
+            assert path.tolist() == group_by_group(X, labels, rule)
+
+    same()
+
+
+def test_insertion_by_hand():
+    # From 0 the farthest is 10. Nearest first: 9 (next to 10), then 1, 2. Cheapest: all add nothing, so in
+    # row order; on a line the path is sorted either way. A record beyond the start turns back last.
+    X = np.array([[0.0], [9.0], [2.0], [10.0], [1.0]])
+    X.flags.writeable = False  # as methods get it: one compiled version
+    near = paths.nearest_rows(X, X, 2, True)[0]
+    for rule in (paths.NEAREST, paths.CHEAPEST):
+        assert paths.group_path(X, np.zeros(5, np.int64), near, 0, rule).tolist() == [0, 4, 2, 1, 3]
+    assert paths.group_path(X, np.array([0, 0, 1, 1, 1]), near, 0, paths.NEAREST).tolist() == [0, 1, 3, 2, 4]
+
+
+def test_the_farthest_record_does_not_depend_on_an_offset():
+    X = np.random.default_rng(0).integers(-100, 100, (50, 3)).astype(float)
+    shifted = X + 1e9
+    X.flags.writeable = shifted.flags.writeable = False
+    assert paths.farthest_from_centroid(X) == paths.farthest_from_centroid(shifted)

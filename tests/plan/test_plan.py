@@ -1,0 +1,315 @@
+"""Plans as files: every decision, read back as it was written, and the same release bit for bit."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.commands import app
+from shoal.datasets import survey
+from shoal.errors import InputError
+from shoal.grouping.registry import methods
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
+
+
+def call(*words, status=0):
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    assert outcome.exit_code == status, outcome.output
+    return outcome
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.data())
+def test_a_plan_reads_back_as_it_was_written(data):
+    columns = data.draw(st.lists(names, min_size=4, max_size=7, unique=True))
+    quasi, rest = columns[:2], columns[2:]
+    some = lambda words: data.draw(  # noqa: E731
+        st.dictionaries(st.sampled_from(quasi), st.sampled_from(words), max_size=2)
+    )
+    plan = shoal.Plan(
+        data.draw(st.integers(1, 9)),
+        quasi if data.draw(st.booleans()) else None,
+        method="mdav",
+        parameters=data.draw(st.dictionaries(names, st.integers() | st.booleans() | names, max_size=2)),
+        seed=data.draw(st.integers(0, 9)),
+        time_limit=data.draw(st.none() | st.floats(0.1, 9)),
+        roles=dict(
+            zip(rest[1:], data.draw(st.permutations(["identifier", "other", "confidential", "other"])))
+        ),
+        types=some(["nominal", "integer"]),
+        levels=data.draw(
+            st.dictionaries(st.sampled_from(quasi), st.lists(names | st.integers()), max_size=1)
+        ),
+        scaling=data.draw(st.sampled_from(["robust", {quasi[0]: "rank"}])),
+        centroids=data.draw(st.sampled_from(["median", {quasi[1]: "mode"}])),
+        log=data.draw(st.lists(st.sampled_from(quasi), unique=True)),
+        column_weights=some([0.5, 3]),
+        preserve=data.draw(st.sampled_from([None, "totals"])),
+        missing=data.draw(st.sampled_from(["group", "drop"])),
+        strata=rest[:1] if data.draw(st.booleans()) else [],
+        merge_small_strata=data.draw(st.booleans()),
+        sha256=data.draw(st.sampled_from([None, "ab"])),
+        version=shoal.__version__,
+    )
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.toml"
+        path.write_text(plan.toml({quasi[0]: "a reason\nin two lines"}), encoding="utf-8")
+        again = shoal.Plan.read(path)
+    plain = lambda p: {**vars(p), "log": set(p.log), "levels": {n: list(v) for n, v in p.levels.items()}}  # noqa: E731
+    left, right = plain(plan), plain(again)
+    assert left == right
+
+
+def test_blocks_and_weights_read_back(tmp_path):
+    plan = shoal.Plan(3, blocks=[["b", "a"], ["c"]], weight="w", version=shoal.__version__)
+    (tmp_path / "plan.toml").write_text(plan.toml())
+    assert shoal.Plan.read(tmp_path / "plan.toml") == plan
+
+
+def test_columns_of_an_array_are_found_by_their_number(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    plan = shoal.Plan(3, [0, 2], "mdav", scaling={0: "robust"}, roles={1: "other"})
+    (tmp_path / "plan.toml").write_text(plan.toml())
+    again = shoal.Plan.read(tmp_path / "plan.toml")
+    from shoal.pipeline import run
+
+    assert np.array_equal(run(plan, X).table, run(again, X).table)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[release]\nkk = 5", "unknown key of .release. 'kk' in the plan: did you mean 'k'"),
+        ("[relaese]\nk = 5", "unknown section 'relaese' in the plan: did you mean 'release'"),
+        ("[made]\nwho = 1", "unknown key of .made. 'who'"),
+        ("[release]\nk = 5\n[columns.a]\nrle = 1", "unknown key of column 'a' 'rle'"),
+        ("[release]\nk = 5\n[columns]\na = 1", "holds a table for each column"),
+        ("release = 5", "must be a table"),
+        ("[release]\nmethod = 'mdav'", "the plan has no k"),
+        ("k = = 5", "is not a plan in TOML"),
+        ("[release]\nk = 5\nmissing = 'zero'", "unknown missing 'zero'"),
+        ("[release]\nk = 'five'", "k must be a whole number"),
+    ],
+)
+def test_wrong_plans_in_one_sentence(tmp_path, text, sentence):
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        shoal.Plan.read(tmp_path / "plan.toml")
+
+
+def test_no_plan_and_two_ks(tmp_path):
+    with pytest.raises(InputError, match="there is no plan"):
+        shoal.Plan.read(tmp_path / "plan.toml")
+    (tmp_path / "plan.toml").write_text("[release]\nk = 5")
+    with pytest.raises(InputError, match="the plan says k=5, and you say k=4"):
+        shoal.Plan.read(tmp_path / "plan.toml", 4)
+    (tmp_path / "plan.toml").write_text("")
+    assert shoal.Plan.read(tmp_path / "plan.toml", 4).k == 4
+
+
+def test_no_method_has_a_parameter_that_a_plan_takes():
+    from dataclasses import fields
+
+    for info in methods().values():
+        assert not set(info.parameters) & {field.name for field in fields(shoal.Plan)}
+
+
+def write_plan(path, *words):
+    plan = path.with_name("plan.toml")
+    plan.write_text(call("plan", path, *words).stdout, encoding="utf-8")
+    return plan
+
+
+def test_plan_then_protect_twice_is_the_same_bit_for_bit(tmp_path):
+    path = tmp_path / "firms.csv"
+    shoal.write(survey(80), path)
+    plan = write_plan(path)
+    outs = [tmp_path / f"{j}.csv" for j in (1, 2)]
+    for out in outs:
+        found = json.loads(call("protect", path, "--plan", plan, "-o", out, "--json").stdout)
+        assert found["k"] == 5
+        assert "sector" in found["columns"]
+        assert not any("differ" in note for note in found["notes"])
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    call("check", outs[0], "--plan", plan)
+    call("check", path, "--plan", plan, status=1)
+
+
+def test_a_replay_says_when_data_or_version_differ(tmp_path):
+    path = tmp_path / "firms.csv"
+    shoal.write(survey(80), path)
+    plan = write_plan(path, "-k", 4)
+    shoal.write(survey(81), path)
+    plan.write_text(plan.read_text().replace(f'version = "{shoal.__version__}"', 'version = "0.0.1"'))
+    notes = json.loads(call("protect", path, "--plan", plan, "-o", tmp_path / "o.csv", "--json").stdout)[
+        "notes"
+    ]
+    assert "the plan was written by shoal 0.0.1; this is " + shoal.__version__ in notes
+    assert "the data differ from those that the plan was written for" in notes
+
+
+def test_options_beside_a_plan_are_refused(tmp_path):
+    path = tmp_path / "firms.csv"
+    shoal.write(survey(80), path)
+    plan = write_plan(path)
+    refused = call("protect", path, "--plan", plan, "-m", "mdav", status=2)
+    assert "--method is the plan's to say" in refused.stderr
+    assert "the plan says k=5" in call("protect", path, "--plan", plan, "-k", 4, status=2).stderr
+    assert "give -k" in call("protect", path, status=2).stderr
+    assert "give -k" in call("check", path, status=2).stderr
+
+
+def test_inspect_guesses_with_reasons(tmp_path):
+    path = tmp_path / "t.csv"
+    n = 40
+    table = pa.table(
+        {
+            "person_id": [f"p{i}" for i in range(n)],
+            "row": np.arange(n),
+            "sex": ["m", "f"] * (n // 2),
+            "town": ["a", "b", "c", "d"] * (n // 4),
+            "born": [f"19{50 + i % 50}-01-0{1 + i % 9}" for i in range(n)],
+            "children": np.arange(n) % 4,
+            "pay": np.random.default_rng(0).lognormal(size=n),
+            "diagnosis": ["x", "y"] * (n // 2),
+            "weight": np.full(n, 2.5),
+            "second_weight": np.arange(n) / 7,
+            "stratum": ["n", "s", "e", "w"] * (n // 4),
+            "remarks": [f"free text {i // 2}" for i in range(n)],
+            "same": ["z"] * n,
+        }
+    )
+    shoal.write(table, path)
+    found = {g["name"]: g for g in json.loads(call("inspect", path, "--json").stdout)["columns"]}
+    roles = {name: guess["role"] for name, guess in found.items()}
+    assert roles == {
+        "person_id": "identifier",
+        "row": "identifier",
+        "sex": "quasi",
+        "town": "quasi",
+        "born": "quasi",
+        "children": "quasi",
+        "pay": "quasi",
+        "diagnosis": "confidential",
+        "weight": "weight",
+        "second_weight": "other",
+        "stratum": "stratum",
+        "remarks": "quasi",
+        "same": "other",
+    }
+    types = {name: guess["type"] for name, guess in found.items()}
+    assert (types["sex"], types["town"], types["born"]) == ("boolean", "nominal", "date")
+    assert (types["children"], types["pay"]) == ("nominal", "continuous")
+    assert all(guess["reason"] for guess in found.values())
+    shown = call("inspect", path).stdout
+    assert "each record has a value of its own" in " ".join(shown.split()) or "its name says so" in shown
+    plan = write_plan(path, "-k", 4)
+    call("protect", path, "--plan", plan, "-o", tmp_path / "out.csv")
+    out = shoal.read(tmp_path / "out.csv")
+    assert "person_id" not in out.column_names
+    assert out["remarks"].to_pylist() != table["remarks"].to_pylist()
+
+
+@pytest.mark.parametrize("name", ["household", "labour_force", "adult"])
+def test_real_files_from_inspect_to_release(name, tmp_path):
+    original = DATA / f"{name}.csv"
+    if not original.exists():
+        pytest.skip(f"benchmark data {original} is absent")
+    path = tmp_path / f"{name}.csv"
+    lines = original.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:1501]))
+    plan = write_plan(path)
+    found = json.loads(call("protect", path, "--plan", plan, "-o", tmp_path / "out.csv", "--json").stdout)
+    assert found["records"] == 1500
+    assert found["smallest_group"] >= 5
+    call("check", tmp_path / "out.csv", "--plan", plan)
+    before, after = shoal.read(path), shoal.read(tmp_path / "out.csv")
+    assert after.column_names == [c for c in before.column_names if c in after.column_names]
+    kept = [c for c in after.column_names if c not in found["columns"]]
+    assert after.select(kept).equals(before.select(kept))
+    assert [after[c].type for c in after.column_names] == [before[c].type for c in after.column_names]
+
+
+def test_command_line_options_for_tables(tmp_path):
+    path, out = tmp_path / "firms.csv", tmp_path / "out.csv"
+    shoal.write(survey(120), path)
+    words = ("-k", 4, "-c", "sector", "-c", "wages", "--type", "sector=nominal", "--stratum", "region")
+    call(
+        "protect",
+        path,
+        *words,
+        "--merge-small-strata",
+        "--weight",
+        "employees",
+        "-m",
+        "mdav_generic",
+        "-o",
+        out,
+    )
+    call("check", out, "-k", 4, "-c", "sector", "-c", "wages")
+    call(
+        "protect",
+        path,
+        "-k",
+        4,
+        "--role",
+        "sector=identifier",
+        "--missing",
+        "error",
+        "--scaling",
+        "rank",
+        "-o",
+        out,
+    )
+    assert "sector" not in shoal.read(out).column_names
+    assert "COLUMN=WORD" in call("protect", path, "-k", 4, "--type", "sector", status=2).stderr
+
+
+def test_a_time_limit_may_be_any_kind_of_number_but_no_truth():
+    assert shoal.Plan(5, time_limit=np.int64(2)).time_limit == 2.0
+    assert shoal.Plan(5, time_limit=np.float32(0.5)).time_limit == 0.5
+    for wrong in (True, "2", 0, -1, float("nan"), float("inf")):
+        with pytest.raises(InputError, match="time_limit must be a positive number of seconds"):
+            shoal.Plan(5, time_limit=wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[release]\nk = 2\nper_column = "no"',
+        '[release]\nk = 2\nmerge_small_strata = "false"',
+        "[release]\nk = 2\nscaling = 3",
+        '[release]\nk = 2\nmethod = ["mdav"]',
+        '[release]\nk = 2\n[columns.a]\nblock = "x"\n[columns.b]\nblock = 1',
+        '[release]\nk = 2\n[columns.a]\nrole = "quasi"\nlog = "no"',
+        '[release]\nk = 2\n[columns.a]\nrole = "quasi"\nstratum = "no"',
+        '[release]\nk = 2\n[columns.a]\nrole = "quasi"\nlevels = 3',
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_and_never_taken_for_true(tmp_path, text):
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(shoal.ShoalError, match="not "):
+        shoal.Plan.read(tmp_path / "plan.toml")
+
+
+def test_a_time_limit_counts_what_goes_before_the_method_and_what_follows(monkeypatch):
+    from shoal import pipeline
+
+    monkeypatch.setattr(pipeline.time, "perf_counter", lambda: 100.0)
+    left = lambda limit, parts: pipeline._time_left(  # noqa: E731
+        shoal.Plan(3, time_limit=limit), began=96.0, loaded=99.8, parts=parts
+    )
+    assert left(None, 1) is None
+    assert left(10.0, 1) == pytest.approx(10 - 4 - 0.3)
+    assert left(10.0, 2) == pytest.approx((10 - 4 - 0.3) / 2)
+    assert left(2.0, 1) == 1e-3  # reading took longer: still the best that can be had at once

@@ -1,0 +1,120 @@
+"""The arrows of import point one way, and the light parts stay light."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[2] / "src" / "shoal"
+
+#: room -> the rooms it may import from; a room is a top-level module or folder of the package
+ALLOWED = {
+    "__init__": set(),
+    "__main__": {"cli"},
+    "errors": set(),
+    "words": set(),
+    "plan": {"", "errors", "words"},
+    "frame": {"errors", "words"},
+    "io": {"errors", "frame"},
+    "grouping": {"errors", "kernels", "algorithms", "optimise"},
+    "kernels": set(),
+    "algorithms": {"kernels", "grouping", "errors"},
+    "optimise": {"kernels", "grouping", "errors", "algorithms", "bounds"},
+    "bounds": {"kernels", "grouping", "errors", "algorithms", "stages", "io", "frame"},
+    "stages": {"errors", "grouping", "kernels", "frame"},
+    "verify": {"errors", "io", "frame", "kernels"},
+    "check": {"verify"},
+    "checks": {"testing"},
+    "method": {"grouping"},
+    "measures": {"errors", "frame", "io"},
+    "report": {"", "errors", "measures", "grouping", "io", "frame", "bounds"},
+    "release": {"bounds", "errors", "plan", "verify", "io", "report"},
+    "pipeline": {"", "errors", "plan", "verify", "frame", "io", "stages", "release", "grouping"},
+    "comparison": {"errors", "plan", "frame", "io", "grouping", "measures", "pipeline", "release", "report"}
+    | {"bounds"},
+    "engines": {"", "errors", "plan", "stages", "frame", "io", "grouping", "kernels"},
+    "spark": {"engines"},
+    "estimator": {"errors", "pipeline"},
+    "testing": {"grouping", "pipeline", "stages"},
+    "datasets": {"errors"},
+    "cli": {"", "errors", "pipeline", "io", "frame", "verify", "datasets", "release", "plan", "grouping"}
+    | {"comparison", "report", "engines", "app", "words"},
+    "app": {"", "errors", "pipeline", "plan", "grouping", "io", "frame", "measures", "report", "comparison"}
+    | {"datasets", "words"},
+}
+
+
+def rooms_imported(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "shoal":
+                names = [f"shoal.{alias.name}" for alias in node.names]
+        found |= {[*name.split("."), ""][1] for name in names if name.split(".")[0] == "shoal"}
+    return found
+
+
+def test_every_import_follows_an_arrow():
+    for path in SRC.rglob("*.py"):
+        room = path.relative_to(SRC).parts[0].removesuffix(".py")
+        extra = rooms_imported(path) - ALLOWED[room] - {room}
+        assert not extra, f"{path.relative_to(SRC)} imports {sorted(extra)}, which {room} may not"
+
+
+def test_kernels_import_only_numpy_and_numba():
+    for path in (SRC / "kernels").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                top = name.split(".")[0]
+                assert top in {"numpy", "numba", "shoal"} or top in sys.stdlib_module_names, f"{path}: {name}"
+
+
+@pytest.mark.parametrize("command", ["import shoal; dir(shoal)", "import shoal.cli; shoal.cli.main()"])
+def test_light_parts_import_nothing_heavy(command):
+    code = (
+        "import sys; sys.argv = ['shoal', '--help']\n"
+        f"try:\n    {command}\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "heavy = {'numba', 'sklearn', 'matplotlib', 'pandas', 'pyarrow', 'scipy', 'nicegui', 'pyspark'}\n"
+        "heavy &= set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("command", ["protect firms.csv -k 5", "check safe.csv -k 3", "inspect firms.csv"])
+def test_a_small_table_loads_no_library_that_it_does_not_use(command, tmp_path):
+    rows = [f"{i % 7},{i * i % 31},{i % 3}.5,{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "firms.csv").write_text("a,b,c,d\n" + "\n".join(rows) + "\n")
+    (tmp_path / "safe.csv").write_text("a,b\n" + "1,2\n" * 5)
+    code = (
+        f"import sys, shoal.cli; sys.argv = ['shoal', *{command.split()!r}]\n"
+        "try:\n    shoal.cli.main()\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "heavy = {'pandas', 'polars', 'sklearn', 'matplotlib', 'nicegui', 'pyspark', 'openpyxl', 'jinja2'}\n"
+        "heavy |= {'scipy.linalg', 'coverage', 'shoal.report', 'shoal.comparison'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path)
+
+
+def test_a_small_table_compiles_few_kernels(tmp_path):
+    """Each takes a fraction of a second, once: what is compiled for a first small table is counted here."""
+    rows = [f"{i % 7},{i * i % 31},{i % 3}.5" for i in range(200)]
+    (tmp_path / "firms.csv").write_text("a,b,c\n" + "\n".join(rows) + "\n")
+    cache = tmp_path / "cache"
+    code = "import sys, shoal.cli; sys.argv = 'shoal protect firms.csv -k 3'.split(); shoal.cli.main()"
+    with_cache = os.environ | {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path, env=with_cache
+    )
+    compiled = [path.name for path in cache.rglob("*.nbc")]
+    assert 0 < len(compiled) <= 28, sorted(compiled)
+    assert not [name for name in compiled if name.startswith(("pool.", "kd_tree."))]

@@ -1,0 +1,189 @@
+"""What is about to be published is read again and compared; a wrong file never takes its name."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.commands import app
+from shoal.datasets import survey
+from shoal.errors import CheckFailed
+from shoal.io import files
+from shoal.pipeline import run
+from shoal.verify.count import check, check_original
+
+ENDINGS = ["csv", "tsv", "csv.gz", "parquet", "arrow", "xlsx", "sav", "dta"]
+
+
+def call(*words, status=0):
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    assert outcome.exit_code == status, outcome.output
+    return outcome
+
+
+def lose(table):
+    return table.slice(0, len(table) - 1)
+
+
+def double(table):
+    return pa.concat_tables([table, table.slice(0, 1)])
+
+
+def lose_and_double(table):
+    return pa.concat_tables([table.slice(0, 1), table.slice(0, len(table) - 1)])
+
+
+def reorder(table):
+    return table.take(np.r_[1, 0, 2 : len(table)])
+
+
+def touch(table):
+    """One letter of one cell in a column that nobody protected."""
+    names = table["sector"].to_pylist()
+    column = pa.array([*names[:-1], names[-1] + "x"])
+    return table.set_column(table.column_names.index("sector"), "sector", column)
+
+
+def touch_number(table):
+    column = table["employees"].to_pylist()
+    new = pa.array([*column[:-1], column[-1][:-1] + "7" if isinstance(column[-1], str) else column[-1] + 1])
+    return table.set_column(table.column_names.index("employees"), "employees", new)
+
+
+def drop_column(table):
+    return table.drop_columns(["employees"])
+
+
+def add_column(table):
+    return table.append_column("extra", pa.array(range(len(table))))
+
+
+def turn_columns(table):
+    return table.select(table.column_names[::-1])
+
+
+def unprotect(table):
+    column = np.arange(len(table), dtype=float)
+    return table.set_column(table.column_names.index("profit"), "profit", pa.array(column))
+
+
+SABOTAGE = [lose, double, lose_and_double, reorder, touch, touch_number, drop_column, add_column]
+SABOTAGE += [turn_columns, unprotect]
+
+
+@pytest.mark.parametrize("sabotage", SABOTAGE, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav"])
+def test_a_wrong_file_is_deleted_and_the_command_says_no(tmp_path, monkeypatch, sabotage, ending):
+    source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
+    shoal.write(survey(40), source)
+    target.write_bytes(b"an older release")
+    kind = files.FORMATS[f".{ending}"]
+    wrong = kind._replace(write=lambda table, path: kind.write(sabotage(table), path))
+    monkeypatch.setitem(files.FORMATS, f".{ending}", wrong)
+    words = ("protect", source, "-k", 4, "-c", "profit", "-c", "wages", "-m", "mdav", "-o", target)
+    outcome = call(*words, status=1)
+    assert "nothing is released" in outcome.stderr
+    assert target.read_bytes() == b"an older release"
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([source.name, target.name])
+    monkeypatch.undo()
+    call(*words)
+    assert shoal.read(target).num_rows == 40
+
+
+@pytest.mark.parametrize("sabotage", [lose, reorder, touch, unprotect], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_check_sees_the_same_from_files_alone(tmp_path, sabotage, ending):
+    source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
+    shoal.write(survey(40), source)
+    release = shoal.microaggregate(source, 4, columns=["profit", "wages"], method="mdav")
+    release.write(target)
+    words = ("check", target, "-k", 4, "-c", "profit", "-c", "wages", "--original", source)
+    assert "yes: 40 records in their order, " in call(*words).stderr
+    files.write(sabotage(shoal.read(target)), target)
+    call(*words, status=1)
+    found = json.loads(call(*words, "--json", status=1).stdout)
+    assert not found["passed"]
+
+
+def test_check_with_original_sees_rows_exchanged_where_every_column_is_protected():
+    original = survey(200).select(["profit", "wages", "assets"])
+    release = shoal.microaggregate(original, 4, method="mdav")
+    assert check_original(release.table, original).passed
+    exchanged = release.table.take(np.r_[100:200, 0:100])
+    assert all(finding.passed for finding in check(exchanged, 4))
+    kept = check_original(exchanged, original)
+    assert not kept.passed
+    assert "lie outside the values of their records" in str(kept)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("other", ENDINGS)
+def test_a_true_release_passes_between_any_two_formats(tmp_path, ending, other):
+    source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{other}"
+    shoal.write(survey(30), source)
+    shoal.microaggregate(source, 3, columns=["profit", "employees"], method="mdav").write(target)
+    kept = check_original(target, source, ["profit", "employees"])
+    assert kept.passed, kept
+    assert kept.untouched == tuple(n for n in survey(3).column_names if n not in ("profit", "employees"))
+
+
+def test_a_plan_tells_the_check_what_was_dropped_and_left_out(tmp_path):
+    table = survey(40)
+    holes = pa.array([None if i % 10 == 0 else v for i, v in enumerate(table["profit"].to_pylist())])
+    table = table.set_column(table.column_names.index("profit"), "profit", holes)
+    shoal.write(table, tmp_path / "in.csv")
+    plan = shoal.Plan(4, ["profit", "wages"], "mdav", missing="drop", roles={"employees": "identifier"})
+    (tmp_path / "plan.toml").write_text(plan.toml())
+    words = (tmp_path / "in.csv", "--plan", tmp_path / "plan.toml")
+    call("protect", *words, "-o", tmp_path / "out.csv")
+    files_of = (tmp_path / "out.csv", "--plan", tmp_path / "plan.toml", "--original", tmp_path / "in.csv")
+    assert "36 records in their order" in call("check", *files_of).stderr
+    assert (
+        "40 records went in, 36 came out"
+        in call(
+            "check",
+            tmp_path / "out.csv",
+            "-k",
+            4,
+            "-c",
+            "profit",
+            "--original",
+            tmp_path / "in.csv",
+            status=1,
+        ).stderr
+    )
+    shoal.write(shoal.read(tmp_path / "in.csv"), tmp_path / "out.csv")
+    assert "column 'employees' should not be there" in call("check", *files_of, status=1).stderr
+
+
+def test_merged_strata_are_told(tmp_path):
+    table = pa.table({"s": ["a"] * 10 + ["b"] * 2, "x": np.arange(12.0)})
+    plan = shoal.Plan(3, ["x"], "mdav", strata=["s"], merge_small_strata=True)
+    run(plan, table).write(tmp_path / "out.csv")
+    (tmp_path / "plan.toml").write_text(plan.toml())
+    said = call("check", tmp_path / "out.csv", "--plan", tmp_path / "plan.toml").stderr
+    assert "small strata were merged" in said
+
+
+def test_totals_that_are_kept_may_leave_their_groups_range(tmp_path):
+    rng = np.random.default_rng(1)
+    table = pa.table({"a": rng.integers(0, 3, 60), "b": rng.integers(0, 3, 60)})
+    plan = shoal.Plan(3, ["a", "b"], "mdav", preserve="totals")
+    release = run(plan, table)
+    assert check_original(release.table, table, totals_kept=True).passed
+
+
+def test_a_failed_check_in_a_database_rolls_back(tmp_path):
+    table = survey(40)
+    url = f"sqlite:///{tmp_path}/firms.db"
+    shoal.write(table, f"{url}#firms")
+    release = shoal.microaggregate(f"{url}#firms", 4, columns=["profit"], method="mdav")
+    broken = shoal.microaggregate(table, 4, columns=["profit"], method="mdav")
+    object.__setattr__(broken, "original", table.take(np.r_[1, 0, 2:40]))
+    with pytest.raises(CheckFailed, match="is not what it was in row 1"):
+        broken.write(f"{url}#safe")
+    release.write(f"{url}#safe")
+    assert check_original(f"{url}#safe", f"{url}#firms", ["profit"]).passed
