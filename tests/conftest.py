@@ -1,6 +1,11 @@
 """What holds for the whole run of the tests."""
 
+from hypothesis import settings
+
 from tests.missing import missing
+
+settings.register_profile("shoal", deadline=None)  # no test depends on the clock
+settings.load_profile("shoal")
 
 
 def pytest_terminal_summary(terminalreporter):
