@@ -207,7 +207,7 @@ def _on_disk(case: Case, source: Path, target: Path) -> None:
     if case.block_records is None and "parameters" not in case.plan:
         shoal.protect_files(source, target, **case.plan)
         return
-    from shoal.engines import disk
+    from shoal.engines.disk import engine as disk
 
     disk.run(shoal.Plan(**case.plan), source, target, block_records=case.block_records)
 
