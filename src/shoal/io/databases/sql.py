@@ -53,11 +53,16 @@ class SqlOrigin:
 
     address: Address
     cells: Any
-    kept: NDArray[np.bool_] | None = None
+    whole: bool = True  # whether the table has all of its records
     path: None = None
 
     def rows(self, chosen: NDArray[np.bool_]) -> SqlOrigin:
-        return replace(self, kept=chosen)
+        """The origin of a table with only some of the records."""
+        return replace(self, cells=self.cells.filter(chosen), whole=False)
+
+    def columns(self, names: Collection[str]) -> SqlOrigin:
+        """All cells stay: their fingerprint is taken of all columns."""
+        return self
 
     def sha256(self) -> str:
         """A fingerprint of the cells."""
@@ -69,7 +74,7 @@ class SqlOrigin:
         """The database's own cells, for a target of the same kind; else None."""
         if getattr(target, "kind", None) != self.address.kind:
             return None
-        return self.cells if self.kept is None else self.cells.filter(self.kept)
+        return self.cells
 
     def restore(self, table: Any, cells: Any, protected: Collection[str]) -> Any:
         """The table with the database's own `cells` in every column that is not protected."""
