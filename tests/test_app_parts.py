@@ -154,8 +154,15 @@ def test_markup_escapes_everything():
     for markup in made:
         assert "<b" not in markup.replace("<tbody", "").replace("<button", "")
         assert "onclick='" not in markup
-    with pytest.raises(AssertionError):
+    with pytest.raises(TypeError, match="only Markup goes on the page, not str"):
         show(EVIL)
+
+
+def test_the_gate_for_markup_stands_without_asserts():
+    code = f"from shoal.app.markup import show; show({EVIL!r})"
+    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "TypeError: only Markup goes on the page" in done.stderr
 
 
 def test_sentences():
