@@ -195,12 +195,10 @@ class Office:
 
     async def cancel(self, session: Session, run: Run) -> None:
         """Stop a run for good; a release that is already there stays."""
-        if run.over:
-            return
-        working = run.stage != "waiting"
-        self._finish(session, run, "done" if run.facts is not None else "cancelled")
-        if working:
-            await self.runner.stop()
+        if run.stage == "waiting":
+            self._finish(session, run, "cancelled")
+        elif not run.over:
+            await self.runner.stop()  # whoever waits for the run hears that it was stopped
 
     async def _carry_out(self) -> None:
         """One run after another, those of all sessions in one line."""
