@@ -100,13 +100,18 @@ class View:
         """A button for each step. They are made once: a click on one that was replaced would be lost."""
         found = {}
         for number, (step, words) in enumerate(STEPS.items(), 1):
-            button = ui.element("button").on("click", lambda step=step: self.tab.go(step))
+            button = ui.element("button").on("click", lambda step=step: self.chosen(step))
             button.props["type"] = "button"
             button.props["data-step"] = step
             with button:
                 show(Markup("<b aria-hidden='true'>{}</b>{}").format(number, words), "span")
             found[step] = button
         return found
+
+    def chosen(self, step: str) -> None:
+        """Show another step. The one that is shown stays as it is: what is typed into it would be lost."""
+        if step != self.tab.step:
+            self.tab.go(step)
 
     def _navigation(self) -> None:
         tab = self.tab
