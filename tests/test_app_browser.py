@@ -319,28 +319,84 @@ def test_another_browser_sees_nothing_of_it(server, visit, browser, tmp_path):
     stranger.close()
 
 
+def kept(page, folder):
+    """The plans that the page offers without its server: k and method of each, by the link's words."""
+    found = {}
+    for link in page.locator("#lost-plans a").all():
+        with page.expect_download() as waiting:
+            link.click()
+        waiting.value.save_as(folder / "kept.toml")
+        plan = shoal.Plan.read(folder / "kept.toml")
+        found[link.inner_text().split(":")[0]] = plan.k, plan.method
+    return found
+
+
 def test_a_server_that_stops_is_told(visit, tmp_path):
+    """In the middle of a run, whichever it is: the plan of each is kept from when it was asked for."""
     server = Server(tmp_path)
     page = visit(server)
-    upload(page, firms(tmp_path, 60))
+    upload(page, firms(tmp_path, 3000))
     use(page, 3)
     start(page)
     page.get_by_role("button", name="Look at Run 1").click()
     expect(page.locator(".changes")).to_be_visible()
-    expect(page.locator("#lost-plan")).to_have_attribute("href", re.compile("blob:"))
     expect(page.locator("#lost")).to_be_hidden()
     use(page, 3, "optimise")
     start(page, "4, 5, 6")
     expect(page.locator(".run.grouping")).to_have_count(1)
-    out, err = server.stop()  # in the middle of a run
+    out, err = server.stop()
     assert (server.process.returncode, out, err) == (0, "", "")
     expect(page.locator("#lost")).to_contain_text("The server has stopped. Nothing is lost")
     expect(page.locator(".run")).to_have_count(5)
-    with page.expect_download() as waiting:
-        page.locator("#lost-plan").click()
-    waiting.value.save_as(tmp_path / "kept.toml")
-    assert shoal.Plan.read(tmp_path / "kept.toml").k == 3
+    runs = {f"Run {number}": (k, "optimise") for number, k in ((5, 6), (4, 5), (3, 4), (2, 3))}
+    assert list(kept(page, tmp_path).items()) == [*runs.items(), ("Run 1", (3, "mdav"))]
     assert not list(tmp_path.glob("shoal-app-*"))
+
+
+def test_the_newest_plans_are_kept_before_the_server_stops(visit, tmp_path):
+    """After a reload, of a table that is not shown, and of settings that nobody has run yet."""
+    server = Server(tmp_path)
+    page = visit(server)
+    upload(page, firms(tmp_path, 60))
+    expect(page.locator("h2")).to_have_text("firms.csv")
+    plans = page.locator("#lost-plans a")
+    expect(plans).to_have_count(0)  # of guesses alone there is nothing to keep
+    use(page, 3)
+    expect(plans).to_have_text(["Settings"])
+    start(page)
+    expect(plans).to_have_text(["Run 1: k = 3, mdav, 6 columns"])  # the form says the same
+    page.reload()
+    expect(plans).to_have_text(["Run 1: k = 3, mdav, 6 columns"])
+    upload(page, firms(tmp_path, 30, "others.csv"))
+    expect(page.locator("h2")).to_have_text("others.csv")
+    step(page, "settings")
+    page.get_by_role("spinbutton", name="k", exact=True).fill("")
+    page.get_by_role("spinbutton", name="k", exact=True).fill("7")
+    expect(plans).to_have_text(["others.csv, Settings", "firms.csv, Run 1: k = 3, mdav, 6 columns"])
+    page.get_by_label("The table in this tab").click()
+    page.get_by_role("option", name=re.compile("firms.csv")).click()
+    expect(page.get_by_role("spinbutton", name="k", exact=True)).to_have_value("3")
+    use(page, 9)
+    expect(plans).to_have_count(3)
+    server.stop()
+    expect(page.locator("#lost")).to_be_visible()
+    assert kept(page, tmp_path) == {
+        "others.csv, Settings": (7, "auto"),
+        "firms.csv, Settings": (9, "mdav"),
+        "firms.csv, Run 1": (3, "mdav"),
+    }
+
+
+def test_the_step_that_is_shown_stays_as_it_is(server, visit, tmp_path):
+    """A click on its own button takes nothing away of what was typed."""
+    page = visit(server)
+    upload(page, firms(tmp_path, 30))
+    use(page, 3)
+    step(page, "run")
+    page.get_by_label("Also with k =").fill("4")
+    step(page, "run")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator(".run.done")).to_have_count(2)
 
 
 def test_names_and_cells_never_run(server, visit, tmp_path):
