@@ -54,9 +54,10 @@ def visit(browser):
 
     def open_page(server):
         page = context.new_page()
+        hosts.add(f"127.0.0.1:{server.port}")
         page.goto(server.address)
         expect(page.locator("nav [data-step=data]")).to_be_visible()
-        hosts.add(f"127.0.0.1:{server.port}")
+        page.wait_for_function("window.did_handshake")  # only now does the server know of this tab
         return page
 
     hosts = set()
@@ -180,19 +181,20 @@ def test_from_upload_to_download(server, visit, tmp_path):
 
 
 def click_point(page, number):
-    """Click a run's point on the risk-utility map, where the chart itself says that it lies."""
-    chart = page.locator(".tradeoff .nicegui-echart")
-    place = chart.evaluate(
-        """(element, i) => {
-            const id = Number(element.id.slice(1));
-            const chart = getElement(id).chart;
-            const value = chart.getOption().series[0].data[i].value;
-            return chart.convertToPixel({seriesIndex: 0}, value);
+    """Click a run's point on the risk-utility map, as soon as the chart has moved it into its place."""
+    place = page.wait_for_function(
+        """(i) => {
+            const element = document.querySelector('.tradeoff .nicegui-echart');
+            const chart = element && getElement(Number(element.id.slice(1)))?.chart;
+            const point = chart?.getModel()?.getSeriesByIndex(0)?.getData().getItemGraphicEl(i);
+            if (!point) return null;
+            const [x, y] = chart.convertToPixel({seriesIndex: 0}, chart.getOption().series[0].data[i].value);
+            const hit = chart.getZr().handler.findHover(x, y).target;
+            return hit && (hit === point || hit.parent === point) ? {x, y} : null;
         }""",
-        number - 1,
-    )
-    page.wait_for_timeout(500)  # the chart moves its points into place
-    chart.click(position={"x": place[0], "y": place[1]})
+        arg=number - 1,
+    ).json_value()
+    page.locator(".tradeoff .nicegui-echart").click(position=place)
 
 
 def test_every_table_of_a_database(server, visit, tmp_path):

@@ -190,7 +190,7 @@ def test_two_runs_that_write_the_same_output(folder):
     for thread in threads:
         thread.start()
     seen = 0
-    while any(thread.is_alive() for thread in threads) or not seen:
+    while any(thread.is_alive() for thread in threads) or not (seen or errors):
         found = (folder / "out.csv").read_bytes()
         if found != OLD:
             seen += 1
