@@ -287,12 +287,14 @@ def test_two_tabs_at_once(server, visit, tmp_path):
     expect(first.locator("h2")).to_have_text("firms.csv")
     second = visit(server)
     expect(second.locator("h2")).to_have_text("firms.csv")
+    first.bring_to_front()  # a browser draws the other tabs seldom, and waits for each drawing
     use(first, 3)
     expect(said(first)).to_contain_text("open in another tab")
     start(first)
     step(second, "run")
     for page in (first, second):
         expect(page.locator(".run.done")).to_have_count(1)
+    second.bring_to_front()
     use(second, 6)
     start(second)
     for page in (first, second):
@@ -300,8 +302,10 @@ def test_two_tabs_at_once(server, visit, tmp_path):
     step(second, "data")
     upload(second, firms(tmp_path, 30, "others.csv"))
     expect(second.locator("h2")).to_have_text("others.csv")
+    first.bring_to_front()
     step(first, "look")
     expect(first.locator(".runlist button")).to_have_count(2)
+    second.bring_to_front()
     step(second, "settings")
     second.get_by_label("The table in this tab").click()
     second.get_by_role("option", name=re.compile("firms.csv")).click()
