@@ -49,8 +49,13 @@ def test_killed_at_random_moments(what):
 
 
 def test_a_file_that_may_not_grow(folder):
+    before = protect(folder / "in.csv", folder / "before.csv")
+    assert before.returncode == 0, before.stderr  # now all is compiled and kept: only the output grows
+    (folder / "before.csv").unlink()
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # noqa: E731
-    unharmed(folder, protect(folder / "in.csv", folder / "out.csv", preexec_fn=limit))
+    run = protect(folder / "in.csv", folder / "out.csv", preexec_fn=limit)
+    unharmed(folder, run)
+    assert "cannot be written: File too large" in run.stderr
 
 
 @pytest.fixture
@@ -191,7 +196,7 @@ def test_two_runs_that_write_the_same_output(folder):
     for thread in threads:
         thread.start()
     seen = 0
-    while any(thread.is_alive() for thread in threads) or not seen:
+    while any(thread.is_alive() for thread in threads) or not (seen or errors):
         found = (folder / "out.csv").read_bytes()
         if found != OLD:
             seen += 1
