@@ -167,6 +167,16 @@ def test_a_limit_of_memory(folder, megabytes):
         assert not list(folder.glob(".*.part"))
 
 
+def test_a_reader_without_memory_for_its_threads_is_no_bad_file(folder, monkeypatch):
+    def starved(path):
+        raise pa.ArrowException("Failed to launch worker thread: Resource temporarily unavailable")
+
+    csv = files.FORMATS[".csv"]
+    monkeypatch.setitem(files.FORMATS, ".csv", csv._replace(read=starved))
+    with pytest.raises(MemoryError):
+        shoal.read(folder / "in.csv")
+
+
 def test_out_of_memory_inside_the_writer_leaves_nothing(folder, monkeypatch):
     csv = files.FORMATS[".csv"]
 
