@@ -151,7 +151,7 @@ def _make(
     moved = 0
     if plan.preserve == "totals":
         partition, moved = keep_totals(columns, partition, space.matrix, plan.k, cells)
-    known = partition.own if space.unit == "own" else None  # grouped and measured by the same values
+    known = partition.moments if space.unit == "own" else None  # grouped and measured by the same values
     published = [
         publish(column, partition, plan.centroid_of(column.name), table.weight, plan.preserve, known)
         for column in columns

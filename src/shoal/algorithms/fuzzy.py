@@ -6,8 +6,8 @@ import numpy as np
 
 from shoal.algorithms.mdav import mdav
 from shoal.grouping.registry import method
+from shoal.kernels.neighbours.distance import to_columns
 from shoal.kernels.runtime.jit import kernel
-from shoal.kernels.sequence.paths import squared_distances
 
 FIRST_M = 1.1  # the exponent of the first attempt: nearly crisp
 STEP_M = 0.1  # what each further attempt adds
@@ -34,7 +34,7 @@ def fuzzy_c_means(X, seeds, m):
         weights = np.zeros(c)
         changed = False
         for i in range(n):
-            squared_distances(centres, X[i], 0, c, distance)
+            to_columns(centres, X[i], 0, c, distance)
             best = np.argmin(distance)
             changed = changed or best != labels[i]
             labels[i] = best

@@ -14,7 +14,7 @@ and the box, which keeps the prices near feasible ones and so the search small.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from shoal.bounds.highs import quiet_solver
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.search.pricing import charge, violated_triples
 
@@ -115,9 +116,7 @@ class Master:
         self.known: set[tuple[int, ...]] = set()
         self.triples = np.empty((0, 3), np.int64)
         self.cuts_of: list[list[int]] = [[] for _ in range(len(X))]
-        self.lp = highspy.Highs()
-        for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off")):
-            self.lp.setOptionValue(option, value)
+        self.lp = quiet_solver(presolve="off")
         n, none = self.n, np.empty(0, np.int32)
         self.lp.addRows(n, np.ones(n), np.ones(n), 0, np.zeros(n, np.int32), none, np.empty(0))
         rows = np.arange(n, dtype=np.int32)
@@ -228,7 +227,6 @@ def solve(
     largest: int = 5000,
     give_up: bool = False,
     threads: int = 2,
-    watch: Callable[[str], None] | None = None,
 ) -> Prices:
     """Prices whose value is the best bound found in the time given.
 
@@ -274,12 +272,6 @@ def solve(
             best, penalties, value = feasible, sigma, value + gained
         new = master.add_groups(found)
         idle = 0 if new or gained > 0 else idle + 1
-        if watch:
-            watch(
-                f"{time.perf_counter() - began:.1f}s pricing {last:.2f}s program {target:.3f} "
-                f"bound {value:.3f} new {new} groups {len(master.groups)} cuts {len(master.triples)} "
-                f"complete {complete}"
-            )
         if give_up and not complete:
             break
         if not complete and not new and last < 0.1 * left:

@@ -15,7 +15,6 @@ the semidefinite cone on the other, M the multiplier of their agreement.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
@@ -80,7 +79,6 @@ def solve(
     seconds: float,
     largest: int = 1200,
     threads: int = 2,
-    watch: Callable[[str], None] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """(block, M): the best certificate found in the time given."""
     began = time.perf_counter()
@@ -116,16 +114,10 @@ def solve(
                 small = M.astype(np.float32)
                 exact = small.astype(np.float64)
                 value = rest + row_bounds(half, outside, exact, k).sum() - spectral_limit(exact, n, k)
-                if watch:
-                    watch(
-                        f"{step} {tick - began:.1f}s rho {rho:.1f} apart {apart:.1e} moved {moved:.1e} "
-                        f"bound {value:.3f}"
-                    )
                 if value > best:
-                    if value - best < 1e-6 * value:
-                        best, best_M = value, small
+                    gained, best, best_M = value - best, value, small
+                    if gained < 1e-6 * value:
                         break
-                    best, best_M = value, small
                 look_time = max(0.8 * look_time, time.perf_counter() - tick)
     return block, best_M
 

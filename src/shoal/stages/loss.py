@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frame.column import Column
-from shoal.grouping.partition import Own, Partition
+from shoal.grouping.partition import ColumnMoments, Partition
 from shoal.stages.encode import Space
 
 
@@ -34,7 +34,7 @@ def measure(
     published: Sequence[NDArray],
     partition: Partition,
     weight: NDArray[np.float64] | None,
-    known: Own | None = None,
+    known: ColumnMoments | None = None,
 ) -> Loss:
     """The loss in standardised space. A gap weighs nothing: there is nothing to lose.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frame.column import Column
-from shoal.grouping.partition import Own, Partition
+from shoal.grouping.partition import ColumnMoments, Partition
 from shoal.stages.totals import keep_total
 
 _USUAL = {"nominal": "mode", "boolean": "mode", "ordinal": "median"}  # all others: the mean
@@ -18,7 +18,7 @@ def publish(
     how: str | None = None,
     weight: NDArray[np.float64] | None = None,
     preserve: str | None = None,
-    known: Own | None = None,
+    known: ColumnMoments | None = None,
 ) -> tuple[NDArray, NDArray[np.bool_] | None]:
     """One value for each group, made of those that are there; and which groups have none and keep a gap.
 

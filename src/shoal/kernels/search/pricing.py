@@ -8,6 +8,7 @@ least rc of the groups of k..2k-1 records that a record leads, and makes the pri
 
 import numpy as np
 
+from shoal.kernels.neighbours.distance import between
 from shoal.kernels.runtime.jit import kernel
 
 FEW = 40  # with more candidates than this, a quick search among the best FEW comes first
@@ -57,22 +58,13 @@ def _scan(i_price, distance, prices, near, k, goal, among, smallest, kept):
 
 
 @kernel
-def _squared(X, a, b):
-    total = 0.0
-    for j in range(X.shape[1]):
-        difference = X[a, j] - X[b, j]
-        total += difference * difference
-    return total
-
-
-@kernel
 def _distances(X, record):
     """Squared distances of these records."""
     size = len(record)
     D = np.zeros((size, size))
     for a in range(size):
         for b in range(a):
-            D[a, b] = _squared(X, record[a], record[b])
+            D[a, b] = between(X, record[a], record[b])
             D[b, a] = D[a, b]
     return D
 
@@ -198,7 +190,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
         for q in range(count[depth]):
             b = row[p + 1 + q]
             pool[depth, q] = b
-            d2 = D[a, b] if len(D) else _squared(X, record[a], record[b])
+            d2 = D[a, b] if len(D) else between(X, record[a], record[b])
             m[depth, b] = md[b] + d2 / s
         chosen[record[a]] = True
         at[depth] = -1
@@ -228,7 +220,7 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, weighed):
         i = leads[t]
         size = n - 1 - i
         for c in range(i + 1, n):
-            distance[c] = _squared(X, i, c)
+            distance[c] = between(X, i, c)
             among[c - i - 1] = c
         best = 0.0
         unsearched = np.inf
