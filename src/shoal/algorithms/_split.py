@@ -47,8 +47,12 @@ def start_labels(
     start: str | ArrayLike,
     excluded: Collection[str] = (),
     seed: Callable[[], int] = lambda: 0,
+    any_size: bool = False,
 ) -> Labels:
-    """The partition that a method starts from: another method's key (none of those `excluded`), or labels."""
+    """The partition that a method starts from: another method's key (none of those `excluded`), or labels.
+
+    Labels must be of groups of k or more, unless `any_size` will do.
+    """
     if isinstance(start, str):
         info = get_method(start)
         if start in excluded:
@@ -56,7 +60,9 @@ def start_labels(
         return run_method(info, X, k, seed=seed()).labels
     labels = np.asarray(start)
     if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
-        raise InputError(f"start must be a method's key or {len(X)} whole numbers, one label for each record")
+        raise InputError(f"start must be a method's key or one whole number for each of the {len(X)} records")
+    if any_size:
+        return labels
     partition = Partition(labels)
     if partition.sizes.min() < k:
         raise InputError(

@@ -11,8 +11,8 @@ from shoal.kernels.runtime.jit import kernel
 
 FIRST_M = 1.1  # the exponent of the first attempt: nearly crisp
 STEP_M = 0.1  # what each further attempt adds
-ITERATIONS = 30  # of fuzzy c-means, at most
-FAINT = 1e-9  # memberships below that share of the largest are not counted
+ITERATIONS = 30  # of fuzzy c-means, at most: a cluster that is not at rest by then will do
+FAINT = 1e-9  # memberships below that share of the largest are left out
 
 
 @kernel
@@ -93,9 +93,9 @@ def fuzzy(X, k, *, rng):
         inside = np.zeros(len(part), np.int64)
         if len(part) >= 2 * k:
             records = X[part]
-            found = _clusters(records, k, rng)
-            if found is not None:
-                parts += [part[found == g] for g in range(found.max() + 1)]
+            clusters = _clusters(records, k, rng)
+            if clusters is not None:
+                parts += [part[clusters == g] for g in range(clusters.max() + 1)]
                 continue
             inside = mdav(records, k)
         labels[part] = groups + inside

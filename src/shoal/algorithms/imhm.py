@@ -13,7 +13,7 @@ from shoal.grouping.registry import method
 from shoal.kernels.search.transport import transport
 from shoal.kernels.sequence.paths import nearest_rows
 
-LEAST_GAIN = 1e-7  # of SSE, for another round
+LEAST_GAIN = 1e-7  # of SSE, for another round; RepOrdMic has the same
 CHOICES = 32  # nearest groups that a record may be re-assigned to
 
 ORDERS = {

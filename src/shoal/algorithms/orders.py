@@ -18,7 +18,7 @@ from shoal.kernels.sequence.tour import improve_tour
 #: How a group is gone through: always on to the nearest record, or by inserting records into a path.
 RULES = {"walk": paths.WALK, "nearest": paths.NEAREST, "cheapest": paths.CHEAPEST}
 
-#: Nearest neighbours that are kept of each record; what is found does not depend on it, only the time.
+#: Nearest neighbours in each record's list. The order does not depend on it, only the time.
 NEIGHBOURS = 24
 
 #: The tour's 2-opt and Or-opt look at that many nearest neighbours of each record ...

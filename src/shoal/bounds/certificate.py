@@ -101,13 +101,13 @@ def total_sum_of_squares(X: NDArray[np.float64]) -> float:
 
 def priced_value(prices: NDArray[np.float64], penalties: NDArray[np.float64]) -> float:
     """The bound that feasible prices and penalties prove, with the margin taken off."""
-    kept = math.fsum(prices) - MARGIN * math.fsum(np.abs(prices)) - (1 + MARGIN) * math.fsum(penalties)
-    return max(0.0, kept)
+    value = math.fsum(prices) - MARGIN * math.fsum(np.abs(prices)) - (1 + MARGIN) * math.fsum(penalties)
+    return max(0.0, value)
 
 
 def matrix_value(paid: NDArray[np.float64], taken: float, size: float) -> float:
     """What a matrix of this size (Frobenius norm) proves: what the rows pay, less what it takes back."""
-    kept = (
+    value = (
         math.fsum(paid) - taken - MARGIN * (math.fsum(np.abs(paid)) + abs(taken)) - 1e-12 * len(paid) * size
     )
-    return max(0.0, kept)
+    return max(0.0, value)

@@ -27,7 +27,8 @@ from shoal.bounds.certificate import matrix_value
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.search.semidefinite import row_bounds, row_step
 
-LOOK = 10  # rounds between two looks at what M proves
+#: Rounds between two looks at what M proves: a look takes the eigenvalues of M, as a round does.
+LOOK = 10
 
 
 def spectral_limit(M: NDArray[np.float64], n: int, k: int) -> float:
@@ -80,7 +81,7 @@ def solve(
     largest: int = 1200,
     threads: int = 2,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """(block, M): the best certificate found in the time given."""
+    """(block, M): the best certificate that the time allows."""
     began = time.perf_counter()
     prices = neighbour_prices(near_sums(X, k), k)
     block = np.sort(np.argsort(-prices, kind="stable")[:largest])

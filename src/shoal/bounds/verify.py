@@ -190,9 +190,9 @@ def _sums_among(X, pool, among, least):
 def _undercuts(X, k, leads, prices, near, cuts):
     """Is there a group, led by one of these records and otherwise of later ones, that undercuts its prices?
 
-    Depth-first. At each depth `pool` lists the records that may still come, `added` what each adds to the cost
-    of those chosen. With r to come, each also has half its distances to the r-1 others before it, at least
-    those to its nearest, and half the penalties it brings on: the r cheapest must reach below zero, and
+    Depth-first. At each depth `pool` lists the records that may still come, `added` what each adds to the
+    cost of those chosen. With r to come, each also has half its distances to the r-1 others before it, at
+    least those to its nearest, and half the penalties it brings on: the r cheapest must reach below zero, and
     whoever cannot with the r-1 cheapest is left out. Those left after the first look are looked at again with
     the nearest among themselves, which are farther.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -24,13 +23,14 @@ class Tuning:
     #: Records of a block: few enough for most of what a run touches to stay in a core's own cache, and enough
     #: for few of them to lie at a border (2,000 loses 2 % more, 8,000 gains 0.5 % in a third more time).
     size: int = 4000
-    #: The hottest temperature of each pass, and its proposals for each record at effort 1. Short passes first:
-    #: they only have to bring records across borders.
+    #: The hottest temperature of each pass, and its proposals for each record at effort 1. Short passes come
+    #: first: they only have to bring records across borders.
     passes: tuple[tuple[float, int], ...] = ((10.0, 100), (2.0, 150), (0.7, 250), (0.4, 300), (0.3, 350))
     #: A record's neighbour list has so many more than k records: shorter than elsewhere, for the lists are
     #: made anew in every pass.
     near: int = 4
-    #: And it holds nearly the nearest (93 of 100): inside a cluster, that takes 0.4 of the time of exact lists.
+    #: And it holds nearly the nearest (93 of 100): inside a cluster, that takes 0.4 of the time of exact
+    #: lists.
     slack: float = 4.0
     #: Proposals for each record in the trial that finds the pace, and the share of the time that is planned
     #: with: the rest is for passes that turn out slower than the trial.
@@ -101,23 +101,13 @@ def _in_blocks(
     n: int,
     parts: list[NDArray[np.int64]],
     one: Callable[[NDArray[np.int64], int], NDArray[np.int64]],
-    share: Callable[[float], None],
+    share: Callable[[float], None] | None,
 ) -> NDArray[np.int64]:
     """Labels of all n records: one(rows, p) gives those of block p, from 0 on. Several blocks at a time."""
-    done = 0
-    lock = threading.Lock()
-
-    def reported(p: int) -> NDArray[np.int64]:
-        nonlocal done
-        answer = one(parts[p], p)
-        with lock:
-            done += 1
-            share(done / len(parts))
-        return answer
-
     labels = np.empty(n, np.int64)
     groups = 0
-    for rows, answer in zip(parts, map_threads(reported, range(len(parts)))):
+    answers = map_threads(lambda p: one(parts[p], p), range(len(parts)), progress=share)
+    for rows, answer in zip(parts, answers):
         labels[rows] = answer + groups
         groups += int(answer.max()) + 1
     return labels
@@ -169,7 +159,7 @@ def improve(
     X = X - X.mean(0)
     if labels is None:
         parts = split(X, max(tuning.size, 20 * k), k)
-        labels = _in_blocks(len(X), parts, lambda rows, _: _start(X[rows], k), lambda done: None)
+        labels = _in_blocks(len(X), parts, lambda rows, _: _start(X[rows], k), None)
     elif clock.left() > 0:
         parts = _blocks_of_groups(X, labels, rng, tuning.size)
     passes = tuning.passes

@@ -43,6 +43,8 @@ class Schedule(NamedTuple):
     most: int  # proposals of one of its runs for each record, at most
 
 
+#: With k up to 5 several short runs, recombined, gain more than one long run. Hot ones come first, then cooler
+#: ones that change less and less of the best partition.
 UP_TO_5 = Schedule(
     (Run(10.0), Run(30.0)) * 4,
     (Run(2.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
@@ -59,14 +61,17 @@ ABOVE_5 = Schedule(
     opening=0.75,
     most=64_000,
 )
-#: Later generations without a time limit.
+#: Later generations without a time limit: this bounds the work, together with `effort`.
 GENERATIONS = 4
+#: A generation that leaves more than this share of the SSE has gained next to nothing.
+STILL = 0.9998
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
 #: up to so large a k and so many records.
 COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 20.0, 5, 5000
-#: Above so many records the search works in blocks.
+#: Above so many records the search works in blocks: all cores have work, and what a block needs stays in the
+#: cache; but groups at the borders must wait for the next pass.
 LARGE = 10_000
 
 
@@ -132,7 +137,7 @@ def search(
 
             best = recombine(pool, best, clock)
         before, value = value, problem.sse(best).sum()
-        still = still + 1 if value > 0.9998 * before else 0
+        still = still + 1 if value > STILL * before else 0
         if still:
             proposals += proposals // 2
         if progress:

@@ -11,7 +11,8 @@ from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cover import cover
 from shoal.optimise.search import Clock, Problem, renumber
 
-#: Nodes of one search for a cover: what bounds its work, the same on every machine.
+#: Nodes of one search for a cover. They bound its work, alike on every machine; a region that needs more is
+#: called hard, and the next regions are smaller.
 NODES = 5_000
 
 
@@ -83,8 +84,8 @@ class Pool:
         self.width = 2 * problem.k - 1
         self.members = np.empty((0, self.width), np.int64)
         self.cost = np.empty(0)
-        self.target = 400  # groups of the pool in a region; adapts to how hard the programs are
-        self.sweeps = 4  # adapts to what they gain: little where k is large and groups seldom recur
+        self.target = 400  # groups of the pool in a region: halved where programs are hard, grown where not
+        self.sweeps = 4  # 1 after a call without a gain: where k is large, groups seldom recur
 
     def add(self, labels: NDArray[np.int64]) -> None:
         """Add the groups of a partition; keep the newest ones if there are very many."""

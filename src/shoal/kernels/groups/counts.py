@@ -17,10 +17,10 @@ FEW = 200_000
 def count_and_compare(labels: NDArray[np.int64], values: NDArray, few: int = FEW) -> tuple[NDArray, bool]:
     """How many records each group has, and whether each group's values are all the same.
 
-    A label below 0, or too large for groups of one record each, is reported as a group of none. Two threads count
-    a half of the records each. Few groups are counted in two tables, one for each half, which must
-    agree. A table of many groups would leave the cache: the records are first dealt into piles by the
-    leading bits of their labels, and then counted pile by pile. `few` are counted without piles.
+    A label below 0, or too large for groups of one record each, is reported as a group of none. Two threads
+    count a half of the records each. Up to `few` groups are counted in two tables, one for each half, which
+    must agree. A table of more groups would leave the cache: the records are first dealt into piles by the
+    leading bits of their labels, and then counted pile by pile.
     """
     n = len(labels)
     middle = n // 2

@@ -28,7 +28,10 @@ def _next(u):
 
 @kernel
 def _square(p, q):
-    """Squared distance of two padded vectors (four running sums: the processor works on them at once)."""
+    """Squared distance of two padded vectors.
+
+    Not `distance.between`: four running sums let the processor work on four columns at once.
+    """
     s0 = s1 = s2 = s3 = 0.0
     for j in range(0, p.shape[0], 4):
         d0 = p[j] - q[j]

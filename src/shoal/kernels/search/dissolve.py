@@ -1,7 +1,7 @@
 """Passes over a partition that move records to other groups where that lowers the SSE.
 
-Groups are kept as centroid, size and SSE, all brought up to date with each record that comes or goes;
-an increase b/(b+1) |x - c|^2 is exact and needs no difference of large numbers.
+Each group has a centroid, a size and an SSE, which follow every record that comes or goes. An increase
+b/(b+1) |x - c|^2 is exact and needs no difference of large numbers.
 """
 
 import numpy as np

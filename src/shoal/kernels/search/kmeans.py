@@ -5,6 +5,7 @@ import numpy as np
 from shoal.kernels.neighbours.distance import to_columns
 from shoal.kernels.runtime.jit import kernel
 
+#: Rounds at most. Most clusterings come to rest sooner, and a start need not be at rest.
 ROUNDS = 100
 
 

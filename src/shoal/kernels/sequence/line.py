@@ -32,11 +32,12 @@ class Tuning:
 
     #: k from which the far search beats the near one (benchmarks/univariate.py).
     far_from: int = 20
-    #: Values from which it pays to compile a near search for the very k, which takes about a second.
+    #: Values from which it pays to compile a near search for the very k.
     side_by_side_from: int = 100_000
     #: k up to which that search beats the far one.
     side_by_side_up_to: int = 64
-    #: Ends that it searches in one go: costs (2 MB) that stay in the cache, and few calls.
+    #: Ends that it searches in one go. Shorter stretches wait more than they work; the costs of longer ones
+    #: (2 MB for these) leave the cache.
     stretch: int = 1 << 18
     #: Values from which two threads pay: below, starting the second takes longer than its half.
     two_threads: int = 200_000
