@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.algorithms._split import start_labels
-from shoal.algorithms.orders import RULES, neighbour_lists
+from shoal.algorithms.orders import LEAST_GAIN, RULES, neighbour_lists
 from shoal.errors import InputError
 from shoal.grouping.registry import method
 from shoal.kernels.runtime.jit import kernel
@@ -18,7 +18,6 @@ from shoal.kernels.search.kmeans import kmeans
 from shoal.kernels.sequence.cut import cut
 from shoal.kernels.sequence.paths import farthest_from_centroid, group_path
 
-LEAST_GAIN = 1e-7  # of SSE, for another round
 DEFAULT_STARTS = 20
 
 

@@ -38,9 +38,7 @@ class Bound:
     method: str
     certificate: Certificate
     seconds: float = 0.0
-    records: NDArray[np.float64] | None = field(
-        default=None, repr=False
-    )  # standardised, as the proof saw them
+    records: NDArray[np.float64] | None = field(default=None, repr=False)  # standardised, for the proof
     groups: list[tuple[int, ...]] = field(default_factory=list, repr=False)  # cheap groups met on the way
 
     def verify(self, data: Any = None, columns: Any = None) -> bool:

@@ -74,12 +74,7 @@ def proven(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArray[
 
 
 def solve(
-    X: NDArray[np.float64],
-    k: int,
-    *,
-    seconds: float,
-    largest: int = 1200,
-    threads: int = 2,
+    X: NDArray[np.float64], k: int, *, seconds: float, largest: int = 1200, threads: int = 2
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """(block, M): the best certificate that the time allows."""
     began = time.perf_counter()

@@ -30,6 +30,9 @@ class Tuning:
     pile: int = PILE
 
 
+USUAL = Tuning()
+
+
 class ColumnMoments(NamedTuple):
     """Means and sums of squares of the one column that a method grouped by."""
 
@@ -52,7 +55,7 @@ class Partition:
     _in_order: tuple[NDArray, NDArray[np.int64]] | None
     _tuning: Tuning
 
-    def __init__(self, labels: ArrayLike, tuning: Tuning = Tuning()):  # noqa: B008 (it cannot change)
+    def __init__(self, labels: ArrayLike, tuning: Tuning = USUAL):
         given = np.asarray(labels)
         if given.ndim != 1 or given.dtype.kind not in "iu":
             raise TypeError("labels must be one whole number for each record")
@@ -61,7 +64,8 @@ class Partition:
         if high - low > 4 * len(given):  # too wide for a table of all labels
             given = np.unique(given, return_inverse=True)[1]
             low, high = 0, len(given)
-        self._set(*relabel(np.ascontiguousarray(given), low, high - low + 1), tuning)
+        fresh, sizes = relabel(np.ascontiguousarray(given), low, high - low + 1)
+        self._set(fresh, sizes, tuning)
 
     @classmethod
     def in_order(
@@ -69,7 +73,7 @@ class Partition:
         order: NDArray,
         starts: NDArray[np.int64],
         values: NDArray[np.float64] | None = None,
-        tuning: Tuning = Tuning(),  # noqa: B008 (it cannot change)
+        tuning: Tuning = USUAL,
     ) -> Partition:
         """The partition whose groups 0, 1, .. are order[starts[0]:starts[1]], order[starts[1]:starts[2]], ..
 
@@ -109,9 +113,6 @@ class Partition:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def _halves(self, n: int, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
-        return _in_halves(len(self.labels), n, self._tuning, kernel, *arguments)
-
     def means(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Each group's mean, summed as differences from one member so that a large offset costs no digits."""
         if self._in_order is not None:
@@ -146,16 +147,17 @@ class Partition:
         out = np.empty(len(self.labels), published.dtype)
         published = np.ascontiguousarray(published)
         if self._in_order is not None and len(self) > self._tuning.many_groups:
-            self._halves(len(self), groups.put, *self._in_order, published, out)
+            _in_halves(len(out), len(self), self._tuning, groups.put, *self._in_order, published, out)
         else:
-            self._halves(len(out), groups.spread, published, self.labels, out)
+            _in_halves(len(out), len(out), self._tuning, groups.spread, published, self.labels, out)
         return out
 
     def sst(self, X: NDArray[np.float64]) -> float:
         """Sum of squared distances of all records to their common mean: the SSE of a single group."""
         X = _matrix(X)
-        centre = sum(self._halves(len(X), groups.sums_from_first, X)) / len(X)
-        return float(sum(self._halves(len(X), groups.squares_about, X, centre)))
+        halves = partial(_in_halves, len(X), len(X), self._tuning)
+        centre = sum(halves(groups.sums_from_first, X)) / len(X)
+        return float(sum(halves(groups.squares_about, X, centre)))
 
     def check(self, k: int, records: int, largest: int | None = None) -> None:
         """Raise unless there is one label for each record and every group has k..largest records."""

@@ -38,6 +38,9 @@ class Tuning:
     haste: float = 0.9
 
 
+USUAL = Tuning()
+
+
 def split(X: NDArray[np.float64], size: int, multiple: int = 1) -> list[NDArray[np.int64]]:
     """Halve the rows along the column of widest variance until `size` or fewer are together.
 
@@ -70,14 +73,7 @@ def _pose(X: NDArray, k: int, tuning: Tuning) -> Problem:
 
 
 def _anneal(
-    X: NDArray,
-    k: int,
-    labels: NDArray,
-    seed: int,
-    proposals: int,
-    hot: float,
-    clock: Clock,
-    tuning: Tuning,
+    X: NDArray, k: int, labels: NDArray, seed: int, proposals: int, hot: float, clock: Clock, tuning: Tuning
 ) -> NDArray[np.int64]:
     """Better labels 0..g-1 of one block's records, if there is time."""
     labels = renumber(labels)
@@ -147,7 +143,7 @@ def improve(
     effort: float,
     clock: Clock,
     report: Callable[[float], None],
-    tuning: Tuning = Tuning(),  # noqa: B008 (it cannot change)
+    tuning: Tuning = USUAL,
 ) -> NDArray[np.int64]:
     """Anneal in blocks, several times over; from MDAV inside blocks if there are no labels yet.
 

@@ -43,8 +43,7 @@ class Schedule(NamedTuple):
     most: int  # proposals of one of its runs for each record, at most
 
 
-#: With k up to 5 several short runs, recombined, gain more than one long run. Hot ones come first, then cooler
-#: ones that change less and less of the best partition.
+#: With k up to 5 several short runs, recombined, gain more than one long run.
 UP_TO_5 = Schedule(
     (Run(10.0), Run(30.0)) * 4,
     (Run(2.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),

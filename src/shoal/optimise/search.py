@@ -64,12 +64,7 @@ class Problem:
 
 
 def pose(
-    X: NDArray[np.float64],
-    k: int,
-    *,
-    near: int | None = None,
-    threads: int | None = None,
-    slack: float = 1.0,
+    X: NDArray[np.float64], k: int, *, near: int | None = None, threads: int | None = None, slack: float = 1.0
 ) -> Problem:
     """Neighbour lists of `near` (or 2k+8) records, and a temperature for each record.
 

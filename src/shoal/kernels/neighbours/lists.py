@@ -27,11 +27,7 @@ def _query(X, free, first, last, ids, squares, slack):
 
 
 def nearest(
-    X: np.ndarray,
-    m: int,
-    threads: int | None = None,
-    slack: float = 1.0,
-    few: int = WORTH_COMPILING,
+    X: np.ndarray, m: int, threads: int | None = None, slack: float = 1.0, few: int = WORTH_COMPILING
 ) -> tuple[np.ndarray, np.ndarray]:
     """The m nearest other records of each record (n x m, nearest first) and their squared distances.
 
@@ -40,7 +36,10 @@ def nearest(
     n = len(X)
     m = min(m, n - 1)
     if n <= few:
-        return _sorted(X, m)
+        squares = all_squares(X, X)
+        np.fill_diagonal(squares, np.inf)
+        order = np.argsort(squares, axis=1, kind="stable")[:, :m]
+        return order.astype(np.int32), np.take_along_axis(squares, order, axis=1)
     free = lay_out(X, np.arange(n))
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
@@ -50,10 +49,3 @@ def nearest(
         threads,
     )
     return ids, squares
-
-
-def _sorted(X: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-    squares = all_squares(X, X)
-    np.fill_diagonal(squares, np.inf)
-    order = np.argsort(squares, axis=1, kind="stable")[:, :m]
-    return order.astype(np.int32), np.take_along_axis(squares, order, axis=1)

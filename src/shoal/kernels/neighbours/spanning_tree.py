@@ -8,14 +8,7 @@ Points are numbered in the order of the leaves of the k-d tree; `tree.order` are
 
 import numpy as np
 
-from shoal.kernels.neighbours.kd_tree import (
-    DEPTH,
-    LEAF,
-    box_to_box,
-    fill_leaf,
-    leaf_distances,
-    point_to_box,
-)
+from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, fill_leaf, leaf_distances, point_to_box
 from shoal.kernels.runtime.jit import kernel
 
 

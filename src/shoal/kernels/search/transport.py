@@ -101,19 +101,7 @@ def transport(choices, costs, groups, low, high):
     for source in range(groups + 1):
         while excess[source] > 0:
             node = _search(
-                choices,
-                costs,
-                cost,
-                head,
-                after,
-                flow,
-                excess,
-                potential,
-                source,
-                low,
-                high,
-                distance,
-                via,
+                choices, costs, cost, head, after, flow, excess, potential, source, low, high, distance, via
             )
             excess[source] -= 1
             excess[node] += 1

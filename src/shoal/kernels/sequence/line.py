@@ -43,12 +43,10 @@ class Tuning:
     two_threads: int = 200_000
 
 
-def cut_sorted(
-    v: NDArray,
-    k: int,
-    kind: int,
-    tuning: Tuning = Tuning(),  # noqa: B008 (it cannot change)
-) -> NDArray[np.int64]:
+USUAL = Tuning()
+
+
+def cut_sorted(v: NDArray, k: int, kind: int, tuning: Tuning = USUAL) -> NDArray[np.int64]:
     """Where the optimal groups of the ascending values v begin, and at last len(v).
 
     Of equally good partitions always the same one. Long sequences are searched from both ends at once:
@@ -94,7 +92,7 @@ def search(
     far: bool | None = None,
     halve: int = HALVE_UP_TO,
     mirrored: bool = False,
-    tuning: Tuning = Tuning(),  # noqa: B008 (it cannot change)
+    tuning: Tuning = USUAL,
 ) -> tuple[NDArray, NDArray]:
     """For each number of first values: the least cost of grouping them, and the size of the last group.
 

@@ -10,9 +10,7 @@ from shoal.kernels.neighbours.distance import between
 from shoal.kernels.runtime.jit import kernel
 
 LONGEST = 3  # records in a segment that Or-opt moves, as Or (1976) has it
-#: A kick exchanges two neighbouring stretches of at most that many records. Short ones are quickly improved
-#: or undone; long ones change more at a time.
-REACH = 50
+REACH = 50  # records at most in the two neighbouring stretches of a kick: short ones are quickly undone
 LEAST = 1e-9  # a gain below that share of the removed edges is rounding
 
 
