@@ -21,8 +21,9 @@ from shoal.kernels.runtime.jit import kernel
 
 #: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
 MARGIN = 1e-9
-#: Candidates for one group up to which their distances among themselves are summed again. Above that, the
-#: sums cost more than they save. They must also be fewer than this share of those before.
+#: Candidates for one group up to which their distances among themselves are summed again, and only if they
+#: are fewer than this share of those before. This trades the square of their number against a smaller search;
+#: what is proven does not depend on it.
 AMONG, FEWER = 300, 0.8
 
 

@@ -22,7 +22,7 @@ from shoal.kernels.runtime.threads import together
 class Tuning:
     """From which sizes on a partition works in another way. Labels do not depend on it."""
 
-    #: Records from which two threads pay: below, starting the second takes longer than its half.
+    #: Records from which two threads pay: to start the second takes a fixed time.
     two_threads: int = 100_000
     #: Groups above which their values leave a core's cache, so that records are visited group by group.
     many_groups: int = 500_000

@@ -18,7 +18,7 @@ from shoal.kernels.runtime.threads import together
 #: Places in a pile: their labels and means (16 bytes each) fit into a core's own cache. Not a power of two:
 #: the heads of such piles would crowd the same lines of the cache.
 PILE = 32_771
-#: More piles would need more lines of the cache than there are, one for each pile that is being filled.
+#: Each pile that is being filled takes a line of the cache: 512 lines are 32 kB, the innermost cache.
 MOST_PILES = 512
 
 

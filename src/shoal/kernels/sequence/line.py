@@ -39,7 +39,7 @@ class Tuning:
     #: Ends that it searches in one go. Shorter stretches wait more than they work; the costs of longer ones
     #: (2 MB for these) leave the cache.
     stretch: int = 1 << 18
-    #: Values from which two threads pay: below, starting the second takes longer than its half.
+    #: Values from which two threads pay: to start the second takes a fixed time.
     two_threads: int = 200_000
 
 

@@ -21,7 +21,7 @@ DIGIT = 11
 #: Runs of equal leading bits up to SHORT values are sorted by insertion, above LONG by radix again, the
 #: others by merging. All give the same order; they trade fixed costs against growth.
 SHORT, LONG = 24, 4096
-#: Values from which two threads pay: below, starting the second takes longer than its half.
+#: Values from which two threads pay: to start the second takes a fixed time.
 TWO_THREADS = 100_000
 
 
