@@ -1,9 +1,11 @@
 """Lower bounds against brute force, and certificates against tampering."""
 
+import ast
 import dataclasses
 import itertools
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import shoal
-from shoal.bounds import Bound, bound_matrix, lower_bound, program, semidefinite, standardised
+from shoal.bounds import Bound, bound_matrix, lower_bound, program, semidefinite, standardised, verify
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.bounds.verify import by_matrix, by_neighbours, by_prices
 from shoal.cli.commands import app
@@ -341,3 +343,15 @@ def test_bound_on_the_command_line(tmp_path):
         outcome_facts["information_loss"] / outcome_facts["bound"] - 1
     )
     assert "no release with k=3 can lose less than" in " ".join(outcome.stderr.split())
+
+
+def test_the_verifier_shares_no_code_with_the_search():
+    """Beside libraries it imports the form of a bound and the compiler, and nothing that finds bounds."""
+    allowed = {("shoal.bounds.certificate", "Bound"), ("shoal.kernels.runtime.jit", "kernel")}
+    imported = set()
+    for node in ast.walk(ast.parse(Path(verify.__file__).read_text())):
+        if isinstance(node, ast.ImportFrom):
+            imported |= {(node.module, alias.name) for alias in node.names}
+        elif isinstance(node, ast.Import):
+            imported |= {(alias.name, "") for alias in node.names}
+    assert {pair for pair in imported if pair[0].split(".")[0] == "shoal"} == allowed

@@ -148,7 +148,7 @@ def test_combine_takes_the_better_of_each_part():
     assert (combine(problem, both, left) == both).all()
 
 
-def test_blocks_keep_their_promises(monkeypatch):
+def test_blocks_keep_their_promises():
     rng = np.random.default_rng(6)
     X = standardised(rng, 2603, 3)
     for size, multiple in ((1000, 7), (100, 3), (10, 9)):
@@ -156,15 +156,15 @@ def test_blocks_keep_their_promises(monkeypatch):
         assert (np.sort(np.concatenate(parts)) == np.arange(2603)).all()
         assert sum(len(part) % multiple > 0 for part in parts) <= 1
         assert all(len(part) <= max(size, 2 * multiple - 1) for part in parts)
-    monkeypatch.setattr(blocks, "SIZE", 500)
     seen = []
-    first = blocks.improve(X, 4, None, np.random.default_rng(0), 0.3, Clock(None), seen.append)
+    small = blocks.Tuning(size=500)
+    first = blocks.improve(X, 4, None, np.random.default_rng(0), 0.3, Clock(None), seen.append, small)
     sizes = np.bincount(first)
     assert sizes.min() >= 4
     assert sizes.max() <= 7
     assert seen[-1] == 1
     assert sse(X, first) < run_method(get_method("mdav"), X, 4).sse(X)
-    again = blocks.improve(X, 4, None, np.random.default_rng(0), 0.3, Clock(None), seen.append)
+    again = blocks.improve(X, 4, None, np.random.default_rng(0), 0.3, Clock(None), seen.append, small)
     assert (first == again).all()
 
 
@@ -235,11 +235,11 @@ class Watch(Clock):
 
 
 @pytest.mark.parametrize("limit", [1.0, 30.0, 300.0, 3000.0])
-def test_blocks_against_the_clock(monkeypatch, limit):
-    monkeypatch.setattr(blocks, "SIZE", 100)
+def test_blocks_against_the_clock(limit):
     X = standardised(np.random.default_rng(6), 1003, 3)
     clock = Watch(limit)
-    labels = blocks.improve(X, 4, None, np.random.default_rng(0), 1.0, clock, lambda fraction: None)
+    rng, small = np.random.default_rng(0), blocks.Tuning(size=100)
+    labels = blocks.improve(X, 4, None, rng, 1.0, clock, lambda fraction: None, small)
     assert np.bincount(labels).min() >= 4
     assert np.bincount(labels).max() <= 7
     looks_after_the_end = clock.now - limit
@@ -255,13 +255,13 @@ def test_blocks_of_odd_tables(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     largest = data.draw(st.sampled_from([None, 0, 1, 3]))
     X = rng.normal(size=(n, d)) if largest is None else rng.integers(0, largest + 1, (n, d)).astype(float)
+    tuning = blocks.Tuning(size=data.draw(st.integers(1, 40)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "SIZE", data.draw(st.integers(1, 40)))
         outcomes = []
         for threads in ("1", "3"):
             patch.setenv("SHOAL_THREADS", threads)
             rng = np.random.default_rng(1)
-            outcomes.append(blocks.improve(X, k, None, rng, 0.1, Clock(None), lambda fraction: None))
+            outcomes.append(blocks.improve(X, k, None, rng, 0.1, Clock(None), lambda done: None, tuning))
     sizes = np.bincount(outcomes[0])
     assert sizes.min() >= k
     assert sizes.max() < 2 * k
@@ -269,14 +269,16 @@ def test_blocks_of_odd_tables(data):
 
 
 def test_large_tables_are_grouped_in_blocks_by_auto_and_optimise(monkeypatch):
-    from shoal.optimise import auto, improve
-
-    for module in (auto, improve):
-        monkeypatch.setattr(module, "LARGE", 20)
-    X = standardised(np.random.default_rng(12), 83, 2)
+    X = standardised(np.random.default_rng(12), 10_001, 2)
     called = []
     in_blocks = blocks.improve
     monkeypatch.setattr(blocks, "improve", lambda *given: called.append(1) or in_blocks(*given))
-    for name, limit in (("auto", None), ("optimise", None), ("auto", 0.2), ("optimise", 0.2)):
-        run_method(get_method(name), X, 3, time_limit=limit).check(3, 83, 5)
+    for name, limit, parameters in (
+        ("auto", None, {}),
+        ("optimise", None, {"effort": 0.01}),
+        ("auto", 0.2, {}),
+        ("optimise", 0.2, {}),
+    ):
+        partition = run_method(get_method(name), X, 3, time_limit=limit, parameters=parameters)
+        partition.check(3, len(X), 5)
     assert len(called) == 4

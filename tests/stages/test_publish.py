@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.frame.column import Column
-from shoal.grouping.partition import Own, Partition
+from shoal.grouping.partition import ColumnMoments, Partition
 from shoal.stages.publish import centroids, has_whole_total, publish, round_half_away
 
 LABELS = Partition([0, 0, 0, 1, 1, 1, 1, 2, 2])
@@ -74,15 +74,15 @@ def test_centroids_of_numbers(numbers, how, weighted, kind):
 
 
 def test_what_a_method_knows_is_used_only_for_plain_means_of_real_numbers():
-    known = Own(np.array([10.0, 20.0, 30.0]), 0.0, 1.0)
+    moments = ColumnMoments(np.array([10.0, 20.0, 30.0]), 0.0, 1.0)
     real = Column("a", "continuous", np.arange(9.0))
-    assert publish(real, LABELS, "mean", known=known)[0].tolist() == [10, 20, 30]
-    assert publish(real, LABELS, known=known)[0].tolist() == [10, 20, 30]
-    assert publish(real, LABELS, "median", known=known)[0].tolist() == [1, 4.5, 7.5]
-    assert publish(real, LABELS, "mean", np.ones(9), known=known)[0].tolist() == [1, 4.5, 7.5]
-    assert publish(real, LABELS, "mean", preserve="totals", known=known)[0].tolist() == [1, 4.5, 7.5]
+    assert publish(real, LABELS, "mean", moments=moments)[0].tolist() == [10, 20, 30]
+    assert publish(real, LABELS, moments=moments)[0].tolist() == [10, 20, 30]
+    assert publish(real, LABELS, "median", moments=moments)[0].tolist() == [1, 4.5, 7.5]
+    assert publish(real, LABELS, "mean", np.ones(9), moments=moments)[0].tolist() == [1, 4.5, 7.5]
+    assert publish(real, LABELS, "mean", preserve="totals", moments=moments)[0].tolist() == [1, 4.5, 7.5]
     numbers = Column("a", "integer", np.arange(9))
-    assert publish(numbers, LABELS, "mean", known=known)[0].tolist() == [1, 5, 8]
+    assert publish(numbers, LABELS, "mean", moments=moments)[0].tolist() == [1, 5, 8]
 
 
 def test_gaps_are_left_out_and_a_group_of_gaps_keeps_one():
