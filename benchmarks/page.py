@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from playwright.sync_api import expect, sync_playwright
-from tests.app_server import Server, chromium
 from tests.app.test_browser import FLAGS, firms, start, step, upload, use
+from tests.app_server import Server, chromium
 
 from benchmarks._common import header, save, table
 

@@ -1,6 +1,7 @@
 """Write docs/dependencies.md: every pinned package with its licence, and why it is there.
 
-`python docs/make_dependencies.py`, after constraints.txt has changed. `tests/project/test_dependencies.py` compares.
+`python docs/make_dependencies.py`, after constraints.txt has changed.
+`tests/project/test_dependencies.py` compares.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ WEAK = ("MPL", "Mozilla")
 HEAD = """# Dependencies
 
 Written by `python docs/make_dependencies.py` from `constraints.txt`, which pins every package, and from what
-each installed package says of its own licence; `tests/project/test_dependencies.py` compares. **core** is what
-`pip install shoal` brings; the rest comes with the extra that is named, or serves development only.
+each installed package says of its own licence; `tests/project/test_dependencies.py` compares. **core** is
+what `pip install shoal` brings; the rest comes with the extra that is named, or serves development only.
 
 {summary}
 

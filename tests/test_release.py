@@ -15,8 +15,7 @@ from shoal.grouping.partition import Partition
 from shoal.stages.encode import standardise
 from shoal.stages.publish import centroids
 from shoal.verify.count import check, check_columns
-
-from .benchmark_data import information_loss
+from tests.loss import information_loss
 
 
 def test_information_loss_is_sse_over_sst_of_the_exact_means():
