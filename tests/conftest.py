@@ -10,8 +10,26 @@ from tests.missing import missing
 PUBLISHED = Path(__file__).parent / "published"
 
 
+#: Files that take longest, longest first. They start first, so that no core waits for the other at the end.
+LONGEST = [
+    "engines/test_spark.py",
+    "app/test_browser.py",
+    "algorithms/test_every_method.py",
+    "project/test_docs.py",
+    "bounds/test_bounds.py",
+    "stages/test_mixed_types.py",
+    "io/test_hostile_files.py",
+    "report/test_report.py",
+]
+
+
 def pytest_collection_modifyitems(items):
-    """Each test in tests/published says how many printed figures it holds: one, or what its mark says."""
+    """The longest files first; and each test in tests/published says how many printed figures it holds.
+
+    That is one, or what its mark says.
+    """
+    place = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
     for item in items:
         if PUBLISHED in item.path.parents:
             mark = item.get_closest_marker("figures")

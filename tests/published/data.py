@@ -4,6 +4,7 @@ The tables lie in the folder that SHOAL_BENCHMARK_DATA names, or else in ../shar
 docs/results.md tells how to get them.
 """
 
+import csv
 import functools
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def raw(name: str) -> np.ndarray:
     path = table(f"{name.removesuffix('10')}.csv")
     columns = None
     if name.startswith("eia"):
-        header = path.open().readline().strip().split(",")
+        header = next(csv.reader(path.open()))
         columns = [header.index(c) for c in (TFRP_COLUMNS if name == "eia10" else EIA_COLUMNS)]
     return np.loadtxt(path, delimiter=",", skiprows=1, usecols=columns, quotechar='"')
 
