@@ -37,7 +37,7 @@ def releases(folder: Path) -> list[tuple[str, str, list[str], int]]:
     """Releases of ours: what it is, its file, the protected columns, the rarest combination as we count."""
     import shoal
     from shoal.datasets import survey
-    from shoal.verify.count import check
+    from shoal.verify.files import check
 
     names = ["turnover", "wages", "profit"]
     made = []

@@ -1,7 +1,7 @@
 """Write docs/dependencies.md: every pinned package with its licence, and why it is there.
 
-`python docs/make_dependencies.py`, after constraints.txt has changed.
-`tests/project/test_dependencies.py` compares.
+`python docs/make_dependencies.py`, after constraints.txt has changed; `tests/project/test_dependencies.py`
+compares.
 """
 
 from __future__ import annotations

@@ -4,11 +4,14 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks._common import DATA
+from hypothesis import settings
 
 from tests.missing import missing
 
-PUBLISHED = Path(__file__).parent / "published"
+settings.register_profile("shoal", deadline=None)  # no test depends on the clock
+settings.load_profile("shoal")
 
+PUBLISHED = Path(__file__).parent / "published"
 
 #: Files that take longest, longest first. They start first, so that no core waits for the other at the end.
 LONGEST = [

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.datasets import survey
-from shoal.errors import CheckFailed, InputError
+from shoal.errors import InputError
 from shoal.grouping.partition import Partition
 from shoal.stages.encode import standardise
 from shoal.stages.publish import centroids
-from shoal.verify.count import check, check_columns
+from shoal.verify.files import check
 from tests.loss import information_loss
 
 
@@ -144,17 +144,6 @@ def test_per_column_groups_each_column_and_says_so():
     assert "may still be its own" in release.promise
     with pytest.raises(InputError, match="groups by one column"):
         shoal.microaggregate(X, 4, method="univariate")
-
-
-def test_the_check_of_columns_sees_a_short_group_and_a_stray_value():
-    labels = np.array([0, 0, 1, 1])
-    check_columns({"a": np.array([1.0, 1.0, 2.0, 2.0])}, {"a": labels}, 2)
-    with pytest.raises(CheckFailed, match="short of k=3"):
-        check_columns({"a": np.array([1.0, 1.0, 2.0, 2.0])}, {"a": labels}, 3)
-    with pytest.raises(CheckFailed, match="different values in column 'a'"):
-        check_columns({"a": np.array([1.0, 1.0, 2.0, 2.5])}, {"a": labels}, 2)
-    with pytest.raises(CheckFailed, match="3 values but 4 labels"):
-        check_columns({"a": np.array([1.0, 1.0, 2.0])}, {"a": labels}, 2)
 
 
 def test_summary_names_what_a_time_limit_does():

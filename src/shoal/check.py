@@ -6,7 +6,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from shoal.verify.count import Finding, check, check_original
+from shoal.verify.count import Finding
+from shoal.verify.files import check, check_original
 
 __all__ = ["Finding", "check", "check_original"]
 

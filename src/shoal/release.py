@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,36 +19,81 @@ from shoal.io.atomic import replacing
 from shoal.io.databases import sql
 from shoal.io.files import as_arrow, file_format
 from shoal.io.origin import Origin, with_columns
+from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
-from shoal.verify import count as check
+from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
+from shoal.verify.count import count
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
+    from shoal.stages.loss import Loss
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """What `microaggregate` gives back.
+    """What `microaggregate` gives back: the protected table, and what became of the plan.
 
     `labels` has one label for each record, or one column of labels for each column (or block) that was
-    grouped on its own. `information_loss` is 100 * SSE / SST of the groups with their exact means;
-    `rounding_loss` is what publishing whole numbers (medians, modes) adds to it, in the same percent.
-    `strata` has the stratum of each record, small ones merged.
+    grouped on its own. `strata` has the stratum of each record, small ones merged.
     """
 
     table: Any
     labels: NDArray[np.int64]
-    information_loss: float
-    rounding_loss: float
     plan: Plan
+    outcome: Outcome
     columns: tuple[Any, ...]
-    seconds: float
-    notes: tuple[str, ...] = ()
-    origin: Origin | sql.SqlOrigin | None = field(default=None, repr=False)
-    original: Any = field(default=None, repr=False)
+    origin: Origin | sql.SqlOrigin | None = None
+    original: Any = None
     strata: NDArray[np.int64] | None = None
-    used: tuple[str, ...] = ()  # the methods that grouped: what `auto` chose for one column
+
+    @classmethod
+    def made(
+        cls,
+        *,
+        labels: NDArray[np.int64],
+        plan: Plan,
+        columns: tuple[Any, ...],
+        loss: Loss,
+        used: Sequence[str],
+        notes: Sequence[str],
+        began: float,
+        **facts: Any,
+    ) -> Release:
+        """A release with its outcome; `began` is when the work began, by `time.perf_counter`."""
+        outcome = Outcome.of(
+            plan, columns, group_sizes(labels), loss, used, notes, began, records=len(labels)
+        )
+        return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)
+
+    @property
+    def information_loss(self) -> float:
+        """100 * SSE / SST of the groups with their exact means, in percent."""
+        return self.outcome.information_loss
+
+    @property
+    def rounding_loss(self) -> float:
+        """What publishing whole numbers (medians, modes) adds to that, in the same percent."""
+        return self.outcome.rounding_loss
+
+    @property
+    def seconds(self) -> float:
+        return self.outcome.seconds
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a careful colleague would point out."""
+        return self.outcome.notes
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The methods that grouped: what `auto` chose."""
+        return self.outcome.used
+
+    @property
+    def promise(self) -> str:
+        """In plain words, what k means here."""
+        return self.outcome.promise
 
     @property
     def source(self) -> Path | None:
@@ -61,47 +106,26 @@ class Release:
 
         Where each column has its own groups, those of all columns one after another.
         """
-        columns = self.labels.reshape(len(self.labels), -1).T
-        return np.concatenate([np.bincount(column) for column in columns]).astype(np.int64)
-
-    @property
-    def promise(self) -> str:
-        """In plain words, what k means here."""
-        k, names = self.plan.k, ", ".join(map(str, self.columns))
-        within = ", within its stratum" if self.strata is not None else ""
-        if self.plan.per_column:
-            return (
-                f"in each of {names} taken alone, every published value is shared by at least {k} records"
-                f"{within}; taken together, a record's values may still be its own"
-            )
-        if self.plan.apart:
-            blocks = " / ".join(", ".join(map(str, block)) for block in self.plan.blocks)
-            return (
-                f"in each block of columns ({blocks}) taken alone, every published combination is shared by "
-                f"at least {k} records{within}; taken together, a record's values may still be its own"
-            )
-        return f"every published combination of {names} is shared by at least {k} records{within}"
+        return group_sizes(self.labels)
 
     def summary(self) -> dict[str, Any]:
         """The outcome as plain values, as `--json` prints it."""
-        sizes = self.group_sizes
-        return {
-            "records": len(self.labels),
-            "columns": [str(name) for name in self.columns],
-            "groups": len(sizes),
-            "smallest_group": int(sizes.min()),
-            "largest_group": int(sizes.max()),
-            "information_loss": self.information_loss,
-            "rounding_loss": self.rounding_loss,
-            "method": self.plan.method,
-            "used": list(self.used),
-            "k": self.plan.k,
-            "seed": self.plan.seed,
-            "per_column": self.plan.per_column,
-            "promise": self.promise,
-            "seconds": self.seconds,
-            "notes": list(self.notes),
-        }
+        return self.outcome.summary()
+
+    def __repr__(self) -> str:
+        """Five lines: what, how, lost, promised, kept."""
+        outcome = self.outcome
+        sizes = f"{outcome.smallest_group} to {outcome.largest_group} records"
+        others = [name for name in as_arrow(self.table).column_names if name not in outcome.columns]
+        return "\n".join(
+            [
+                f"Release of {outcome.records:,} records, k={outcome.k}, method {outcome.method!r}",
+                f"  groups     {outcome.groups:,} of {sizes}",
+                f"  lost       {percent(outcome.information_loss)} of the information",
+                f"  promise    {outcome.promise}",
+                f"  as before  {', '.join(others) or 'no column'}",
+            ]
+        )
 
     def lower_bound(self, time_limit: float = 60) -> Bound:
         """How little any release of these columns with this k could lose: see `shoal.lower_bound`."""
@@ -204,7 +228,15 @@ class Release:
                 return row
             return first_difference(one, as_they_stand()[name], loose)
 
-        if len(table) == len(expected) and table.column_names == written:
-            blocks = [[names[str(name)] for name in part] for part in self.plan.parts(self.columns)]
-            check.require(check.check(table, self.plan.k, blocks=blocks, strata=self.strata))
-        check.require([compare(expected, table, protected if rounding else (), (), same)])
+        agreement = compare(expected, table, protected if rounding else (), (), same)
+        parts = [[names[str(name)] for name in part] for part in self.plan.parts(self.columns)]
+        strata = [] if self.strata is None else [self.strata]
+        comparable = len(table) == len(expected) and table.column_names == written
+        counted = [count(table, part, self.plan.k, strata) for part in parts] if comparable else []
+        policy.require(self.plan.k, parts, counted, agreement)
+
+
+def group_sizes(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many records each group has; those of several columns of labels one after another."""
+    columns = labels.reshape(len(labels), -1).T
+    return np.concatenate([np.bincount(column) for column in columns]).astype(np.int64)

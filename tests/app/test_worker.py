@@ -13,7 +13,7 @@ pytest.importorskip("nicegui")
 import shoal
 from shoal.app import worker
 from shoal.datasets import survey
-from shoal.verify.count import check
+from shoal.verify.files import check
 
 NAMES = ["turnover", "wages", "assets"]
 

@@ -22,7 +22,7 @@ from shoal.engines.spark.session import session
 from shoal.errors import CheckFailed, InputError, MachineError
 from shoal.plan import Plan
 from shoal.stages.encode import standardise
-from shoal.verify.count import check
+from shoal.verify.files import check
 from tests.engines.test_disk import (
     QUASI,
     as_numbers,
@@ -78,17 +78,17 @@ def test_what_spark_writes_is_whole_and_safe(release, original, place, spark):
     _, outcome = release
     written = pq.read_table(place / "out").sort_by("id")
     assert spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() == 3  # two executors and the driver
-    assert outcome["blocks"] > 2
+    assert outcome.blocks > 2
     for name in ("id", "name", *QUASI):
         assert written.schema.field(name).type == original.schema.field(name).type
     for name in ("id", "name", "list"):
         assert written[name].to_pylist() == original[name].to_pylist()
     assert check(written, 5, QUASI)[0].passed
-    assert outcome["smallest_group"] >= 5
+    assert outcome.smallest_group >= 5
     Z, scales = standardise([as_numbers(original, name) for name in QUASI])
     new = np.stack([s.apply(as_numbers(written, name)) for s, name in zip(scales, QUASI)], axis=1)
     lost = 100 * np.square(Z - new).sum() / np.square(Z).sum()
-    assert outcome["information_loss"] + outcome["rounding_loss"] == pytest.approx(lost, rel=1e-9)
+    assert outcome.information_loss + outcome.rounding_loss == pytest.approx(lost, rel=1e-9)
 
 
 def test_the_manifest_names_every_part(release, place):
@@ -183,8 +183,8 @@ def test_a_missing_record_and_a_short_group_publish_nothing(release, df, place, 
 
     before, plan, plain = visible(place), frozen_plan(place), engine.release_block
     for spoil, sentence in (
-        (lose, "6000 records came in, 5999 were written"),
-        (alter, "shared by 1 records"),
+        (lose, "6000 records went in, 5999 came out"),
+        (alter, "the rarest by 1"),
     ):
         monkeypatch.setattr(engine, "release_block", plain)
         spoil_task(monkeypatch, spoil)

@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.engines.blocks.columns import Moments, kinds
+from shoal.engines.blocks.columns import stored_columns
 from shoal.engines.blocks.plan import make_plan
 from shoal.engines.disk import engine as disk
 from shoal.engines.spark import tasks as tasks
 from shoal.errors import CheckFailed
 from shoal.plan import Plan
-from shoal.verify.count import check
+from shoal.stages.moments import Moments
+from shoal.verify.files import check
 from tests.engines.test_disk import QUASI, folder_of, people, read
 
 
@@ -28,7 +29,7 @@ def original():
 
 @pytest.fixture(scope="module")
 def chosen(original):
-    return kinds(original.schema, QUASI, set(), {})
+    return stored_columns(original.schema, QUASI, set(), {})
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +86,11 @@ def test_blocks_are_released_as_the_disk_engine_would(blocks, plan, chosen, orig
         assert released[name].combine_chunks().equals(local[name].combine_chunks())
     facts = {name: released[name].drop_null() for name in tasks.FACTS}
     assert all(len(told) == len(blocks) for told in facts.values())  # once for each block
-    assert pa.compute.sum(facts["__shoal_groups"]).as_py() == outcome["groups"]
-    assert pa.compute.min(facts["__shoal_smallest"]).as_py() == outcome["smallest_group"]
-    assert pa.compute.max(facts["__shoal_largest"]).as_py() == outcome["largest_group"]
+    assert pa.compute.sum(facts["__shoal_groups"]).as_py() == outcome.groups
+    assert pa.compute.min(facts["__shoal_smallest"]).as_py() == outcome.smallest_group
+    assert pa.compute.max(facts["__shoal_largest"]).as_py() == outcome.largest_group
     lost = pa.compute.sum(facts["__shoal_within"]).as_py() / pa.compute.sum(facts["__shoal_total"]).as_py()
-    assert 100 * lost == pytest.approx(outcome["information_loss"])
+    assert 100 * lost == pytest.approx(outcome.information_loss)
 
 
 def test_a_block_with_other_records_than_were_counted_is_refused(blocks, plan, chosen):

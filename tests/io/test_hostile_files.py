@@ -21,7 +21,7 @@ from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.io import limits
 from shoal.io.formats import arrow, excel, text
-from shoal.verify.count import check, check_original
+from shoal.verify.files import check, check_original
 
 
 def call(*words, status=0):

@@ -291,7 +291,7 @@ def test_methods_for_numbers_only_say_so():
         ({"columns": "t", "levels": {"t": ["b"]}}, "has 'a' in row 2, which is not among its levels 'b'"),
         ({"columns": "t", "types": {"t": "date"}}, "row 1 has 'b': dates are written like"),
         ({"columns": "d", "types": {"d": "date"}}, "row 2 has '2020-02-30'"),
-        ({"columns": "x", "types": {"x": "integer"}}, "row 2 has 1.5"),
+        ({"columns": "x", "types": {"x": "integer"}}, "has 1.5 in row 2"),
         ({"columns": "n", "types": {"n": "continuous"}}, "cannot publish fractions"),
         ({"columns": "n", "types": {"n": "boolean"}}, "more than two values"),
         ({"columns": "n", "types": {"n": "date"}}, "is stored as int64, not as dates"),

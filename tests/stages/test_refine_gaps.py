@@ -4,21 +4,20 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal import pipeline
 from shoal.frame.column import Column, categories
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_within
 from shoal.stages.encode import encode
-from shoal.stages.gap_patterns import pattern_cells
-from shoal.stages.impute import fill
-from shoal.stages.refine_gaps import settle
+from shoal.stages.gap_patterns import gap_patterns
+from shoal.stages.impute import impute
+from shoal.stages.refine_gaps import refine_gaps
 
 NAN = np.nan
 
 
-def unsettled(monkeypatch):
-    monkeypatch.setattr(pipeline, "settle", lambda partition, *others: partition)
+def unrefined(monkeypatch):
+    monkeypatch.setattr("shoal.stages.group.refine_gaps", lambda partition, *others: partition)
 
 
 def there(X, labels):
@@ -41,7 +40,7 @@ def test_the_distance_over_what_both_have_decides():
     columns = [Column(j, "continuous", np.nan_to_num(X[:, j]), np.isnan(X[:, j])) for j in range(2)]
     space = encode(columns)
     misplaced = Partition(np.array([0, 0, 0, 0, 1, 1, 1, 1, 1]))
-    found = settle(misplaced, space.matrix, columns, space.spans, None, 3)
+    found = refine_gaps(misplaced, space.matrix, columns, space.spans, None, 3)
     assert found.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 0]
 
 
@@ -51,7 +50,7 @@ def test_who_lacks_the_column_costs_nothing_in_it():
     columns = [Column(j, "continuous", np.nan_to_num(X[:, j]), np.isnan(X[:, j])) for j in range(2)]
     space = encode(columns)
     start = Partition(np.array([0, 0, 0, 1, 1, 1, 1]))
-    found = settle(start, space.matrix, columns, space.spans, None, 3)
+    found = refine_gaps(start, space.matrix, columns, space.spans, None, 3)
     assert found.labels.tolist() == [0, 0, 1, 1, 1, 1, 0]
     assert there(X, found.labels) < there(X, start.labels)
 
@@ -62,7 +61,7 @@ def test_no_move_leaves_a_mean_of_one_value():
     columns = [Column(0, "continuous", np.nan_to_num(X[:, 0]), np.isnan(X[:, 0]))]
     space = encode(columns)
     start = Partition(np.array([0, 0, 1, 1, 1]))
-    found = settle(start, space.matrix, columns, space.spans, None, 2)
+    found = refine_gaps(start, space.matrix, columns, space.spans, None, 2)
     counts = [int((~np.isnan(X[found.labels == g])).sum()) for g in range(2)]
     assert counts == [2, 2]
 
@@ -78,14 +77,14 @@ def test_every_method_loses_no_more_than_before(monkeypatch, method, missing):
     again = shoal.microaggregate(X, 4, **options)
     assert np.array_equal(release.labels, again.labels)
     assert release.group_sizes.min() >= 4
-    unsettled(monkeypatch)
+    unrefined(monkeypatch)
     before = shoal.microaggregate(X, 4, **options)
     assert release.information_loss < before.information_loss
     Z = (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0, ddof=1)
     assert there(Z, release.labels) < there(Z, before.labels)
 
 
-def test_cells_of_one_pattern_and_strata_stay_as_they_are():
+def test_sets_of_one_pattern_and_strata_stay_as_they_are():
     rng = np.random.default_rng(3)
     n = 200
     gaps = np.zeros((n, 3), bool)
@@ -97,11 +96,11 @@ def test_cells_of_one_pattern_and_strata_stay_as_they_are():
     ]
     columns.append(categories("c", "nominal", rng.integers(0, 4, n), None))
     space = encode(columns)
-    cells = pattern_cells(columns, strata, 3)
-    points = fill(space.matrix, columns, space.spans, cells)
-    start = run_within(get_method("mdav"), points, 3, cells)
-    found = settle(start, points, columns, space.spans, cells, 3)
-    assert all(len(set(cells[found.labels == g])) == 1 for g in range(len(found)))
+    patterns = gap_patterns(columns, strata, 3)
+    points = impute(space.matrix, columns, space.spans, patterns)
+    start = run_within(get_method("mdav"), points, 3, patterns)
+    found = refine_gaps(start, points, columns, space.spans, patterns, 3)
+    assert all(len(set(patterns[found.labels == g])) == 1 for g in range(len(found)))
     assert found.sizes.min() >= 3
     plain = np.flatnonzero(gaps[:, 0])
     assert np.array_equal(Partition(found.labels[plain]).labels, Partition(start.labels[plain]).labels)
@@ -111,7 +110,7 @@ def test_cells_of_one_pattern_and_strata_stay_as_they_are():
 def test_tables_without_gaps_are_left_alone():
     x = Column("x", "continuous", np.arange(6.0))
     start = Partition(np.array([0, 1, 0, 1, 0, 1]))
-    assert settle(start, np.arange(6.0)[:, None], [x], [slice(0, 1)], None, 3) is start
+    assert refine_gaps(start, np.arange(6.0)[:, None], [x], [slice(0, 1)], None, 3) is start
 
 
 def test_a_limit_in_time_ends_it_early():
@@ -121,7 +120,7 @@ def test_a_limit_in_time_ends_it_early():
     space = encode(columns)
     start = Partition(rng.permutation(60) // 5)
     assert np.array_equal(
-        settle(start, space.matrix, columns, space.spans, None, 3, -1.0).labels, start.labels
+        refine_gaps(start, space.matrix, columns, space.spans, None, 3, -1.0).labels, start.labels
     )
     assert shoal.microaggregate(X, 3, missing="impute", time_limit=0.2).group_sizes.min() >= 3
 
@@ -135,15 +134,14 @@ def test_categories_move_with_all_their_coordinates():
     space = encode(columns)
     assert space.matrix.shape[1] == 4
     start = Partition(np.array([0, 0, 0, 1, 1, 1, 1, 0, 2, 2, 2]))
-    found = settle(start, space.matrix, columns, space.spans, None, 3)
+    found = refine_gaps(start, space.matrix, columns, space.spans, None, 3)
     assert found.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
 
 
-def test_after_so_many_visits_it_ends(monkeypatch):
-    monkeypatch.setattr("shoal.stages.refine_gaps.PASSES", 1)
+def test_after_so_many_visits_it_ends():
     X = np.array([[0.0, 0.0], [1, 1], [2, 0], [9, 20], [10, 21], [11, 20], [1, NAN]])
     columns = [Column(j, "continuous", np.nan_to_num(X[:, j]), np.isnan(X[:, j])) for j in range(2)]
     space = encode(columns)
     misplaced = Partition(np.array([0, 0, 0, 1, 1, 1, 1]))
-    found = settle(misplaced, space.matrix, columns, space.spans, None, 3)
+    found = refine_gaps(misplaced, space.matrix, columns, space.spans, None, 3, passes=1)
     assert found.labels.tolist() == [0, 0, 0, 1, 1, 1, 0]

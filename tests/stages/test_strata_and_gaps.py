@@ -10,9 +10,10 @@ import shoal
 from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column, categories
 from shoal.stages.encode import encode
-from shoal.stages.gap_patterns import pattern_cells
-from shoal.stages.impute import NEIGHBOURS, fill, partial_distances
-from shoal.verify.count import check, check_columns
+from shoal.stages.gap_patterns import gap_patterns
+from shoal.stages.impute import NEIGHBOURS, impute, partial_distances
+from shoal.verify.files import check
+from shoal.verify.groups import check_groups
 
 
 def combos(table, names):
@@ -103,23 +104,23 @@ def test_integers_with_gaps_stay_integers():
 def test_patterns_short_of_k_join_the_nearest_pattern():
     gaps = np.array([[0, 0, 0]] * 5 + [[1, 1, 0]] * 5 + [[1, 1, 1]] * 2 + [[0, 0, 1]], bool)
     columns = [Column(j, "continuous", np.zeros(13), gaps[:, j]) for j in range(3)]
-    cells = pattern_cells(columns, None, 3)
-    assert len(set(cells[:5]) | {cells[12]}) == 1
-    assert len(set(cells[5:12])) == 1
-    assert cells[0] != cells[5]
+    patterns = gap_patterns(columns, None, 3)
+    assert len(set(patterns[:5]) | {patterns[12]}) == 1
+    assert len(set(patterns[5:12])) == 1
+    assert patterns[0] != patterns[5]
 
 
 def test_very_many_patterns_are_joined_all_the_same():
     rng = np.random.default_rng(0)
     gaps = rng.random((900, 12)) < 0.5
     columns = [Column(j, "continuous", np.zeros(900), gaps[:, j]) for j in range(12)]
-    cells = pattern_cells(columns, np.arange(900) % 2, 4)
-    assert np.bincount(cells).min() >= 4
-    assert all(len(set(np.arange(900)[cells == c] % 2)) == 1 for c in range(cells.max() + 1))
+    patterns = gap_patterns(columns, np.arange(900) % 2, 4)
+    assert np.bincount(patterns).min() >= 4
+    assert all(len(set(np.arange(900)[patterns == c] % 2)) == 1 for c in range(patterns.max() + 1))
 
 
 def holey(rng, n=30):
-    """Three numbers and a category with gaps, as columns, and the rows' cells."""
+    """Three numbers and a category with gaps, as columns, and the rows' patterns."""
     gaps = rng.random((n, 4)) < 0.3
     columns = [
         Column(j, "continuous", np.where(gaps[:, j], 0, rng.normal(size=n)), gaps[:, j]) for j in range(3)
@@ -128,13 +129,13 @@ def holey(rng, n=30):
     return [*columns, categories("c", "nominal", codes, gaps[:, 3])], rng.integers(0, 3, n)
 
 
-def slowly_filled(columns, space, cells):
-    """What `fill` says it does, record by record."""
+def slowly_filled(columns, space, patterns):
+    """What `impute` says it does, record by record."""
     Z, out = space.matrix, space.matrix.copy()
     has = [[not column.gaps[i] for column in columns] for i in range(len(Z))]
     for i in range(len(Z)):
         for j, span in enumerate(space.spans):
-            owners = [o for o in range(len(Z)) if cells[o] == cells[i] and has[o][j]]
+            owners = [o for o in range(len(Z)) if patterns[o] == patterns[i] and has[o][j]]
             if has[i][j] or not owners:
                 continue
             near = []
@@ -152,10 +153,10 @@ def slowly_filled(columns, space, cells):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_gap_lies_at_the_mean_of_the_most_similar_records_that_have_a_value(seed):
-    columns, cells = holey(np.random.default_rng(seed))
+    columns, patterns = holey(np.random.default_rng(seed))
     space = encode(columns)
-    found = fill(space.matrix, columns, space.spans, cells)
-    assert np.allclose(found, slowly_filled(columns, space, cells), atol=1e-9)
+    found = impute(space.matrix, columns, space.spans, patterns)
+    assert np.allclose(found, slowly_filled(columns, space, patterns), atol=1e-9)
 
 
 def test_partial_distances_are_over_what_both_have():
@@ -184,7 +185,7 @@ def test_very_many_records_are_filled_from_some():
         Column(1, "continuous", np.nan_to_num(table[:, 1]), np.isnan(table[:, 1])),
     ]
     space = encode(columns)
-    found = fill(space.matrix, columns, space.spans, None)
+    found = impute(space.matrix, columns, space.spans, None)
     assert np.allclose(found[:2, 1], found[:2, 0], atol=0.1)
     assert np.array_equal(found[2:], space.matrix[2:])
 
@@ -264,9 +265,9 @@ def test_the_check_of_columns_sees_gaps_and_strata():
     values, gaps = np.zeros(4), np.array([True, False, False, False])
     column = Column("a", "continuous", values, gaps)
     with pytest.raises(CheckFailed, match="different values in column 'a'"):
-        check_columns({"a": column}, {"a": labels}, 2)
+        check_groups({"a": column}, labels, 2)
     with pytest.raises(CheckFailed, match="crosses strata"):
-        check_columns({"a": values}, {"a": labels}, 2, np.array([0, 1, 1, 1]))
+        check_groups({"a": Column("a", "continuous", values)}, labels, 2, np.array([0, 1, 1, 1]))
 
 
 def test_a_gap_counts_as_a_value_in_the_check_of_a_file(tmp_path):

@@ -154,27 +154,24 @@ def test_groups_at_the_end_of_the_range_take_no_step():
     assert _bridge(5, [(1.0, 2), (1.0, 3)], 9) == [1, 0]
 
 
-def test_the_search_for_sizes_ends(monkeypatch):
+def test_the_search_for_sizes_ends():
     """With one partition to go on from and two steps, no more than that is tried before it gives up."""
     points = np.arange(24.0)[:, None]
     labels = np.repeat(np.arange(4), 6)
-    cells = np.zeros(24, np.int64)
+    strata = np.zeros(24, np.int64)
     tried = []
 
     def never(found):
         tried.append(np.sort(np.bincount(found)).tolist())
         return False
 
-    monkeypatch.setattr(regroup, "BEAM", 1)
-    monkeypatch.setattr(regroup, "DEPTH", 2)
-    monkeypatch.setattr(regroup, "GROUPS", 0)  # none is dissolved
-    assert regroup._search(labels, points, 2, 11, cells, never) is None
+    effort = regroup.Effort(beam=1, depth=2, groups=0)  # none is dissolved
+    assert regroup._search(labels, points, 2, 11, strata, never, effort) is None
     assert len(tried) == 2
     assert tried[0] == [5, 6, 6, 7]
 
 
-def test_the_search_for_sizes_takes_the_first_that_serves(monkeypatch):
-    monkeypatch.setattr(regroup, "BEAM", 5)
+def test_the_search_for_sizes_takes_the_first_that_serves():
     tried = []
 
     def second(found):
@@ -182,7 +179,7 @@ def test_the_search_for_sizes_takes_the_first_that_serves(monkeypatch):
         return len(tried) == 2
 
     points, labels = np.arange(24.0)[:, None], np.repeat(np.arange(4), 6)
-    found = regroup._search(labels, points, 2, 11, np.zeros(24, np.int64), second)
+    found = regroup._search(labels, points, 2, 11, np.zeros(24, np.int64), second, regroup.Effort(beam=5))
     assert np.sort(np.bincount(found)).tolist() == tried[1]
     assert tried[0] != tried[1]
     assert (found != labels).sum() >= 1

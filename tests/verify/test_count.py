@@ -11,8 +11,11 @@ import pytest
 import shoal
 from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column
-from shoal.verify.compare import Kept, compare, first_difference, outside
-from shoal.verify.count import Finding, check, check_columns, check_original, require
+from shoal.verify.compare import Agreement, compare, first_difference, outside
+from shoal.verify.count import Counter, Finding, count
+from shoal.verify.files import check, check_original
+from shoal.verify.groups import check_groups
+from shoal.verify.policy import require
 
 
 def test_first_difference_by_value_and_by_gap():
@@ -130,33 +133,72 @@ def test_counting_at_the_border_of_k():
             check(words, 2, **nothing)
 
 
-def test_findings_are_required():
-    good = Finding(2, ("a",), 4, 2, 2, 0)
-    require([good, Kept(4, (), ())])
-    for bad in (Finding(2, ("a",), 4, 3, 1, 1), Kept(4, (), ("a row is gone",))):
-        with pytest.raises(CheckFailed, match="nothing is released: the check says no: "):
-            require([good, bad])
+def test_counting_batches_is_counting_the_table():
+    rng = np.random.default_rng(0)
+    n = 400
+    words = pa.array(rng.choice(["a", "b", ""], n)).dictionary_encode()
+    table = pa.table(
+        {
+            "f": rng.choice([0.5, np.nan, -1.0], n),
+            "i": pa.array(rng.integers(0, 3, n), mask=rng.random(n) < 0.2),
+            "u": pa.array(rng.choice(np.array([2**64 - 1, 3], np.uint64), n)),
+            "w": words,
+            "d": [dt.date(2020, 1, int(day)) for day in rng.integers(1, 3, n)],
+            "m": [Decimal(int(value)) / 4 for value in rng.integers(0, 2, n)],
+            "l": [[int(value)] for value in rng.integers(0, 2, n)],
+            "b": rng.random(n) < 0.5,
+        }
+    )
+    for columns in (["f"], ["i", "w"], ["u", "d", "m"], ["f", "i", "u", "w", "d", "m", "b"]):
+        counter = Counter(columns, 3)
+        for begin in range(0, n, 70):
+            counter.add(table.slice(begin, 70))
+        whole = table.set_column(0, "f", pa.array(table["f"].to_numpy(), from_pandas=True))
+        assert counter.finding() == count(whole, columns, 3)
+    lists = Counter(["l"], 3)
+    lists.add(table)
+    assert lists.finding().groups == 2
+    assert Counter(["f"], 3).finding().records == 0
+
+
+def test_every_part_must_be_counted_and_nothing_short():
+    good, all_there = Finding(2, ("a",), 4, 2, 2, 0), Agreement(4, (), ())
+    require(2, [["a"]], [good], all_there)
+    with pytest.raises(CheckFailed, match="nothing is released: the check says no: 1 of 3"):
+        require(2, [["a"]], [Finding(2, ("a",), 4, 3, 1, 1)], all_there)
+    with pytest.raises(CheckFailed, match="nothing is released: the check says no: a row is gone"):
+        require(2, [["a"]], [good], Agreement(4, (), ("a row is gone",)))
+    for parts, findings in (
+        ([["a"], ["b"]], [good]),  # one part was not counted
+        ([["a"]], [Finding(1, ("a",), 4, 2, 2, 0)]),  # or by another k
+        ([["a"]], [Finding(2, ("a",), 3, 2, 2, 0)]),  # or not all of its records
+    ):
+        with pytest.raises(CheckFailed, match="were not counted"):
+            require(2, parts, findings, all_there)
 
 
 def test_groups_are_checked_before_they_are_published():
     labels = np.array([0, 0, 1, 1, 1])
     values = np.array([1.0, 1.0, 2.0, 2.0, 2.0])
-    check_columns({"a": values}, {"a": labels}, 2)
-    check_columns({"a": values}, {"a": labels}, 2, np.array([0, 0, 5, 5, 5]))
+
+    def verify(values, labels=labels, k=2, strata=None, gaps=None):
+        check_groups({"a": Column("a", "continuous", np.asarray(values), gaps)}, labels, k, strata)
+
+    verify(values)
+    verify(values, strata=np.array([0, 0, 5, 5, 5]))
     with pytest.raises(CheckFailed, match="short of k=3"):
-        check_columns({"a": values}, {"a": labels}, 3)
+        verify(values, k=3)
     with pytest.raises(CheckFailed, match="short of k=1"):
-        check_columns({"a": np.ones(3)}, {"a": np.array([0, -2, 0])}, 1)
+        verify(np.ones(3), np.array([0, -2, 0]), 1)
     with pytest.raises(CheckFailed, match="5 values but 4 labels"):
-        check_columns({"a": values}, {"a": labels[:4]}, 2)
+        verify(values, labels[:4])
     with pytest.raises(CheckFailed, match="different values"):
-        check_columns({"a": np.array([1.0, 1.0, 2.0, 2.0, 3.0])}, {"a": labels}, 2)
+        verify([1.0, 1.0, 2.0, 2.0, 3.0])
     with pytest.raises(CheckFailed, match="crosses strata"):
-        check_columns({"a": values}, {"a": labels}, 2, np.array([0, 1, 5, 5, 5]))
-    gaps = np.array([False, False, True, True, True])
-    check_columns({"a": Column("a", "continuous", values, gaps)}, {"a": labels}, 2)
+        verify(values, strata=np.array([0, 1, 5, 5, 5]))
+    verify(values, gaps=np.array([False, False, True, True, True]))
     with pytest.raises(CheckFailed, match="different values"):
-        check_columns({"a": Column("a", "continuous", values, np.arange(5) < 1)}, {"a": labels}, 2)
+        verify(values, gaps=np.arange(5) < 1)
 
 
 def test_tables_and_files_are_compared_alike(tmp_path):
@@ -168,8 +210,8 @@ def test_tables_and_files_are_compared_alike(tmp_path):
     for one in (before, tmp_path / "before.csv", tmp_path / "before.parquet"):
         for other in (after, tmp_path / "after.csv", tmp_path / "after.parquet"):
             if isinstance(one, pa.Table) or one.suffix == ".parquet" or not isinstance(other, pa.Table):
-                kept = check_original(other, one, ["x"])
-                assert kept.passed, (one, other, kept)
+                agreement = check_original(other, one, ["x"])
+                assert agreement.passed, (one, other, agreement)
     (tmp_path / "after.csv").write_text("x,t\n2.0,1.5\n2.0,2\n5.0,3\n,4\n")
     assert not check_original(tmp_path / "after.csv", tmp_path / "before.csv", ["x"]).passed
     assert not check_original(tmp_path / "after.csv", before, ["x"]).passed

@@ -13,7 +13,7 @@ from shoal.datasets import survey
 from shoal.errors import CheckFailed
 from shoal.io import files
 from shoal.pipeline import run
-from shoal.verify.count import check, check_original
+from shoal.verify.files import check, check_original
 
 ENDINGS = ["csv", "tsv", "csv.gz", "parquet", "arrow", "xlsx", "sav", "dta"]
 

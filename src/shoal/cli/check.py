@@ -39,8 +39,8 @@ def check(
     """
     from dataclasses import asdict
 
-    from shoal.verify.count import check as count
-    from shoal.verify.count import check_original
+    from shoal.verify.files import check as count
+    from shoal.verify.files import check_original
 
     if plan is not None:
         wanted = shoal.Plan.read(plan, None if k is None else whole(k))

@@ -67,10 +67,12 @@ def protect_large(
 
             outcome = run_on_spark(plan, file, target, master=master, replace=replace)
         else:
-            from shoal.engines.disk import engine as disk
+            from shoal.engines.disk.engine import run as run_on_disk
 
-            outcome = disk.run(plan, file, target, replace=replace, progress=progress, compute=interruptible)
-    return {**outcome, "output": target}
+            outcome = run_on_disk(
+                plan, file, target, replace=replace, progress=progress, compute=interruptible
+            )
+    return {**outcome.summary(), "output": target}
 
 
 def _beside(file: str) -> str:

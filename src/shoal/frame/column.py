@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,29 @@ class Column:
         """The values that are there."""
         return self.values if self.gaps is None else self.values[~self.gaps]
 
+    @property
+    def gap_count(self) -> int:
+        return 0 if self.gaps is None else int(self.gaps.sum())
+
     def holding(self, values: NDArray, gaps: NDArray[np.bool_] | None) -> Column:
         """The same column with other cells."""
         return replace(self, values=values, gaps=gaps)
+
+    def to_arrow(self) -> Any:
+        """The cells as an Arrow array: dates, decimals and dates written as text in the type they came in."""
+        import pyarrow as pa
+
+        stored = self.stored
+        if stored is None:
+            return pa.array(self.values, mask=self.gaps)
+        if pa.types.is_string(stored) or pa.types.is_large_string(stored):
+            days = pa.array(self.values.astype(np.int32), mask=self.gaps).cast(pa.date32())
+            return days.cast(stored)
+        if pa.types.is_decimal(stored):
+            cells = [Decimal(value).scaleb(-stored.scale) for value in self.values.tolist()]
+            return pa.array(cells, stored, mask=self.gaps)
+        width = np.int32 if stored.bit_width == 32 else np.int64
+        return pa.array(self.values.astype(width), mask=self.gaps).cast(stored)
 
     def rows(self, chosen: NDArray[np.bool_]) -> Column:
         """The same column with only some rows."""

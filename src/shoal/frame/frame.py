@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from shoal.frame.series import as_table
 class Frame:
     """A table as its user gave it. `origin` is where it came from, if that was a file or a database."""
 
-    def __init__(self, data: Any, origin: Any = None):
+    def __init__(self, data: Any, origin: Any = None, first_row: int | None = 0):
         self.origin = origin
+        self._first_row = first_row  # its place in a larger table; None where rows have no place
         if type(data).__name__ == "LazyFrame":
             raise InputError("a LazyFrame holds no records yet: give what its collect() returns")
         data, self._give_back = as_table(data)
@@ -42,6 +42,10 @@ class Frame:
 
     def __len__(self) -> int:
         return len(self._frame if self._array is None else self._array)
+
+    def in_row(self, row: int) -> str:
+        """ " in row 7", for messages; nothing where rows have no place."""
+        return "" if self._first_row is None else f" in row {self._first_row + row + 1}"
 
     def numeric(self) -> list[Any]:
         """The names of all columns that hold numbers."""
@@ -104,7 +108,7 @@ class Frame:
                 row = int(np.argmin(finite | nan))
                 if not (finite[row] or nan[row]):
                     raise InputError(
-                        f"column {name!r} has the value {values[row]} in row {row + 1}: "
+                        f"column {name!r} has the value {values[row]}{self.in_row(row)}: "
                         "an infinite value has no distance; replace it, or leave the column out"
                     )
                 gaps = nan if gaps is None else gaps | nan
@@ -190,7 +194,7 @@ class Frame:
             return nw.new_series(column.name, column.values, old.dtype, backend=old.implementation)
         import pyarrow as pa
 
-        table = nw.from_arrow(pa.table({"new": _arrow_array(column)}), backend=old.implementation)
+        table = nw.from_arrow(pa.table({"new": column.to_arrow()}), backend=old.implementation)
         return table["new"].cast(old.dtype).alias(column.name)
 
     def _pandas_array(self, column: Column) -> Any:
@@ -201,7 +205,7 @@ class Frame:
         if column.first is not None:
             return old.array.take(_source_rows(column))
         if column.stored is not None:
-            return _arrow_array(column).to_pandas().array.astype(old.dtype)
+            return column.to_arrow().to_pandas().array.astype(old.dtype)
         kind, backend = self._frame.schema[column.name], self._frame.implementation
         new = nw.new_series(column.name, column.values, kind, backend=backend).to_native()
         array = new.array.astype(old.dtype)
@@ -217,22 +221,6 @@ def _source_rows(column: Column) -> NDArray[np.int64]:
     present = slice(None) if column.gaps is None else ~column.gaps
     rows[present] = column.first[column.values[present]]
     return rows
-
-
-def _arrow_array(column: Column) -> Any:
-    import pyarrow as pa
-
-    stored = column.stored
-    if stored is None:
-        return pa.array(column.values, mask=column.gaps)
-    if pa.types.is_string(stored) or pa.types.is_large_string(stored):  # a date that was written as text
-        days = pa.array(column.values.astype(np.int32), mask=column.gaps).cast(pa.date32())
-        return days.cast(stored)
-    if pa.types.is_decimal(stored):
-        cells = [Decimal(value).scaleb(-stored.scale) for value in column.values.tolist()]
-        return pa.array(cells, stored, mask=column.gaps)
-    width = np.int32 if stored.bit_width == 32 else np.int64
-    return pa.array(column.values.astype(width), mask=column.gaps).cast(stored)
 
 
 def _with_nan(column: Column) -> NDArray:

@@ -37,7 +37,7 @@ def read_column(
         if fraction.any():
             row = int(np.argmax(fraction))
             raise InputError(
-                f"column {name!r} is said to hold whole numbers, but row {row + 1} has {values[row]}: "
+                f"column {name!r} is said to hold whole numbers, but has {values[row]}{frame.in_row(row)}: "
                 "mend it, or call it 'continuous'"
             )
     if kind == "continuous" and values.dtype.kind != "f":

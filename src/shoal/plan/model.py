@@ -184,6 +184,13 @@ class Plan:
 
         return read_plan(path, k)
 
+    @classmethod
+    def parse(cls, text: str) -> Plan:
+        """The plan in the text of a TOML file."""
+        from shoal.plan.toml import parse_plan
+
+        return parse_plan(text)
+
     def toml(self, reasons: Mapping[Any, str] | None = None) -> str:
         """The plan as a TOML file that reads back as itself; `reasons` become comments on columns."""
         from shoal.plan.toml import as_toml

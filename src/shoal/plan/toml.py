@@ -105,7 +105,8 @@ def read_plan(path: str | os.PathLike[str], k: int | None = None) -> Plan:
     """The plan in a TOML file; `k` fills in, or must agree with, the one it has."""
     try:
         with open(path, "rb") as file:
-            found = tomllib.load(file)
+            text = file.read().decode()
+        return parse_plan(text, k)
     except FileNotFoundError:
         raise InputError(
             f"there is no plan {str(path)!r}: `shoal plan FILE > plan.toml` writes one"
@@ -114,6 +115,11 @@ def read_plan(path: str | os.PathLike[str], k: int | None = None) -> Plan:
         raise InputError(f"{str(path)!r} is not a plan in TOML: {error}") from None
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+
+
+def parse_plan(text: str, k: int | None = None) -> Plan:
+    """The plan in a text; TOMLDecodeError if it is none."""
+    found = tomllib.loads(text)
     _known("section", found, _SECTIONS)
     _known("key of [made]", _table(found, "made"), _MADE)
     release = _table(found, "release")

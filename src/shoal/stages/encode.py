@@ -15,23 +15,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError
 from shoal.frame.column import Column
+from shoal.stages.moments import UNCHANGED, Moments, Scale
 
 #: Levels of a nominal column that get a coordinate of their own; rarer ones share the last.
 MOST_LEVELS = 100
-
-
-class Scale(NamedTuple):
-    """How one column was standardised: z = ((x - pivot) * 2^-exponent - mean) / deviation."""
-
-    pivot: int | float
-    exponent: int
-    mean: float
-    deviation: float  # 1 for a constant column, whose values all become 0
-
-    def apply(self, column: NDArray) -> NDArray[np.float64]:
-        if self == UNCHANGED:
-            return column.astype(np.float64, copy=False)
-        return (_offsets(column, self.pivot, self.exponent) - self.mean) / self.deviation
 
 
 class Levels(NamedTuple):
@@ -48,16 +35,13 @@ class Levels(NamedTuple):
         return self.side * ((axes[:, None] == np.arange(len(self.shares))) - self.shares)
 
 
-UNCHANGED = Scale(0, 0, 0.0, 1.0)
-
-
 class Space(NamedTuple):
     """The records as points, and how each column got there."""
 
     matrix: NDArray[np.float64]
     scales: list[Scale | Levels]
     spans: list[slice]  # column -> its coordinates
-    unit: str = "standard"  # or "own": the only column in its own unit
+    unit: str = "standard"  # or "raw": the only column in the unit it has
 
     def place(self, j: int, values: NDArray) -> NDArray[np.float64]:
         """Where these values of column j lie, one row each."""
@@ -73,22 +57,30 @@ def standardise(columns: Sequence[NDArray]) -> tuple[NDArray[np.float64], list[S
     Z = np.empty((len(columns[0]), len(columns)))
     scales = []
     for j, column in enumerate(columns):
-        scale = _scale(column)
+        scale = Moments.of(column).scale()
         Z[:, j] = scale.apply(column)
         scales.append(scale)
     return Z, scales
 
 
-def encode(columns: Sequence[Column], scaling: Callable[[Column], str] = lambda column: "standard") -> Space:
-    """Every column as coordinates whose variance sums to 1, or as `scaling` says."""
-    if all(c.gaps is None and c.type != "nominal" and scaling(c) == "standard" for c in columns):
-        matrix, plain = standardise([column.values for column in columns])
-        return Space(matrix, list(plain), [slice(j, j + 1) for j in range(len(columns))])
-    scales = [_levels(c, scaling(c)) if c.type == "nominal" else _number(c, scaling(c)) for c in columns]
+def encode(
+    columns: Sequence[Column],
+    scaling: Callable[[Column], str] = lambda column: "standard",
+    scales: Sequence[Scale | Levels] | None = None,
+) -> Space:
+    """Every column as coordinates whose variance sums to 1, or as `scaling` says.
+
+    `scales` are those of the whole table, where the columns hold only a block of it.
+    """
+    if scales is None:
+        if all(c.gaps is None and c.type != "nominal" and scaling(c) == "standard" for c in columns):
+            matrix, plain = standardise([column.values for column in columns])
+            return Space(matrix, list(plain), [slice(j, j + 1) for j in range(len(columns))])
+        scales = [_levels(c, scaling(c)) if c.type == "nominal" else _number(c, scaling(c)) for c in columns]
     widths = [1 if isinstance(s, Scale) or len(s.shares) == 2 else len(s.shares) for s in scales]
     ends = np.cumsum(widths).tolist()
     spans = [slice(end - width, end) for width, end in zip(widths, ends)]
-    space = Space(np.empty((len(columns[0].values), ends[-1])), scales, spans)
+    space = Space(np.empty((len(columns[0].values), ends[-1])), list(scales), spans)
     for j, column in enumerate(columns):
         ranked = scaling(column) == "rank" and column.type != "nominal"
         values = _ranks(column) if ranked else column.values
@@ -104,10 +96,11 @@ def grouping_matrix(
     scaling: Callable[[Column], str],
     log: Collection[Any],
     weights: Mapping[Any, float],
+    scales: Sequence[Scale | Levels] | None = None,
 ) -> NDArray[np.float64]:
     """What to group by: the standardised space itself, unless another scaling, logs or weights are asked for.
 
-    A weight multiplies the column's share in squared distances.
+    A weight multiplies the column's share in squared distances. `scales` are those of the whole table.
     """
     if not log and not weights and all(scaling(column) == "standard" for column in columns):
         return space.matrix
@@ -118,7 +111,7 @@ def grouping_matrix(
             )
     drawn = [_logarithm(column) if column.name in log else column for column in columns]
     with np.errstate(over="ignore"):  # found below
-        other = encode(drawn, scaling)
+        other = encode(drawn, scaling, scales)
     for column, span in zip(columns, other.spans):
         if not np.abs(other.matrix[:, span]).max() < 1e150:
             raise InputError(
@@ -139,7 +132,7 @@ def measurable(columns: Sequence[Column]) -> Space:
         limit = 1e100 if values.dtype.kind == "f" else 2**53
         largest = max(-values.min().item(), values.max().item())
         if largest < limit and (largest > 1e-100 or not values.any()):
-            return Space(values.astype(np.float64, copy=False)[:, None], [UNCHANGED], [slice(0, 1)], "own")
+            return Space(values.astype(np.float64, copy=False)[:, None], [UNCHANGED], [slice(0, 1)], "raw")
     return encode(columns)
 
 
@@ -185,11 +178,11 @@ def _number(column: Column, scaling: str) -> Scale:
     if not len(column.present):
         return Scale(0, 0, 0.0, 1.0)
     if scaling == "rank":
-        return _scale(_ranks(column) if column.gaps is None else _ranks(column)[~column.gaps])
-    scale = _scale(column.present)
+        return Moments.of(_ranks(column) if column.gaps is None else _ranks(column)[~column.gaps]).scale()
+    scale = Moments.of(column.present).scale()
     if scaling == "standard":
         return scale
-    offsets = _offsets(column.present, scale.pivot, scale.exponent)
+    offsets = scale.offsets(column.present)
     if scaling == "none":
         return scale._replace(deviation=float(np.ldexp(1.0, -scale.exponent)))
     if scaling == "range":
@@ -212,23 +205,3 @@ def _levels(column: Column, scaling: str) -> Levels:
     if scaling in ("range", "none"):
         return Levels(axis, shares, float(np.sqrt(0.5)))
     return Levels(axis, shares, 1 / float(np.sqrt(variance)) if len(counts) > 1 else 1.0)
-
-
-def _scale(column: NDArray) -> Scale:
-    pivot, top = column.min().item(), column.max().item()
-    exponent = 0
-    if column.dtype.kind == "f":
-        exponent = int(np.frexp(max(abs(pivot), abs(top)))[1])
-    offsets = _offsets(column, pivot, exponent)
-    if pivot == top:
-        return Scale(pivot, exponent, 0.0, 1.0)
-    return Scale(pivot, exponent, float(offsets.mean()), float(offsets.std(ddof=1)))
-
-
-def _offsets(column: NDArray, pivot: int | float, exponent: int) -> NDArray[np.float64]:
-    """x - pivot without rounding what need not be: whole numbers are subtracted as such."""
-    if column.dtype.kind == "f":
-        return np.ldexp(column.astype(np.float64), -exponent) - np.ldexp(pivot, -exponent)
-    wide = column.astype(np.int64 if column.dtype.kind == "i" else np.uint64)
-    signed_pivot = wide.dtype.type(pivot)
-    return (wide.view(np.uint64) - signed_pivot.astype(np.uint64)).astype(np.float64)

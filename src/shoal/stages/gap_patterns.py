@@ -13,27 +13,27 @@ from shoal.frame.column import Column
 MOST_PATTERNS = 200
 
 
-def pattern_cells(
+def gap_patterns(
     columns: Sequence[Column], ids: NDArray[np.int64] | None, k: int
 ) -> NDArray[np.int64] | None:
-    """Strata divided by which columns have gaps, where that leaves at least k records in each cell.
+    """Strata divided by which columns have gaps, where that leaves at least k records in each pattern.
 
     Within a stratum the rarest pattern that is short of k joins the most similar pattern (fewest
-    columns apart, then the commoner), until none is short. None stands for one cell of all records.
+    columns apart, then the commoner), until none is short. None stands for one pattern of all records.
     """
     holes = [column.gaps for column in columns if column.gaps is not None]
     if not holes:
         return ids
     strata = np.zeros(len(holes[0]), np.int64) if ids is None else ids
     patterns, pattern = np.unique(np.stack(holes, axis=1), axis=0, return_inverse=True)
-    cells, cell = np.unique(strata * len(patterns) + pattern.ravel(), return_inverse=True)
-    stratum_of, pattern_of = np.divmod(cells, len(patterns))
-    sizes, joined = np.bincount(cell), np.arange(len(cells))
+    distinct, place = np.unique(strata * len(patterns) + pattern.ravel(), return_inverse=True)
+    stratum_of, pattern_of = np.divmod(distinct, len(patterns))
+    sizes, joined = np.bincount(place), np.arange(len(distinct))
     for stratum in np.unique(stratum_of):
         own = np.flatnonzero(stratum_of == stratum)
         joined[own] = own[_join(patterns[pattern_of[own]], sizes[own], k)]
-    found = np.unique(joined[cell], return_inverse=True)[1]
-    return found if found.any() else None
+    numbers = np.unique(joined[place], return_inverse=True)[1]
+    return numbers if numbers.any() else None
 
 
 def _join(patterns: NDArray[np.bool_], sizes: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -9,22 +9,23 @@ from numpy.typing import NDArray
 
 from shoal.frame.column import Column
 
-#: Records of a cell that are looked at for each gap, and how many of them are its neighbours.
+#: Records of a stratum that are looked at for each gap, and how many of them are its neighbours.
 DONORS, NEIGHBOURS = 1000, 5
 _CHUNK = 1000
 
 
-def fill(
+def impute(
     points: NDArray[np.float64],
     columns: Sequence[Column],
     spans: Sequence[slice],
-    cells: NDArray[np.int64] | None,
+    strata: NDArray[np.int64] | None,
 ) -> NDArray[np.float64]:
-    """The points, with each gap at the mean of the five most similar records of its cell that have a value.
+    """The points, with each gap at the mean of the five most similar records of its stratum with a value.
 
     Similar is by the squared distance over the columns that both have, times columns / shared columns. In a
-    cell of more than 1000 records, every so many-th is looked at. A column that nobody in the cell has
-    stays at 0 for all; a record that shares no column with any other lies at the cell's mean.
+    stratum of more than 1000 records, every so many-th is looked at. A column that nobody in the stratum has
+    stays at 0 for all; a record that shares no column with any other lies at the stratum's mean. `strata` are
+    any sets of records that groups never cross, gap patterns too.
     """
     has = np.stack(
         [np.ones(len(points), bool) if c.gaps is None else ~c.gaps for c in columns],
@@ -33,9 +34,9 @@ def fill(
     if has.all() or len(columns) == 1:
         return points
     filled = points.copy()
-    cells = np.zeros(len(points), np.int64) if cells is None else cells
-    order = np.argsort(cells, kind="stable")
-    for rows in np.split(order, np.cumsum(np.bincount(cells))[:-1]):
+    strata = np.zeros(len(points), np.int64) if strata is None else strata
+    order = np.argsort(strata, kind="stable")
+    for rows in np.split(order, np.cumsum(np.bincount(strata))[:-1]):
         for j, span in enumerate(spans):
             if 0 < has[rows, j].sum() < len(rows):
                 filled[rows, span] = _filled(points[rows], has[rows], j, spans)
@@ -45,7 +46,7 @@ def fill(
 def _filled(
     points: NDArray[np.float64], has: NDArray[np.bool_], j: int, spans: Sequence[slice]
 ) -> NDArray[np.float64]:
-    """The coordinates of column j in one cell."""
+    """The coordinates of column j in one stratum."""
     widths = [span.stop - span.start for span in spans]
     owners, takers = np.flatnonzero(has[:, j]), np.flatnonzero(~has[:, j])
     owners = owners[:: -(-len(owners) // DONORS)]

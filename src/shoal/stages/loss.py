@@ -58,7 +58,7 @@ def measure(
             float(partition.sizes @ np.square(place - means[:, span]).sum(axis=1))
             for place, span in zip(places, space.spans)
         )
-    unit = (len(Z) - 1) / total if space.unit == "own" and total else 1.0
+    unit = (len(Z) - 1) / total if space.unit == "raw" and total else 1.0
     return Loss(unit * total, unit * within, unit * rounding)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
+from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column
 from shoal.stages.strata import merge_small, read_strata
 
@@ -61,6 +62,11 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         strata = found.ids
         notes += found.notes
     weight = None if plan.weight is None else _read_weight(frame, plan.weight)
+    if plan.columns is None:
+        notes += notes_on_columns(columns)
+        others = [str(name) for name in frame.names if name not in columns and name not in plan.roles]
+        if others:
+            notes.append(f"published as they are, for they are not numeric: {', '.join(others)}")
     return Prepared(frame, columns, strata, weight, tuple(notes))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,13 @@ from shoal.stages.totals import keep_total
 _USUAL = {"nominal": "mode", "boolean": "mode", "ordinal": "median"}  # all others: the mean
 
 
+class GroupValues(NamedTuple):
+    """What each group publishes in one column, and which groups have no value and publish a gap."""
+
+    values: NDArray
+    gaps: NDArray[np.bool_] | None = None
+
+
 def publish(
     column: Column,
     partition: Partition,
@@ -19,16 +28,16 @@ def publish(
     weight: NDArray[np.float64] | None = None,
     preserve: str | None = None,
     known: Own | None = None,
-) -> tuple[NDArray, NDArray[np.bool_] | None]:
-    """One value for each group, made of those that are there; and which groups have none and keep a gap.
+) -> GroupValues:
+    """One value for each group, made of those that are there.
 
     `known`: what the method knows of the column.
     """
     how = how or _USUAL.get(column.type, "mean")
     if known and how == "mean" and column.type == "continuous" and weight is None and preserve is None:
-        return known.means.astype(column.values.dtype, copy=False), None
+        return GroupValues(known.means.astype(column.values.dtype, copy=False))
     if column.gaps is None:
-        return _middle(column, column.values, partition, how, weight, preserve), None
+        return GroupValues(_middle(column, column.values, partition, how, weight, preserve))
     there = ~column.gaps
     published, empty = np.zeros(len(partition), column.values.dtype), np.ones(len(partition), bool)
     if there.any():
@@ -39,7 +48,7 @@ def publish(
         kept = None if weight is None else weight[there]
         published[groups] = _middle(column, column.values[there], part, how, kept, preserve)
         empty[groups] = False
-    return published, empty if empty.any() else None
+    return GroupValues(published, empty if empty.any() else None)
 
 
 def _middle(

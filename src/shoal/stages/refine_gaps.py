@@ -1,4 +1,4 @@
-"""Groups of records with and without a value, brought to rest by the distance over what both have."""
+"""Groups of records with different gaps, improved by the distance over the values that both have."""
 
 from __future__ import annotations
 
@@ -13,41 +13,45 @@ from shoal.grouping.partition import Partition
 from shoal.kernels.neighbours.lists import nearest
 from shoal.kernels.search.gaps import descend, means, rings
 
-#: Visits of each record at the most, and by how small a part of the mean loss of a record it is moved.
-PASSES, LEAST = 100, 1e-9
+#: Visits of each record at the most. It is a guard: on the tables of benchmarks/gaps.py records come to rest
+#: within a dozen visits.
+PASSES = 100
+#: A record is moved if the loss falls by this part of the mean loss of a record: less is rounding.
+LEAST = 1e-9
 
 
-def settle(
+def refine_gaps(
     partition: Partition,
     points: NDArray[np.float64],
     columns: Sequence[Column],
     spans: Sequence[slice],
-    cells: NDArray[np.int64] | None,
+    strata: NDArray[np.int64] | None,
     k: int,
     time_limit: float | None = None,
+    passes: int = PASSES,
 ) -> Partition:
     """The partition, with records moved where that lowers the SSE over the values that are there.
 
-    Only in cells whose records differ in their gaps. `points` has a place for each gap, by which a record's
-    nearest records are found; the SSE knows nothing of it.
+    Only in strata (or gap patterns) whose records differ in their gaps. `points` has a place for each gap,
+    by which a record's nearest records are found; the SSE knows nothing of it.
     """
     has = _values_there(columns, spans)
     if has is None or k == 1:
         return partition
     end = None if time_limit is None else time.perf_counter() + time_limit
-    cells = np.zeros(len(points), np.int64) if cells is None else cells
-    order = np.lexsort((partition.labels, cells))  # members of a group side by side: twice as fast
+    strata = np.zeros(len(points), np.int64) if strata is None else strata
+    order = np.lexsort((partition.labels, strata))  # members of a group side by side: twice as fast
     labels = partition.labels[order]
     begin = 0
-    for size in np.bincount(cells):
-        cell, begin = slice(begin, begin + size), begin + size
-        rows = order[cell]
+    for size in np.bincount(strata):
+        here, begin = slice(begin, begin + size), begin + size
+        rows = order[here]
         if size >= 2 * k and (has[rows].any(axis=0) != has[rows].all(axis=0)).any():
-            names, own = np.unique(labels[cell], return_inverse=True)
-            labels[cell] = names[settle_cell(points[rows], has[rows], own, k, end)]
-    settled = np.empty_like(labels)
-    settled[order] = labels
-    return Partition(settled)
+            names, own = np.unique(labels[here], return_inverse=True)
+            labels[here] = names[refine_stratum(points[rows], has[rows], own, k, end, passes)]
+    refined = np.empty_like(labels)
+    refined[order] = labels
+    return Partition(refined)
 
 
 def _values_there(columns: Sequence[Column], spans: Sequence[slice]) -> NDArray[np.bool_] | None:
@@ -61,17 +65,18 @@ def _values_there(columns: Sequence[Column], spans: Sequence[slice]) -> NDArray[
     return has
 
 
-def settle_cell(
+def refine_stratum(
     points: NDArray[np.float64],
     has: NDArray[np.bool_],
     labels: NDArray[np.int64],
     k: int,
     end: float | None = None,
+    passes: int = PASSES,
 ) -> NDArray[np.int64]:
-    """Better labels of the records of one cell, whose groups 0, 1, .. have at least k records each."""
+    """Better labels of the records of one stratum, whose groups 0, 1, .. have at least k records each."""
     neighbours = candidates(points, k)
     n, d = points.shape
-    P, there = np.zeros((n + 1, d)), np.zeros((n + 1, d), np.int8)  # the last one is nobody, and has nothing
+    P, there = np.zeros((n + 1, d)), np.zeros((n + 1, d), np.int8)  # one row more, for `no record`
     P[:n], there[:n] = points - points.mean(axis=0), has
     labels, groups = labels.astype(np.int64), int(labels.max()) + 1
     after, before = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -79,7 +84,7 @@ def settle_cell(
     C, counts = np.zeros((groups, d)), np.zeros((groups, d), np.int64)
     changed, seen = np.zeros(groups, np.int64), np.full(n, -1)
     moves = 0
-    for _ in range(PASSES):
+    for _ in range(passes):
         if end is not None and time.perf_counter() > end:
             break
         means(P, there, labels, C, counts)

@@ -19,8 +19,17 @@ from shoal.grouping.partition import Partition
 from shoal.stages.publish import has_whole_total, publish
 from shoal.stages.totals import TotalLost
 
-#: Records that may move, groups that may be dissolved, partitions to go on from, and how far.
-ROWS, GROUPS, BEAM, DEPTH = 64, 32, 6, 40
+
+class Effort(NamedTuple):
+    """How far the search goes. Not tuned: larger numbers try more partitions before it gives up."""
+
+    rows: int = 64  # records that may move
+    groups: int = 32  # groups that may be dissolved
+    beam: int = 6  # partitions to go on from
+    depth: int = 40  # moves in a row
+
+
+EFFORT = Effort()
 
 
 class _State(NamedTuple):
@@ -30,26 +39,31 @@ class _State(NamedTuple):
     labels: NDArray[np.int64]
 
 
-def keep_totals(
+def regroup_for_totals(
     columns: Sequence[Column],
     partition: Partition,
     points: NDArray[np.float64],
     k: int,
-    cells: NDArray[np.int64] | None,
+    strata: NDArray[np.int64] | None,
 ) -> tuple[Partition, int]:
     """The partition itself if every column can keep its total, else the nearest one found that allows it.
 
     With it, how many records changed their group.
-    Groups keep at least k records and, where that suffices, at most 2k - 1; no group crosses a cell.
+    Groups keep at least k records and, where that suffices, at most 2k - 1; no group crosses a stratum.
     """
     columns = [column for column in columns if has_whole_total(column)]
     error = _lost(columns, partition)
     if error is None:
         return partition, 0
-    cells = np.zeros(len(points), np.int64) if cells is None else cells
+    strata = np.zeros(len(points), np.int64) if strata is None else strata
     for most in (2 * k - 1, len(points)):
         found = _search(
-            partition.labels, points, k, most, cells, lambda labels: _lost(columns, Partition(labels)) is None
+            partition.labels,
+            points,
+            k,
+            most,
+            strata,
+            lambda labels: _lost(columns, Partition(labels)) is None,
         )
         if found is not None:
             return Partition(found), int((found != partition.labels).sum())
@@ -73,89 +87,101 @@ def _search(
     points: NDArray[np.float64],
     k: int,
     most: int,
-    cells: NDArray[np.int64],
+    strata: NDArray[np.int64],
     good: Callable[[NDArray[np.int64]], bool],
+    effort: Effort = EFFORT,
 ) -> NDArray[np.int64] | None:
     """The first good partition, trying cheap changes before dear ones; each set of sizes only once."""
-    seen = {_sizes_by_cell(labels, cells)}
-    for starts in ([_State(0.0, labels)], _dissolved(labels, points, most, cells)):
+    seen = {_sizes_by_stratum(labels, strata)}
+    for starts in ([_State(0.0, labels)], _dissolved(labels, points, most, strata, effort)):
         frontier: list[_State] = []
         for start in starts:
-            if _sizes_by_cell(start.labels, cells) not in seen and good(start.labels):
+            if _sizes_by_stratum(start.labels, strata) not in seen and good(start.labels):
                 return start.labels
-            seen.add(_sizes_by_cell(start.labels, cells))
+            seen.add(_sizes_by_stratum(start.labels, strata))
             frontier.append(start)
-        for _ in range(DEPTH):
+        for _ in range(effort.depth):
             reached = [
                 (state.extra + extra, row, group, state.labels)
                 for state in frontier
-                for extra, row, group in _moves(state.labels, points, k, most, cells)
+                for extra, row, group in _moves(state.labels, points, k, most, strata, effort)
             ]
             frontier = []
             for extra, row, group, before in sorted(reached, key=lambda option: option[:3]):
                 after = before.copy()
                 after[row] = group
-                sizes = _sizes_by_cell(after, cells)
+                sizes = _sizes_by_stratum(after, strata)
                 if sizes in seen:
                     continue
                 seen.add(sizes)
                 if good(after):
                     return after
                 frontier.append(_State(extra, after))
-                if len(frontier) == BEAM:
+                if len(frontier) == effort.beam:
                     break
             if not frontier:
                 break
     return None
 
 
-def _sizes_by_cell(labels: NDArray[np.int64], cells: NDArray[np.int64]) -> bytes:
+def _sizes_by_stratum(labels: NDArray[np.int64], strata: NDArray[np.int64]) -> bytes:
     _, first, sizes = np.unique(labels, return_index=True, return_counts=True)
-    return np.sort(cells[first] * (len(labels) + 1) + sizes).tobytes()
+    return np.sort(strata[first] * (len(labels) + 1) + sizes).tobytes()
 
 
 def _moves(
-    labels: NDArray[np.int64], points: NDArray[np.float64], k: int, most: int, cells: NDArray[np.int64]
+    labels: NDArray[np.int64],
+    points: NDArray[np.float64],
+    k: int,
+    most: int,
+    strata: NDArray[np.int64],
+    effort: Effort,
 ) -> list[tuple[float, int, int]]:
     """Records that may move to another group: (what it adds to the SSE, row, group).
 
-    Of all moves between groups of the same two sizes in a cell the cheapest, of the records that gain most by
-    leaving.
+    Of all moves between groups of the same two sizes in a stratum the cheapest, of the records that gain
+    most by leaving.
     """
-    part, home = _groups(labels, cells)
+    part, home = _groups(labels, strata)
     means, sizes = part.means(points), part.sizes
     own = np.square(points - means[part.labels]).sum(axis=1)
     size = sizes[part.labels]
-    free = np.flatnonzero((size > k) & (np.bincount(home)[cells] > 1))
+    free = np.flatnonzero((size > k) & (np.bincount(home)[strata] > 1))
     gain = own[free] * size[free] / np.maximum(size[free] - 1, 1)
     order = np.argsort(-gain, kind="stable")
-    _, first = np.unique(cells[free[order]] * (len(labels) + 1) + size[free[order]], return_index=True)
+    _, first = np.unique(strata[free[order]] * (len(labels) + 1) + size[free[order]], return_index=True)
     rows = dict(zip(free[order].tolist(), gain[order].tolist()))
-    chosen = dict.fromkeys([*free[order[first[:ROWS]]].tolist(), *free[order[:ROWS]].tolist()])
+    chosen = dict.fromkeys(
+        [*free[order[first[: effort.rows]]].tolist(), *free[order[: effort.rows]].tolist()]
+    )
     names = np.empty(len(part), np.int64)
     names[part.labels] = labels
     best: dict[tuple[int, int, int], tuple[float, int, int]] = {}
     for row in chosen:
-        there = np.flatnonzero((home == cells[row]) & (sizes < most))
+        there = np.flatnonzero((home == strata[row]) & (sizes < most))
         there = there[there != part.labels[row]]
         joining = np.square(means[there] - points[row]).sum(axis=1) * sizes[there] / (sizes[there] + 1)
         near = there[np.argsort(joining, kind="stable")]
         _, nearest = np.unique(sizes[near], return_index=True)
         for extra, group in zip(np.sort(joining)[nearest] - rows[row], near[nearest]):
-            pair = int(cells[row]), int(size[row]), int(sizes[group])
+            pair = int(strata[row]), int(size[row]), int(sizes[group])
             best[pair] = min(best.get(pair, (np.inf, 0, 0)), (float(extra), row, int(names[group])))
     return sorted(best.values())
 
 
 def _dissolved(
-    labels: NDArray[np.int64], points: NDArray[np.float64], most: int, cells: NDArray[np.int64]
+    labels: NDArray[np.int64],
+    points: NDArray[np.float64],
+    most: int,
+    strata: NDArray[np.int64],
+    effort: Effort,
 ) -> list[_State]:
     """Partitions with one group less: its records go one by one to the group that takes them most cheaply."""
-    part, home = _groups(labels, cells)
+    part, home = _groups(labels, strata)
     means = part.means(points)
     sse = np.bincount(part.labels, np.square(points - means[part.labels]).sum(axis=1))
     found = []
-    for group in np.argsort(sse, kind="stable")[:GROUPS].tolist():
+    for group in np.argsort(sse, kind="stable")[: effort.groups].tolist():
         others = np.flatnonzero(home == home[group])
         others = others[others != group]
         sizes, centres = part.sizes[others].copy(), means[others].copy()
@@ -170,12 +196,12 @@ def _dissolved(
             sizes[into] += 1
             after[row] = others[into]
         found.append(_State(extra, after))
-    return sorted(found, key=lambda state: state.extra)[:BEAM]
+    return sorted(found, key=lambda state: state.extra)[: effort.beam]
 
 
-def _groups(labels: NDArray[np.int64], cells: NDArray[np.int64]) -> tuple[Partition, NDArray[np.int64]]:
-    """The partition, and the cell of each of its groups."""
+def _groups(labels: NDArray[np.int64], strata: NDArray[np.int64]) -> tuple[Partition, NDArray[np.int64]]:
+    """The partition, and the stratum of each of its groups."""
     part = Partition(labels)
     home = np.empty(len(part), np.int64)
-    home[part.labels] = cells
+    home[part.labels] = strata
     return part, home

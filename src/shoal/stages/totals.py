@@ -10,8 +10,8 @@ from shoal.grouping.partition import Partition
 
 #: Distinct group sizes and steps for each that are tried first, and those that are tried if they fail.
 FEW, MANY = (12, 64), (40, None)
-#: The most cells of a table of sums.
-CELLS = 100_000_000
+#: The most entries of a table of sums: 100 MB of doubles and bits at the most.
+ENTRIES = 100_000_000
 
 
 class TotalLost(InputError):
@@ -75,7 +75,7 @@ def _steps(
             )
         ]
         offers.sort(key=lambda offer: offer[:2])  # steps in turn, so that the sums on the way stay small
-        reach = min(count * largest, max(8 * largest, CELLS // max(len(offers), 1)))
+        reach = min(count * largest, max(8 * largest, ENTRIES // max(len(offers), 1)))
         chosen = _bridge(left, [(price, change) for _, _, price, change, _ in offers], reach)
         if chosen is not None:
             for item in chosen:

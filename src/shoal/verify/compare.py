@@ -1,6 +1,6 @@
 """What a release must keep of its original: its rows, their order, and every column that is not protected.
 
-Like `check`, this shares no code with the grouping: it looks at two tables and nothing else.
+It looks at two tables and nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Kept:
+class Agreement:
     """How a release compares with its original; `faults` has one sentence for each thing that is wrong."""
 
     records: int
@@ -37,7 +37,7 @@ def compare(
     protected: Collection[str],
     dropped: Collection[str] = (),
     same: Callable[[str, Any, Any], int | None] | None = None,
-) -> Kept:
+) -> Agreement:
     """Two Arrow tables: the same rows, the same columns but the `dropped`, the untouched ones cell by cell.
 
     `same` finds the first differing row of one column; the default is `first_difference`.
@@ -57,7 +57,7 @@ def compare(
         faults.append("the columns are in another order")
     if len(original) != len(release):
         faults.append(f"{len(original)} records went in, {len(release)} came out")
-        return Kept(len(release), (), tuple(faults))
+        return Agreement(len(release), (), tuple(faults))
     untouched = tuple(name for name in names if name in present and name not in kept)
     for name in untouched:
         row = same(name, original[name], release[name])
@@ -66,7 +66,7 @@ def compare(
             faults.append(
                 f"column {name!r} is not what it was in row {row + 1}, {was!r}: it became {became!r}"
             )
-    return Kept(len(release), untouched, tuple(faults))
+    return Agreement(len(release), untouched, tuple(faults))
 
 
 def first_difference(expected: Any, found: Any, loose: bool = False) -> int | None:

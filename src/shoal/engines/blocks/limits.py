@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from shoal.engines.blocks.columns import StoredColumn, stored_columns
 from shoal.errors import InputError
-from shoal.grouping.registry import get_method
+from shoal.plan import Plan
+from shoal.stages.group import refuse_plan
 
-#: Fields of a plan that need the whole table at once, and the value that means "not asked for".
-_WHOLE_TABLE: dict[str, Any] = {
-    "strata": (),
-    "weight": None,
-    "blocks": None,
-    "per_column": False,
-    "log": (),
-    "column_weights": {},
-    "centroids": {},
-    "preserve": None,
-    "time_limit": None,
-    "levels": {},
+#: Fields of a plan that need the whole table at once, and the values that mean "not asked for".
+WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
+    "strata": ((),),
+    "weight": (None,),
+    "blocks": (None,),
+    "per_column": (False,),
+    "log": ((),),
+    "preserve": (None,),
+    "time_limit": (None,),
+    "levels": ({},),
+    "scaling": ("standard", {}),
 }
 
 
-def refuse(plan: Any) -> None:
-    """Raise if the plan asks for what needs the whole table in memory."""
-    info = get_method(plan.method, plan.parameters)
-    asked = [name for name, absent in _WHOLE_TABLE.items() if getattr(plan, name) != absent]
-    if plan.scaling not in ("standard", {}):
-        asked.append("scaling")
+def columns_to_protect(plan: Plan, schema: Any) -> Sequence[StoredColumn]:
+    """The columns that the plan protects in a table of this schema; a sentence says what cannot be."""
+    asked = [name for name, absent in WHOLE_TABLE.items() if getattr(plan, name) not in absent]
     if asked:
         raise InputError(
             f"{' and '.join(asked)} cannot be had in blocks: leave that out, or protect the table in memory "
             "(--engine memory)"
         )
-    if info.columns == "one" and (plan.columns is None or len(plan.columns) > 1):
-        raise InputError(f"method {info.key!r} groups by one column: name one, or take another method")
+    columns = stored_columns(schema, plan.columns, set(plan.roles), plan.types)
+    refuse_plan(plan, [column.empty for column in columns], [columns], weighted=False)
+    return columns

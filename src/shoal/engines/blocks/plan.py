@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.engines.blocks.columns import Kind, Moments
+from shoal.engines.blocks.columns import StoredColumn
 from shoal.errors import InputError
 from shoal.frame.column import Column
-from shoal.stages.encode import Scale
+from shoal.plan import Plan
+from shoal.stages.moments import Moments, Scale
 
 #: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
 #: larger the blocks, the fewer groups lie at a border and cannot reach across (see docs/scaling.md).
@@ -38,11 +39,7 @@ class BlockPlan:
     many records are alike to be cut apart); `counts` the records of each block.
     """
 
-    k: int
-    method: str
-    parameters: Mapping[str, Any]
-    seed: int
-    missing: str
+    plan: Plan
     names: tuple[str, ...]
     records: int
     scales: tuple[Scale, ...]
@@ -83,28 +80,39 @@ class BlockPlan:
 
     def placed(self, counts: Sequence[int]) -> BlockPlan:
         """The plan with its leaves joined or shared out to blocks, by the records that each leaf has."""
-        places, sizes = _place(_depths(self.tree), list(counts), self.target, max(self.k, 2))
+        places, sizes = _place(_depths(self.tree), list(counts), self.target, max(self.plan.k, 2))
         return replace(self, places=tuple(places), counts=tuple(sizes))
 
     def seed_of(self, block: int) -> int:
-        """The seed of one block, its own and always the same."""
-        return int(np.random.SeedSequence((self.seed, block)).generate_state(1, np.uint32)[0])
+        """The seed of one block, its own and always the same; the first block has the plan's."""
+        if block == 0:
+            return self.plan.seed
+        return int(np.random.SeedSequence((self.plan.seed, block)).generate_state(1, np.uint32)[0])
 
-    def require(self, plan: Any, kinds: Sequence[Kind]) -> None:
+    def require(self, plan: Plan, columns: Sequence[StoredColumn]) -> None:
         """Raise if this was made for another request."""
-        asked = {name: getattr(plan, name) for name in ("k", "method", "parameters", "seed", "missing")}
-        asked["names"] = tuple(kind.name for kind in kinds)
-        for name, value in asked.items():
-            if getattr(self, name) != value:
-                made_for = f"{name}={getattr(self, name)!r}"
-                raise InputError(f"the block plan was made for {made_for}, not {value!r}: ask for the same")
+        for name in (f.name for f in fields(plan)):
+            made_for, asked = getattr(self.plan, name), getattr(plan, name)
+            if name not in ("columns", "roles", "version", "sha256") and made_for != asked:
+                raise InputError(
+                    f"the block plan was made for {name}={made_for!r}, not {asked!r}: ask for the same"
+                )
+        names = tuple(column.name for column in columns)
+        if self.names != names:
+            raise InputError(
+                f"the block plan was made for names={self.names!r}, not {names!r}: ask for the same"
+            )
 
     def json(self) -> str:
-        return json.dumps(asdict(self), sort_keys=True)
+        """The block plan as text. It holds values of single records: it is not for publication."""
+        facts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return json.dumps({**facts, "plan": self.plan.toml()}, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> BlockPlan:
+        """The block plan that `json` wrote."""
         facts = json.loads(text)
+        facts["plan"] = Plan.parse(facts["plan"])
         facts["scales"] = tuple(Scale(*scale) for scale in facts["scales"])
         facts["places"] = tuple(tuple(place) for place in facts["places"])
         for name in ("names", "middles", "counts"):
@@ -128,8 +136,8 @@ def sample_size(records: int, target: int) -> int:
 
 
 def make_plan(
-    plan: Any,
-    kinds: Sequence[Kind],
+    plan: Plan,
+    columns: Sequence[StoredColumn],
     moments: Sequence[Moments],
     sample: Sequence[Column],
     target: int,
@@ -138,10 +146,10 @@ def make_plan(
     records = moments[0].present + moments[0].gaps
     if records < plan.k:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has {records}: lower k")
-    for kind, own in zip(kinds, moments):
+    for column, own in zip(columns, moments):
         if own.gaps and plan.missing in ("error", "drop"):
             raise InputError(
-                f"column {kind.name!r} has {own.gaps} gaps: fill them, filter those records before, "
+                f"column {column.name!r} has {own.gaps} gaps: fill them, filter those records before, "
                 "or choose missing='group' or 'impute'"
             )
     target = max(target, 4 * plan.k)
@@ -158,22 +166,18 @@ def make_plan(
     def grow(rows: NDArray[np.int64]) -> Any:
         spread = Z[rows].var(0) if len(rows) > most else np.zeros(1)
         if spread.max() > 0:
-            for column in np.argsort(-spread, kind="stable"):
-                threshold = _threshold(raw[column][rows])
+            for j in np.argsort(-spread, kind="stable"):
+                threshold = _threshold(raw[j][rows])
                 if threshold is not None:
-                    low = raw[column][rows] <= threshold
-                    return [int(column), threshold, grow(rows[low]), grow(rows[~low])]
+                    low = raw[j][rows] <= threshold
+                    return [int(j), threshold, grow(rows[low]), grow(rows[~low])]
         leaves[0] += 1
         return leaves[0] - 1
 
     tree = grow(np.arange(len(Z)))
     return BlockPlan(
-        k=plan.k,
-        method=plan.method,
-        parameters=dict(plan.parameters),
-        seed=plan.seed,
-        missing=plan.missing,
-        names=tuple(kind.name for kind in kinds),
+        plan=plan,
+        names=tuple(column.name for column in columns),
         records=records,
         scales=tuple(scales),
         middles=tuple(middles),

@@ -17,18 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shoal
-from shoal.engines.blocks.block import Grouped, group_block, summary
-from shoal.engines.blocks.columns import Kind, Moments, kinds
-from shoal.engines.blocks.limits import refuse
+from shoal.engines.blocks.block import protect_block
+from shoal.engines.blocks.columns import StoredColumn, joined
+from shoal.engines.blocks.limits import columns_to_protect
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.disk.groups import Groups
-from shoal.engines.disk.readback import read_back
 from shoal.engines.disk.spill import Spill
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.io import parquet
 from shoal.kernels.runtime.threads import map_threads, thread_count
+from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan
+from shoal.stages.moments import Moments
+from shoal.stages.part import Published
+from shoal.verify import policy
+from shoal.verify.stream import compare_batches
 
 Progress = Callable[[float], None]
 #: Blocks in memory at a time; the search inside a block uses all cores anyway.
@@ -48,12 +52,11 @@ def protect_files(
     replace: bool = False,
     progress: Progress | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> Outcome:
     """Protect a Parquet file, or a folder of Parquet files, that need not fit into memory.
 
     `target` is a .parquet file, or a folder that gets part files and a manifest. Rows stay in their
-    order. The outcome is given back as plain values, as `shoal protect --json` prints it. Further keywords
-    are fields of `shoal.Plan` or the method's own parameters.
+    order. Further keywords are fields of `shoal.Plan` or the method's own parameters.
     """
     plan = Plan.of(k, columns=columns, method=method, seed=seed, **options)
     return run(plan, source, target, replace=replace, progress=progress)
@@ -69,7 +72,7 @@ def run(
     compute: Callable[[Callable[[], Any]], Any] = lambda work: work(),
     block_records: int | None = None,
     blocks: BlockPlan | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Make the release that the plan describes from Parquet files.
 
     `compute` calls what takes long: the command line hands over one that hears Ctrl-C meanwhile. `blocks` is
@@ -77,13 +80,12 @@ def run(
     """
     began = time.perf_counter()
     report = progress or (lambda fraction: None)
-    refuse(plan)
     target = Path(target)
     parquet.refuse_target(Path(source), target, replace)
     table = parquet.ParquetTable(source)
     if len(table) < plan.k:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {len(table)}: lower k")
-    chosen = kinds(table.schema, plan.columns, set(plan.roles), plan.types)
+    chosen = columns_to_protect(plan, table.schema)
     if blocks is None:
         size = block_records or block_size(len(table))
         blocks = _plan(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
@@ -102,14 +104,48 @@ def run(
             writer.write(groups.replace(batch, begin))
             report(_between(2, begin / len(table)))
         writer.close()
-        read_back(table, writer.parts, kept.names, groups, lambda part: report(SHARES[3] + 0.05 * part))
-        notes = [f"identifiers dropped: {', '.join(dropped)}"] if dropped else []
-        outcome = summary(blocks, groups.facts(), groups.loss, time.perf_counter() - began, notes)
+        _verify(table, writer.parts, kept.names, groups, lambda part: report(SHARES[3] + 0.05 * part))
+        notes = notes_on(plan, list(groups.used), groups.filled, moved=0)
+        outcome = Outcome.of(
+            plan,
+            blocks.names,
+            groups.sizes,
+            groups.loss,
+            list(groups.used),
+            notes,
+            began,
+            records=len(table),
+            engine="disk",
+            blocks=len(blocks.counts),
+            plan_sha256=blocks.sha256(),
+        )
         if made.is_dir():
-            facts = {"shoal": shoal.__version__, **outcome, "block_plan": blocks.json()}
+            facts = {"shoal": shoal.__version__, **outcome.summary(), "block_plan": blocks.json()}
             parquet.write_manifest(made, writer.parts, facts)
         parquet.publish(made, target)
     return outcome
+
+
+def _verify(
+    table: parquet.ParquetTable,
+    parts: Sequence[Path],
+    names: Sequence[str],
+    groups: Groups,
+    report: Progress,
+) -> None:
+    """Read what was written beside the input, and judge it as every release is judged."""
+    untouched = [name for name in names if name not in groups.columns]
+    findings, agreement = compare_batches(
+        table.batches(untouched or names[:1]),
+        (batch for path in parts for _, batch in parquet.ParquetTable(path).batches(names)),
+        untouched,
+        groups.published,
+        [list(groups.columns)],
+        groups.k,
+        len(table),
+        lambda done: report(done / len(table)),
+    )
+    policy.require(groups.k, [list(groups.columns)], findings, agreement)
 
 
 def _between(stage: int, part: float) -> float:
@@ -117,7 +153,7 @@ def _between(stage: int, part: float) -> float:
 
 
 def _plan(
-    plan: Plan, table: parquet.ParquetTable, chosen: Sequence[Kind], target: int, report: Progress
+    plan: Plan, table: parquet.ParquetTable, chosen: Sequence[StoredColumn], target: int, report: Progress
 ) -> BlockPlan:
     """One pass: the moments of every column, and the records of the sample."""
     moments = [Moments()] * len(chosen)
@@ -125,25 +161,18 @@ def _plan(
         np.random.default_rng(plan.seed).choice(len(table), sample_size(len(table), target), replace=False)
     )
     sample: list[list[Column]] = [[] for _ in chosen]
-    for begin, batch in table.batches([kind.name for kind in chosen]):
+    for begin, batch in table.batches([column.name for column in chosen]):
         first, last = np.searchsorted(rows, [begin, begin + len(batch)])
-        for j, kind in enumerate(chosen):
-            column = kind.read(batch.column(j), begin)
-            moments[j] = moments[j] + Moments.of(column)
+        for j, stored in enumerate(chosen):
+            column = stored.read(batch.column(j), begin)
+            moments[j] = moments[j] + Moments.of(column.present, column.gap_count)
             sample[j].append(_rows(column, rows[first:last] - begin))
         report((begin + len(batch)) / len(table))
-    return make_plan(plan, chosen, moments, [_join(parts) for parts in sample], target)
+    return make_plan(plan, chosen, moments, [joined(parts) for parts in sample], target)
 
 
 def _rows(column: Column, rows: NDArray[np.int64]) -> Column:
     return column.holding(column.values[rows], None if column.gaps is None else column.gaps[rows])
-
-
-def _join(parts: Sequence[Column]) -> Column:
-    gaps = None
-    if any(part.gaps is not None for part in parts):
-        gaps = np.concatenate([np.zeros(len(p.values), bool) if p.gaps is None else p.gaps for p in parts])
-    return parts[0].holding(np.concatenate([part.values for part in parts]), gaps)
 
 
 def _group(
@@ -157,13 +186,13 @@ def _group(
         done[block] = part * plan.counts[block]
         report(min(1.0, done.sum() / plan.records))
 
-    def one(block: int) -> tuple[NDArray[np.int64], Grouped]:
+    def one(block: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Published]:
         rows, columns = spill.read(block)
-        return rows, group_block(plan, block, columns, rows, partial(share, block))
+        return rows, *protect_block(plan, block, columns, rows, partial(share, block))
 
     for batch in _batches(len(plan.counts), min(thread_count(), AT_ONCE)):
-        for block, (rows, grouped) in zip(batch, compute(partial(map_threads, one, batch))):
-            groups.add(rows, grouped)
+        for block, (rows, labels, published) in zip(batch, compute(partial(map_threads, one, batch))):
+            groups.add(rows, labels, published)
             share(block, 1.0)
     return groups.finish()
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.engines.blocks.columns import Kind
+from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.frame.column import Column
 from shoal.io.parquet import ParquetTable
@@ -18,11 +17,11 @@ from shoal.io.parquet import ParquetTable
 class Spill:
     """The columns to group by on disk, in stretches of one leaf each; where they lie, in memory."""
 
-    def __init__(self, path: Path, chosen: Sequence[Kind]):
+    def __init__(self, path: Path, chosen: Sequence[StoredColumn]):
         self.path, self.chosen = path, chosen
         self._record = np.dtype(
             [("row", np.int64), ("gaps", np.bool_, (len(chosen),))]
-            + [(f"v{j}", _dtype(kind)) for j, kind in enumerate(chosen)]
+            + [(f"v{j}", column.empty.values.dtype) for j, column in enumerate(chosen)]
         )
         self._stretches: list[
             list[tuple[int, int]]
@@ -34,7 +33,7 @@ class Spill:
         written = 0
         with self.path.open("wb") as file:
             for begin, batch in table.batches(plan.names):
-                columns = [kind.read(cells, begin) for kind, cells in zip(self.chosen, batch.columns)]
+                columns = [column.read(cells, begin) for column, cells in zip(self.chosen, batch.columns)]
                 leaves = plan.leaves_of(columns)
                 order = np.argsort(leaves, kind="stable")
                 records = np.zeros(len(batch), self._record)
@@ -70,15 +69,8 @@ class Spill:
                 pieces.append(piece if shards == 1 else piece[piece["row"] % shards == shard])
         records = np.concatenate(pieces)
         columns = []
-        for j, kind in enumerate(self.chosen):
+        for j, column in enumerate(self.chosen):
             gaps = np.ascontiguousarray(records["gaps"][:, j])
             values = np.ascontiguousarray(records[f"v{j}"])
-            columns.append(Column(kind.name, kind.type, values, gaps if gaps.any() else None))
+            columns.append(column.empty.holding(values, gaps if gaps.any() else None))
         return records["row"].copy(), columns
-
-
-def _dtype(kind: Kind) -> Any:
-    if kind.type == "date":
-        return np.dtype(np.int64)
-    dtype = np.dtype(kind.stored.to_pandas_dtype())
-    return np.dtype(np.float32) if dtype == np.float16 else dtype

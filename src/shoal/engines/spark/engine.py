@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.engines.blocks.columns import Kind, Moments, kinds
-from shoal.engines.blocks.limits import refuse
+from shoal.engines.blocks.columns import StoredColumn
+from shoal.engines.blocks.limits import columns_to_protect
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
+from shoal.engines.spark.fingerprint import hashable
 from shoal.engines.spark.session import session, speaking
 from shoal.engines.spark.tasks import (
     BLOCK,
@@ -26,16 +27,31 @@ from shoal.engines.spark.tasks import (
 )
 from shoal.errors import InputError
 from shoal.io.parquet import ParquetTable
+from shoal.outcome import Outcome
 from shoal.plan import Plan
+from shoal.stages.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """What `write` needs to know of a DataFrame that `protect` gave back."""
+class SparkRelease:
+    """A protected DataFrame that is not yet computed: `write` computes, checks and publishes it.
 
+    `table` is the DataFrame. Other names are looked up there, so that a release can be used like one.
+    """
+
+    table: Any
     plan: BlockPlan
-    measured: Any  # the release with the facts of its blocks
+    original: Any
+    measured: Any  # the table with the facts of its blocks
     began: float
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "table":
+            raise AttributeError(name)
+        return getattr(self.table, name)
+
+    def __getitem__(self, name: Any) -> Any:
+        return self.table[name]
 
 
 def protect(
@@ -48,7 +64,7 @@ def protect(
     block_plan: BlockPlan | None = None,
     block_records: int | None = None,
     **options: Any,
-) -> Any:
+) -> SparkRelease:
     """Protect a Spark DataFrame: each record becomes the mean of a group of at least k similar ones.
 
     Statistics, a sample and exact counts are taken at once (three readings of the data); the grouping is
@@ -61,58 +77,48 @@ def protect(
     )
 
 
-def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None) -> Any:
+def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None) -> SparkRelease:
     from pyspark.sql import functions as F
     from pyspark.sql.types import IntegerType, StructField, StructType
 
     began = time.perf_counter()
-    refuse(plan)
     for name in df.columns:
         if name.startswith("__shoal_") or df.columns.count(name) > 1:
             raise InputError(f"a column is called {name!r} twice, or by a name that shoal needs: rename it")
     with speaking("Spark could not look at the data"):
-        chosen = kinds(df.limit(0).toArrow().schema, plan.columns, set(plan.roles), plan.types)
+        chosen = columns_to_protect(plan, df.limit(0).toArrow().schema)
         if blocks is None:
             blocks = _plan(plan, df, chosen, block_records)
     blocks.require(plan, chosen)
     kept = df.drop(*plan.named("identifier"))
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
-    plain = [
-        f"`{f.name}`" for f in kept.schema if not {"map", "variant"} & set(_words(f.dataType.simpleString()))
-    ]
-    assigned = kept.withColumn(TIE, F.xxhash64(*plain))
+    assigned = kept.withColumn(TIE, F.xxhash64(*hashable(kept)))
     schema = StructType([*assigned.schema.fields, StructField(BLOCK, IntegerType())])
     assigned = assigned.mapInArrow(assign_blocks(blocks, chosen), schema)
     out = StructType(list(kept.schema.fields))
     for name, kind in FACTS.items():
         out = out.add(name, kind)
     measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, chosen), out)
-    released = measured.drop(*FACTS)
-    released._shoal = Work(blocks, measured, began)
-    return released
+    return SparkRelease(measured.drop(*FACTS), blocks, df, measured, began)
 
 
-def _words(text: str) -> list[str]:
-    return "".join(letter if letter.isalpha() else " " for letter in text).split()
-
-
-def _plan(plan: Plan, df: Any, chosen: Sequence[Kind], block_records: int | None) -> BlockPlan:
+def _plan(plan: Plan, df: Any, chosen: Sequence[StoredColumn], block_records: int | None) -> BlockPlan:
     """Statistics, a sample of bounded size, and exact counts: the only things that come to the driver."""
-    names = [f"`{kind.name}`" for kind in chosen]
+    names = [f"`{column.name}`" for column in chosen]
     quasi = df.select(*names)
     moments = [Moments()] * len(chosen)
     for row in quasi.mapInArrow(find_moments(chosen), "moments string").collect():
         found = json.loads(row["moments"])
         if isinstance(found, dict):
             raise InputError(found["error"])
-        moments = [own + Moments(*new) for own, new in zip(moments, found)]
+        moments = [one + Moments(*new) for one, new in zip(moments, found)]
     records = moments[0].present + moments[0].gaps
     if records < plan.k:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {records}: lower k")
     size = block_records or block_size(records)
     share = sample_size(records, size) / records
     sample = (quasi if share >= 1 else quasi.sample(share, seed=plan.seed)).toArrow()
-    columns = [kind.read(sample[kind.name]) for kind in chosen]
+    columns = [column.read(sample[column.name]) for column in chosen]
     blocks = make_plan(plan, chosen, moments, columns, size)
     counts = np.zeros(blocks.leaves, np.int64)
     counted = quasi.mapInArrow(count_leaves(blocks, chosen), "leaf bigint, records bigint")
@@ -129,12 +135,12 @@ def run(
     master: str | None = None,
     replace: bool = False,
     block_records: int | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Protect Parquet files that driver and workers can reach; what `shoal protect --engine spark` does."""
     from shoal.engines.spark.write import write
 
-    refuse(plan)
     table = ParquetTable(source)
+    columns_to_protect(plan, table.schema)
     with session(master) as spark:
         with speaking("Spark could not read the files"):
             df = spark.read.parquet(*[str(path.resolve()) for path in table.files])

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from shoal.engines.blocks.block import group_block
-from shoal.engines.blocks.columns import Kind, Moments
+from shoal.engines.blocks.block import protect_block
+from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed, InputError
+from shoal.stages.moments import Moments
 
 BLOCK, TIE = "__shoal_block", "__shoal_tie"
 #: What is known of each block, told on its first row and null on all others.
@@ -23,21 +24,24 @@ FACTS = {
     "__shoal_total": "double",
     "__shoal_within": "double",
     "__shoal_rounding": "double",
+    "__shoal_filled": "long",
+    "__shoal_method": "string",
 }
 
 
-def find_moments(kinds: Sequence[Kind]) -> Callable:
+def find_moments(chosen: Sequence[StoredColumn]) -> Callable:
     """One row for each partition: the moments of every column as JSON, or what is wrong with it."""
 
     def task(batches):
         import pyarrow as pa
 
-        moments = [Moments()] * len(kinds)
+        moments = [Moments()] * len(chosen)
         try:
             for batch in batches:
-                columns = [kind.read(cells) for kind, cells in zip(kinds, batch.columns)]
-                moments = [own + Moments.of(column) for own, column in zip(moments, columns)]
-            answer = json.dumps([list(own) for own in moments])
+                columns = [stored.read(cells) for stored, cells in zip(chosen, batch.columns)]
+                new = [Moments.of(column.present, column.gap_count) for column in columns]
+                moments = [one + other for one, other in zip(moments, new)]
+            answer = json.dumps([list(one) for one in moments])
         except InputError as error:
             answer = json.dumps({"error": str(error)})
         yield pa.RecordBatch.from_pydict({"moments": [answer]})
@@ -45,7 +49,7 @@ def find_moments(kinds: Sequence[Kind]) -> Callable:
     return task
 
 
-def count_leaves(plan: BlockPlan, kinds: Sequence[Kind]) -> Callable:
+def count_leaves(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
     """For each partition, how many records each leaf has."""
 
     def task(batches):
@@ -53,28 +57,28 @@ def count_leaves(plan: BlockPlan, kinds: Sequence[Kind]) -> Callable:
 
         counts = np.zeros(plan.leaves, np.int64)
         for batch in batches:
-            leaves = plan.leaves_of([kind.read(cells) for kind, cells in zip(kinds, batch.columns)])
+            leaves = plan.leaves_of([stored.read(cells) for stored, cells in zip(chosen, batch.columns)])
             counts += np.bincount(leaves, minlength=plan.leaves)
         yield pa.RecordBatch.from_pydict({"leaf": np.arange(plan.leaves), "records": counts})
 
     return task
 
 
-def assign_blocks(plan: BlockPlan, kinds: Sequence[Kind]) -> Callable:
+def assign_blocks(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
     """The batches with one more column: the block of each record."""
 
     def task(batches):
         import pyarrow as pa
 
         for batch in batches:
-            leaves = plan.leaves_of([kind.read(batch.column(kind.name)) for kind in kinds])
+            leaves = plan.leaves_of([stored.read(batch.column(stored.name)) for stored in chosen])
             blocks = plan.blocks_of(leaves, _ties(batch))
             yield batch.append_column(BLOCK, pa.array(blocks, pa.int32()))
 
     return task
 
 
-def release_block(plan: BlockPlan, kinds: Sequence[Kind]) -> Callable:
+def release_block(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
     """A block's records with their protected columns replaced, and what is known of the block."""
 
     def task(key, table):
@@ -88,18 +92,17 @@ def release_block(plan: BlockPlan, kinds: Sequence[Kind]) -> Callable:
                 f"block {block} has {len(table)} records where {plan.counts[block]} were counted: the data "
                 "change from one reading to the next; store them first (df.checkpoint(), or a file)"
             )
-        grouped = group_block(plan, block, [kind.read(table[kind.name]) for kind in kinds], _ties(table))
-        for kind, (values, empty) in zip(kinds, grouped.published):
-            gaps = None if empty is None else empty[grouped.labels]
-            at = table.schema.get_field_index(kind.name)
-            cells = kind.cells(values[grouped.labels], gaps)
-            table = table.set_column(at, table.schema.field(at), cells)
+        columns = [stored.read(table[stored.name]) for stored in chosen]
+        labels, published = protect_block(plan, block, columns, _ties(table))
+        for stored, groups in zip(chosen, published.groups):
+            at = table.schema.get_field_index(stored.name)
+            table = table.set_column(at, table.schema.field(at), stored.published(groups, labels))
         table = table.drop_columns([BLOCK, TIE])
-        sizes = grouped.sizes
-        known = (len(sizes), int(sizes.min()), int(sizes.max()), *map(float, grouped.loss))
-        for (name, word), value in zip(FACTS.items(), known):
-            stored = pa.int64() if word == "long" else pa.float64()
-            table = table.append_column(name, pa.array([value] + [None] * (len(table) - 1), stored))
+        sizes = published.partition.sizes
+        facts = (len(sizes), int(sizes.min()), int(sizes.max()), *map(float, published.loss))
+        for (name, word), value in zip(FACTS.items(), (*facts, published.filled, published.method)):
+            kind = {"long": pa.int64(), "double": pa.float64(), "string": pa.string()}[word]
+            table = table.append_column(name, pa.array([value] + [None] * (len(table) - 1), kind))
         return table
 
     return task

@@ -3,65 +3,83 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import secrets
-import time
 from typing import Any
 
+import numpy as np
+
 import shoal
-from shoal.engines.blocks.block import summary
+from shoal.engines.spark.engine import SparkRelease
+from shoal.engines.spark.fingerprint import fingerprint, salts
 from shoal.engines.spark.session import speaking
 from shoal.engines.spark.tasks import FACTS
-from shoal.errors import CheckFailed, InputError, MachineError
+from shoal.errors import InputError, MachineError
 from shoal.io.parquet import MANIFEST
+from shoal.outcome import Outcome, notes_on
 from shoal.stages.loss import Loss
+from shoal.verify import policy
+from shoal.verify.compare import Agreement
+from shoal.verify.count import Finding
 
 
-def write(df: Any, path: str | os.PathLike[str], *, replace: bool = False) -> dict[str, Any]:
+def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool = False) -> Outcome:
     """Write what `protect` gave back as a folder of Parquet parts with a manifest, all or nothing.
 
     Spark writes to a hidden folder beside `path`; a failed task is tried again there. The parts are read
-    again and counted: a missing or doubled record, or a combination that fewer than k share, and nothing is
-    published. The outcome is given back as plain values.
+    again: every combination is counted, and the rows of all columns that are not protected are compared with
+    the original's by fingerprints that do not depend on their order.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
-    work = getattr(df, "_shoal", None)
-    if work is None:
+    if not isinstance(release, SparkRelease):
         raise InputError("only what shoal.spark.protect gave back can be checked: transform the data before")
-    spark = df.sparkSession
+    spark, blocks = release.table.sparkSession, release.plan
     with speaking("Spark cannot reach the output"):
         place = _Place(spark, str(path), replace)
     seen = Observation()
-    groups, smallest, largest, total, within, rounding = (F.col(name) for name in FACTS)
-    observed = work.measured.observe(
+    groups, smallest, largest, total, within, rounding, filled, method = (F.col(name) for name in FACTS)
+    observed = release.measured.observe(
         seen,
-        F.count(F.lit(1)).alias("records"),
         F.sum(groups).alias("groups"),
-        F.min(smallest).alias("smallest_group"),
-        F.max(largest).alias("largest_group"),
+        F.min(smallest).alias("smallest"),
+        F.max(largest).alias("largest"),
         F.sum(total).alias("total"),
         F.sum(within).alias("within"),
         F.sum(rounding).alias("rounding"),
+        F.sum(filled).alias("filled"),
+        F.min(method).alias("method"),
+        F.max(method).alias("other_method"),
     )
     try:
         with speaking("Spark could not finish, nothing is published"):
             observed.drop(*FACTS).write.parquet(place.made)
             facts = dict(seen.get)
-            _require(spark.read.parquet(place.made), work.plan, facts["records"])
-            sizes = {name: int(facts[name]) for name in ("groups", "smallest_group", "largest_group")}
-            if sizes["smallest_group"] < work.plan.k:
-                raise CheckFailed(f"a group is short of k={work.plan.k}: nothing is published")
-            loss = Loss(facts["total"], facts["within"], facts["rounding"])
-            outcome = summary(work.plan, sizes, loss, time.perf_counter() - work.began)
+            _verify(release, spark.read.parquet(place.made))
+            used = sorted({facts["method"], facts["other_method"]})
+            outcome = Outcome.of(
+                blocks.plan,
+                blocks.names,
+                np.array([facts["smallest"], facts["largest"]]),
+                Loss(facts["total"], facts["within"], facts["rounding"]),
+                used,
+                notes_on(blocks.plan, used, facts["filled"], moved=0),
+                release.began,
+                records=blocks.records,
+                engine="spark",
+                blocks=len(blocks.counts),
+                plan_sha256=blocks.sha256(),
+            )
+            outcome = dataclasses.replace(outcome, groups=facts["groups"])
             parts = spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(place.made)
             listed = parts.select("path", "length", F.sha2("content", 256).alias("sha256")).collect()
             manifest = {
                 "shoal": shoal.__version__,
-                **outcome,
-                "block_plan": work.plan.json(),
+                **outcome.summary(),
+                "block_plan": blocks.json(),
                 "parts": [
                     {"name": row["path"].rsplit("/", 1)[1], "bytes": row["length"], "sha256": row["sha256"]}
                     for row in sorted(listed)
@@ -73,18 +91,30 @@ def write(df: Any, path: str | os.PathLike[str], *, replace: bool = False) -> di
     return outcome
 
 
-def _require(written: Any, plan: Any, flowed: int) -> None:
-    """Count what was written: every record is there, every combination at least k times."""
+def _verify(release: SparkRelease, written: Any) -> None:
+    """Gather the evidence on the cluster, and judge it as every release is judged."""
     from pyspark.sql import functions as F
 
-    counted = written.groupBy(*[f"`{name}`" for name in plan.names]).count()
-    records, rarest = counted.agg(F.sum("count"), F.min("count")).collect()[0]
-    if not records == flowed == plan.records:
-        raise CheckFailed(f"{plan.records} records came in, {records} were written: nothing is published")
-    if rarest < plan.k:
-        raise CheckFailed(
-            f"a combination is shared by {rarest} records, fewer than k={plan.k}: nothing is published"
-        )
+    plan, names = release.plan.plan, list(release.plan.names)
+    counted = written.groupBy(*[f"`{name}`" for name in names]).count()
+    short = F.sum((F.col("count") < plan.k).cast("long"))
+    row = counted.agg(F.sum("count"), F.count(F.lit(1)), F.min("count"), short).collect()[0]
+    records, combinations, rarest, too_few = (int(value or 0) for value in row)
+    dropped = {*plan.named("identifier"), *names}
+    untouched = [name for name in release.original.columns if name not in dropped]
+    salted = salts()
+    before, after = (fingerprint(df, untouched, salted) for df in (release.original, written))
+    faults = []
+    if not before.rows == after.rows == release.plan.records:
+        faults.append(f"{release.plan.records} records went in, {after.rows} came out")
+    elif before != after:
+        faults.append(f"the rows of {', '.join(untouched)} are not what they were")
+    policy.require(
+        plan.k,
+        [names],
+        [Finding(plan.k, tuple(names), records, combinations, rarest, too_few)],
+        Agreement(after.rows, tuple(untouched), tuple(faults)),
+    )
 
 
 class _Place:

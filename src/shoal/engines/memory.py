@@ -1,0 +1,79 @@
+"""The table in memory: every stage runs on all of it at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shoal.frame.column import Column
+from shoal.grouping.runner import share
+from shoal.io.source import frame_of
+from shoal.outcome import notes_on
+from shoal.plan import Plan
+from shoal.release import Release
+from shoal.stages.group import refuse_plan
+from shoal.stages.loss import Loss
+from shoal.stages.part import Published, protect_part
+from shoal.stages.prepare import prepare
+
+Progress = Callable[[float], None]
+
+
+def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
+    """Make the release that the plan describes."""
+    began = time.perf_counter()
+    frame = frame_of(data)
+    loaded = time.perf_counter()
+    plan = plan.called(frame.names)
+    table = prepare(plan, frame)
+    parts = plan.parts(list(table.columns))
+    refuse_plan(plan, list(table.columns.values()), parts, table.weight is not None)
+
+    made: list[Published] = []
+    for done, part in enumerate(parts):
+        made.append(
+            protect_part(
+                plan,
+                [table.columns[name] for name in part],
+                table.strata,
+                table.weight,
+                time_limit=_time_left(plan, began, loaded, len(parts) - done),
+                progress=share(progress, done / len(parts), 1 / len(parts)),
+            )
+        )
+    released: dict[Any, Column] = {}
+    for published in made:
+        released |= published.cells
+    labels = [published.partition.labels for published in made]
+    used = list(dict.fromkeys(published.method for published in made))
+    filled, moved = (sum(getattr(published, name) for published in made) for name in ("filled", "moved"))
+    origin = table.frame.origin
+    sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
+    return Release.made(
+        table=table.frame.replace(released, plan.named("identifier")),
+        labels=np.stack(labels, axis=1) if plan.apart else labels[0],
+        plan=plan,
+        columns=tuple(released),
+        loss=sum((published.loss for published in made), Loss()),
+        used=used,
+        notes=[*table.notes, *notes_on(plan, used, filled, moved, sha256)],
+        began=began,
+        origin=origin,
+        original=table.frame.native,
+        strata=table.strata,
+    )
+
+
+def _time_left(plan: Plan, began: float, loaded: float, parts: int) -> float | None:
+    """What the method may take, for each part that is left: the limit less what went before and what follows.
+
+    To publish, measure and check takes somewhat longer than to prepare; a tenth of the limit at the most.
+    """
+    if plan.time_limit is None:
+        return None
+    now = time.perf_counter()
+    follows = min(1.5 * (now - loaded), 0.1 * plan.time_limit)
+    return max(plan.time_limit - (now - began) - follows, 1e-3) / parts

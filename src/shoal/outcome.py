@@ -1,0 +1,221 @@
+"""Outcome: what became of a plan, in plain values. Every engine gives the same one."""
+
+from __future__ import annotations
+
+import html
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import shoal
+from shoal.grouping.registry import get_method
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.plan import Plan
+    from shoal.stages.loss import Loss
+
+#: A rounding loss below this share of all squares is the noise of the last digit: nothing was rounded.
+NOISE = 1e-20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a plan.
+
+    Attributes
+    ----------
+    records : int
+        How many records were published.
+    columns : tuple of str
+        The protected columns.
+    groups, smallest_group, largest_group : int
+        How many groups there are, and how many records the smallest and the largest has.
+    information_loss : float
+        100 * SSE / SST of the groups with their exact means, in percent.
+    rounding_loss : float
+        What publishing whole numbers (medians, modes) adds to it, in the same percent.
+    method : str
+        The method that was asked for.
+    used : tuple of str
+        The methods that grouped: what `auto` chose.
+    k, seed, per_column
+        As the plan has them.
+    promise : str
+        What is guaranteed of the published file, in plain words.
+    seconds : float
+        How long it took.
+    notes : tuple of str
+        What a careful colleague would point out.
+    engine : str
+        Where it was made: "memory", "disk" or "spark".
+    blocks : int
+        How many blocks the table was divided into; 1 in memory.
+    plan_sha256 : str or None
+        The fingerprint of the block plan, where there was one.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=5, columns=["turnover", "wages"])
+    >>> release.outcome.smallest_group >= 5
+    True
+    >>> release.outcome.summary()["k"]
+    5
+    """
+
+    records: int
+    columns: tuple[str, ...]
+    groups: int
+    smallest_group: int
+    largest_group: int
+    information_loss: float
+    rounding_loss: float
+    method: str
+    used: tuple[str, ...]
+    k: int
+    seed: int
+    per_column: bool
+    promise: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+    engine: str = "memory"
+    blocks: int = 1
+    plan_sha256: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        columns: Sequence[Any],
+        sizes: NDArray,
+        loss: Loss,
+        used: Sequence[str],
+        notes: Sequence[str],
+        began: float,
+        **facts: Any,
+    ) -> Outcome:
+        """From the sizes of all groups and what they lose; `began` is the start by `time.perf_counter`."""
+        rounding = loss.percent(loss.rounding) if loss.rounding > NOISE * loss.total else 0.0
+        return cls(
+            columns=tuple(map(str, columns)),
+            groups=len(sizes),
+            smallest_group=int(sizes.min()),
+            largest_group=int(sizes.max()),
+            information_loss=loss.percent(loss.within),
+            rounding_loss=rounding,
+            method=plan.method,
+            used=tuple(used),
+            k=plan.k,
+            seed=plan.seed,
+            per_column=plan.per_column,
+            promise=promise(plan, columns),
+            seconds=time.perf_counter() - began,
+            notes=tuple(notes),
+            **facts,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """The outcome as plain values, as `--json` prints it."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The outcome in plain words, as the command line and notebooks show it."""
+        used = ", ".join(self.used)
+        method = self.method if self.method == used else f"{self.method}: {used}"
+        rows = [
+            ("records", f"{self.records:,}"),
+            ("columns protected", ", ".join(self.columns)),
+            ("groups", f"{self.groups:,} of {self.smallest_group} to {self.largest_group} records"),
+            ("information lost", percent(self.information_loss)),
+        ]
+        if self.rounding_loss:
+            rows.append(("lost by rounding", "another " + percent(self.rounding_loss)))
+        return [
+            *rows,
+            ("method", f"{method} (k={self.k}, seed {self.seed})"),
+            ("time", f"{self.seconds:.2f} s"),
+            ("promise", self.promise),
+        ]
+
+    def __repr__(self) -> str:
+        return (
+            f"Outcome({self.records:,} records, {self.groups:,} groups of {self.smallest_group} to "
+            f"{self.largest_group}, {percent(self.information_loss)} lost)"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [*self.rows(), *(("note", note) for note in self.notes)]
+        cells = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in rows)
+        return f"<table>{cells}</table>"
+
+    def __getitem__(self, name: str) -> Any:
+        """As the dict that it replaces; deprecated."""
+        warnings.warn(
+            f"outcome[{name!r}] is outcome.{name} since 0.2; outcome.summary() gives a dict",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.summary()[name]
+
+
+def percent(value: float) -> str:
+    """Four digits that mean something, however small."""
+    return f"{value:.4g} %"
+
+
+def promise(plan: Plan, columns: Sequence[Any]) -> str:
+    """In plain words, what k means for a release of these columns."""
+    k, names = plan.k, ", ".join(map(str, columns))
+    within = ", within its stratum" if plan.strata else ""
+    if plan.per_column:
+        return (
+            f"in each of {names} taken alone, every published value is shared by at least {k} records"
+            f"{within}; taken together, a record's values may still be its own"
+        )
+    if plan.apart:
+        blocks = " / ".join(", ".join(map(str, block)) for block in plan.blocks)
+        return (
+            f"in each block of columns ({blocks}) taken alone, every published combination is shared by "
+            f"at least {k} records{within}; taken together, a record's values may still be its own"
+        )
+    return f"every published combination of {names} is shared by at least {k} records{within}"
+
+
+def notes_on(
+    plan: Plan, used: Sequence[str], filled: int, moved: int, sha256: str | None = None
+) -> list[str]:
+    """What a careful colleague would point out of the way a release was made.
+
+    `filled` counts gaps that were filled, `moved` records that changed their group for the sake of totals;
+    `sha256` is the fingerprint of the data, where the plan names one to compare it with.
+    """
+    notes = []
+    if plan.version not in (None, shoal.__version__):
+        notes.append(f"the plan was written by shoal {plan.version}; this is {shoal.__version__}")
+    if plan.sha256 is not None and sha256 is not None and sha256 != plan.sha256:
+        notes.append("the data differ from those that the plan was written for")
+    dropped = plan.named("identifier")
+    if dropped:
+        notes.append(f"identifiers dropped: {', '.join(map(str, dropped))}")
+    if plan.apart and not plan.per_column:
+        notes.append("each block was grouped on its own: k holds for each block, not for the record")
+    if filled:
+        why = f": fewer than k={plan.k} records have gaps like theirs" if plan.missing == "group" else ""
+        total = "; they come on top of the totals" if plan.preserve == "totals" else ""
+        notes.append(f"{filled} gaps were filled with their group's value{why}{total}")
+    if moved:
+        notes.append(f"{moved} records changed their group so that totals could be kept")
+    if plan.time_limit is not None:
+        if any("time_limit" in get_method(key).supplied for key in used):
+            notes.append(
+                "bounded by time: another machine may give another release; leave it out to repeat it"
+            )
+        else:
+            which = ", ".join(map(repr, used))
+            notes.append(f"method {which} does not work against the clock: the time limit had no effect")
+    return notes

@@ -1,0 +1,158 @@
+"""Grouping: which method, on which matrix, within which strata and gap patterns; then the repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+from shoal.frame.column import Column
+from shoal.grouping.partition import Partition
+from shoal.grouping.registry import MethodInfo, get_method, methods
+from shoal.grouping.runner import run_within
+from shoal.stages.encode import Levels, Space, encode, grouping_matrix, measurable, raw_matrix
+from shoal.stages.gap_patterns import gap_patterns
+from shoal.stages.impute import impute
+from shoal.stages.moments import Scale
+from shoal.stages.refine_gaps import refine_gaps
+from shoal.stages.regroup import regroup_for_totals
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
+
+#: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
+#: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).
+REFINING = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """A partition of the records, the space it was made and is measured in, and the method that made it."""
+
+    partition: Partition
+    space: Space
+    method: MethodInfo
+    moved: int = 0  # records that changed their group so that totals can be kept
+
+
+def group(
+    plan: Plan,
+    columns: Sequence[Column],
+    strata: NDArray[np.int64] | None = None,
+    weight: NDArray[np.float64] | None = None,
+    *,
+    scales: Sequence[Scale | Levels] | None = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Grouping:
+    """Group the records by these columns together, as the plan asks.
+
+    `scales` are those of the whole table where the columns hold a block of it, and `seed` is that block's.
+    A method that takes no time limit is given none.
+    """
+    info = choose(plan, columns, weight)
+    space = _space(plan, info, columns, scales)
+    patterns = gap_patterns(columns, strata, plan.k) if plan.missing == "group" else strata
+    points = space.matrix if info.input == "raw" else _points(plan, columns, space, scales, patterns)
+    limit = time_limit if "time_limit" in info.supplied else None
+    whole = all(column.gaps is None for column in columns)
+    partition = run_within(
+        info,
+        raw_matrix(columns) if info.input == "raw" else points,
+        plan.k,
+        patterns,
+        seed=plan.seed if seed is None else seed,
+        time_limit=limit and limit * (1.0 if whole else 1 - REFINING),
+        progress=progress,
+        parameters=plan.parameters,
+    )
+    partition = refine_gaps(
+        partition, points, columns, space.spans, patterns, plan.k, limit and REFINING * limit
+    )
+    moved = 0
+    if plan.preserve == "totals":
+        partition, moved = regroup_for_totals(columns, partition, space.matrix, plan.k, patterns)
+    return Grouping(partition, space, info, moved)
+
+
+def choose(plan: Plan, columns: Sequence[Column], weight: NDArray[np.float64] | None) -> MethodInfo:
+    """The method itself; but `auto` takes for one column of numbers the method that is exact for it.
+
+    What publishes whole numbers has an optimum of its own, unless its search would need numbers of more than
+    64 bits for very many records.
+    """
+    info = get_method(plan.method, plan.parameters)
+    column = columns[0]
+    if info.key != "auto" or len(columns) > 1 or column.categorical or not _drawn_to_scale(plan, column):
+        return info
+    whole = column.type == "integer" or column.values.dtype.kind != "f"
+    plain = plan.centroid_of(column.name) in (None, "mean") and weight is None
+    spread = int(column.values.max()) - int(column.values.min()) if whole else 0
+    affordable = 11 * plan.k * spread**2 < 2**62 or plan.k * len(column.values) <= 200_000
+    return get_method("univariate_integer" if whole and plain and affordable else "univariate")
+
+
+def _drawn_to_scale(plan: Plan, column: Column) -> bool:
+    """Whether a column is grouped by its own values, but for origin and unit."""
+    weight = plan.column_weights.get(column.name, 1)
+    return column.name not in plan.log and plan.scaling_of(column.name) != "rank" and weight > 0
+
+
+def _space(
+    plan: Plan, info: MethodInfo, columns: Sequence[Column], scales: Sequence[Scale | Levels] | None
+) -> Space:
+    """Where the loss is measured; a block is measured in the space of the whole table."""
+    if scales is not None:
+        return encode(columns, scales=scales)
+    return measurable(columns) if info.input == "raw" else encode(columns)
+
+
+def _points(
+    plan: Plan,
+    columns: Sequence[Column],
+    space: Space,
+    scales: Sequence[Scale | Levels] | None,
+    patterns: NDArray[np.int64] | None,
+) -> NDArray[np.float64]:
+    """What the method groups by: the space as the plan scales and weighs it, with a place for each gap."""
+
+    def scaling(column: Column) -> str:
+        return plan.scaling_of(column.name)
+
+    points = grouping_matrix(columns, space, scaling, plan.log, plan.column_weights, scales)
+    return impute(points, columns, space.spans, patterns)
+
+
+def refuse_plan(
+    plan: Plan, columns: Sequence[Column], parts: Sequence[Sequence[object]], weighted: bool
+) -> None:
+    """Say in one sentence, before any grouping, what the method or the centroids cannot do."""
+    info = get_method(plan.method, plan.parameters)
+    if info.columns == "one" and any(len(part) > 1 for part in parts):
+        raise InputError(
+            f"method {info.key!r} groups by one column, but {len(parts[0])} were chosen: choose one, "
+            "use per_column=True (--per-column) to group each on its own, or take another method"
+        )
+    for column in columns:
+        centroid = plan.centroid_of(column.name)
+        if column.categorical and not info.mixed:
+            fit = ", ".join(key for key, other in methods().items() if other.mixed)
+            raise InputError(
+                f"method {info.key!r} is for numbers only, but column {column.name!r} is {column.type}: "
+                f"use one of {fit}, or leave the column out"
+            )
+        plain = centroid in (None, "mean") and not weighted
+        if plan.preserve and column.type in ("integer", "continuous") and not plain:
+            raise InputError(
+                f"column {column.name!r} keeps its total only if its centroid is the plain mean: "
+                "leave centroids and weight out, or preserve='totals'"
+            )
+        if column.type == "nominal" and centroid not in (None, "mode"):
+            raise InputError(
+                f"column {column.name!r} is nominal, so it has no {centroid}: its centroid is the mode"
+            )

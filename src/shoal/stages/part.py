@@ -1,0 +1,79 @@
+"""Columns that are grouped together, through every stage: grouped, published, measured, counted.
+
+Every engine calls `protect_part`: on the whole table, or on one block of it after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.frame.column import Column
+from shoal.grouping.partition import Partition
+from shoal.stages.encode import Levels
+from shoal.stages.group import group
+from shoal.stages.loss import Loss, measure
+from shoal.stages.moments import Scale
+from shoal.stages.publish import GroupValues, publish
+from shoal.verify.groups import check_groups
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What became of columns that were grouped together.
+
+    `groups` has what each group publishes in each column, `cells` the same by record.
+    """
+
+    partition: Partition
+    groups: list[GroupValues]
+    cells: dict[Any, Column]
+    loss: Loss
+    method: str
+    moved: int = 0  # records that changed their group so that totals can be kept
+    filled: int = 0  # gaps that were filled with their group's value
+
+
+def protect_part(
+    plan: Plan,
+    columns: Sequence[Column],
+    strata: NDArray[np.int64] | None = None,
+    weight: NDArray[np.float64] | None = None,
+    *,
+    scales: Sequence[Scale | Levels] | None = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Published:
+    """Group the records by these columns, publish and measure them, and count the groups once more.
+
+    `scales` and `seed` are given for a block of a larger table.
+    """
+    grouping = group(
+        plan, columns, strata, weight, scales=scales, seed=seed, time_limit=time_limit, progress=progress
+    )
+    partition, space = grouping.partition, grouping.space
+    known = partition.own if space.unit == "raw" else None  # grouped and measured by the same values
+    groups = [
+        publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, known)
+        for column in columns
+    ]
+    loss = measure(space, columns, [own.values for own in groups], partition, weight, known)
+    if scales is not None:  # the table's centre is 0 in every coordinate; a block's is not
+        loss = loss._replace(total=float(np.square(space.matrix).sum()))
+    cells = {
+        column.name: column.holding(
+            partition.spread(own.values), None if own.gaps is None else own.gaps[partition.labels]
+        )
+        for column, own in zip(columns, groups)
+    }
+    check_groups(cells, partition.labels, plan.k, strata)
+    filled = sum(column.gap_count - cells[column.name].gap_count for column in columns)
+    return Published(partition, groups, cells, loss, grouping.method.key, grouping.moved, filled)

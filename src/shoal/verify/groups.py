@@ -1,0 +1,47 @@
+"""The groups of a release in memory, counted and compared before anything is published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import CheckFailed
+from shoal.frame.column import Column
+
+
+def check_groups(
+    released: Mapping[Any, Column],
+    labels: NDArray[np.int64],
+    k: int,
+    strata: NDArray[np.int64] | None = None,
+) -> None:
+    """Raise unless each group has k records of one stratum and publishes one and the same value or gap.
+
+    `released` are columns that were grouped together, with the values that each record publishes: if every
+    column is the same within groups, every combination occurs k times.
+    """
+    from shoal.kernels.groups.counts import count_and_compare  # here, for `shoal check` needs no compiler
+
+    for name, column in released.items():
+        values, gaps = column.values, column.gaps
+        if len(labels) != len(values):
+            raise CheckFailed(
+                f"{len(values)} values but {len(labels)} labels in {name!r}: nothing is released"
+            )
+        sizes, alike = count_and_compare(labels, np.ascontiguousarray(values))
+        if sizes.min() < k:
+            raise CheckFailed(f"a group of {sizes.min()} records is short of k={k}: nothing is released")
+        if not alike or (gaps is not None and not _one_each(gaps, labels, len(sizes))):
+            raise CheckFailed(f"a group publishes different values in column {name!r}: nothing is released")
+        if strata is not None and not _one_each(strata, labels, len(sizes)):
+            raise CheckFailed(f"a group crosses strata in column {name!r}: nothing is released")
+
+
+def _one_each(values: NDArray, labels: NDArray, groups: int) -> bool:
+    """Whether all records of a group have one and the same value."""
+    representative = np.zeros(groups, values.dtype)
+    representative[labels] = values
+    return np.array_equal(representative[labels], values)

@@ -1,0 +1,32 @@
+"""The one policy: what must be shown of a written release, on every engine, before it takes its name.
+
+1. No row is lost and none is doubled.
+2. Every combination that columns grouped together publish is counted, and at least k records share it.
+3. Every cell that is not protected is what it was, and what was to be dropped is gone.
+
+An engine gathers the evidence where its records lie: on whole tables (`count`, `compare`), batch by batch
+(`stream`), or on a cluster. Here the evidence is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shoal.errors import CheckFailed
+from shoal.verify.compare import Agreement
+from shoal.verify.count import Finding
+
+
+def require(
+    k: int, parts: Sequence[Sequence[Any]], findings: Sequence[Finding], agreement: Agreement
+) -> None:
+    """Raise unless every part was counted, no combination is short of k, and everything else agrees."""
+    for evidence in (*findings, agreement):
+        if not evidence.passed:
+            raise CheckFailed(f"nothing is released: the check says {evidence}")
+    counted = {finding.columns: finding for finding in findings}
+    for part in parts:
+        finding = counted.get(tuple(map(str, part)))
+        if finding is None or finding.k != k or finding.records != agreement.records:
+            raise CheckFailed(f"nothing is released: {', '.join(map(str, part))} were not counted")
