@@ -49,8 +49,13 @@ def test_killed_at_random_moments(what):
 
 
 def test_a_file_that_may_not_grow(folder):
+    before = protect(folder / "in.csv", folder / "before.csv")
+    assert before.returncode == 0, before.stderr  # now all is compiled and kept: only the output grows
+    (folder / "before.csv").unlink()
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # noqa: E731
-    unharmed(folder, protect(folder / "in.csv", folder / "out.csv", preexec_fn=limit))
+    run = protect(folder / "in.csv", folder / "out.csv", preexec_fn=limit)
+    unharmed(folder, run)
+    assert "cannot be written: File too large" in run.stderr
 
 
 @pytest.fixture
@@ -102,14 +107,16 @@ def test_input_that_changes_while_it_is_read(folder, monkeypatch):
         return table
 
     monkeypatch.setitem(files.FORMATS, ".csv", csv._replace(read=disturbed))
-    with pytest.raises(InputError, match="has changed since it was read"):
+    with pytest.raises(InputError, match="has changed while it was read"):
         shoal.microaggregate(folder / "in.csv", 3, columns=["wages"])
 
 
 @pytest.mark.parametrize("change", ["append", "replace", "delete"])
-def test_input_that_changes_before_the_release_is_written(folder, change):
+def test_input_that_changes_before_the_release_is_written_does_not_matter(folder, change):
     source = folder / "in.csv"
     release = shoal.microaggregate(source, 3, columns=["wages", "turnover"], method="multi_dsort")
+    release.write(folder / "out.csv")
+    undisturbed = (folder / "out.csv").read_bytes()
     if change == "append":
         with source.open("a") as file:
             file.write("more\n")
@@ -121,9 +128,8 @@ def test_input_that_changes_before_the_release_is_written(folder, change):
             (folder / "other").write_bytes(content)
             (folder / "other").replace(source)
             os.utime(source, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 1))
-    with pytest.raises(InputError, match="has changed since it was read"):
-        release.write(folder / "out.csv")
-    assert (folder / "out.csv").read_bytes() == OLD
+    release.write(folder / "out.csv")
+    assert (folder / "out.csv").read_bytes() == undisturbed
 
 
 LIMITED = """
@@ -161,6 +167,16 @@ def test_a_limit_of_memory(folder, megabytes):
         assert not list(folder.glob(".*.part"))
 
 
+def test_a_reader_without_memory_for_its_threads_is_no_bad_file(folder, monkeypatch):
+    def starved(path):
+        raise pa.ArrowException("Failed to launch worker thread: Resource temporarily unavailable")
+
+    csv = files.FORMATS[".csv"]
+    monkeypatch.setitem(files.FORMATS, ".csv", csv._replace(read=starved))
+    with pytest.raises(MemoryError):
+        shoal.read(folder / "in.csv")
+
+
 def test_out_of_memory_inside_the_writer_leaves_nothing(folder, monkeypatch):
     csv = files.FORMATS[".csv"]
 
@@ -190,7 +206,7 @@ def test_two_runs_that_write_the_same_output(folder):
     for thread in threads:
         thread.start()
     seen = 0
-    while any(thread.is_alive() for thread in threads) or not seen:
+    while any(thread.is_alive() for thread in threads) or not (seen or errors):
         found = (folder / "out.csv").read_bytes()
         if found != OLD:
             seen += 1

@@ -7,15 +7,13 @@ import pytest
 import shoal
 from shoal.errors import InputError
 from shoal.io import files
-from shoal.io.files import as_arrow, cells_of, same_family
+from shoal.io.files import as_arrow, same_family
 from shoal.io.formats import excel, stats
 
 
-def test_what_is_no_file_has_no_cells(tmp_path):
+def test_only_files_of_one_family_are_alike(tmp_path):
     table = pa.table({"a": [1]})
     shoal.write(table, tmp_path / "t.csv")
-    assert cells_of(table) is None
-    assert cells_of("sqlite:///x.db#t") is None
     assert not same_family(table, tmp_path / "t.csv")
     assert not same_family("sqlite:///x.db#t", tmp_path / "t.csv")
     assert same_family(str(tmp_path / "t.csv"), tmp_path / "t.tsv")

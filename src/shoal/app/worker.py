@@ -116,7 +116,7 @@ def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[s
 
 def _keep(folder: str, release: Any) -> None:
     """Keep a release on disk, without the original where the file has it."""
-    whole = release.source is not None and release.origin.kept is None
+    whole = release.source is not None and release.origin.whole
     with (Path(folder) / "release.pickle").open("wb") as file:
         pickle.dump(replace(release, original=None) if whole else release, file)
 
