@@ -295,16 +295,3 @@ def test_a_value_of_the_wrong_kind_is_refused_and_never_taken_for_true(tmp_path,
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(shoal.ShoalError, match="not "):
         shoal.Plan.read(tmp_path / "plan.toml")
-
-
-def test_a_time_limit_counts_what_goes_before_the_method_and_what_follows(monkeypatch):
-    from shoal import pipeline
-
-    monkeypatch.setattr(pipeline.time, "perf_counter", lambda: 100.0)
-    left = lambda limit, parts: pipeline._time_left(  # noqa: E731
-        shoal.Plan(3, time_limit=limit), began=96.0, loaded=99.8, parts=parts
-    )
-    assert left(None, 1) is None
-    assert left(10.0, 1) == pytest.approx(10 - 4 - 0.3)
-    assert left(10.0, 2) == pytest.approx((10 - 4 - 0.3) / 2)
-    assert left(2.0, 1) == 1e-3  # reading took longer: still the best that can be had at once
