@@ -8,22 +8,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import shoal
-from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.grouping.registry import methods
+from tests.plan.journey import call, from_inspect_to_release, write_plan
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
-
-
-def call(*words, status=0):
-    outcome = CliRunner().invoke(app, [str(word) for word in words])
-    assert outcome.exit_code == status, outcome.output
-    return outcome
 
 
 @settings(deadline=None, max_examples=80)
@@ -124,12 +116,6 @@ def test_no_method_has_a_parameter_that_a_plan_takes():
         assert not set(info.parameters) & {field.name for field in fields(shoal.Plan)}
 
 
-def write_plan(path, *words):
-    plan = path.with_name("plan.toml")
-    plan.write_text(call("plan", path, *words).stdout, encoding="utf-8")
-    return plan
-
-
 def test_plan_then_protect_twice_is_the_same_bit_for_bit(tmp_path):
     path = tmp_path / "firms.csv"
     shoal.write(survey(80), path)
@@ -220,24 +206,33 @@ def test_inspect_guesses_with_reasons(tmp_path):
     assert out["remarks"].to_pylist() != table["remarks"].to_pylist()
 
 
-@pytest.mark.parametrize("name", ["household", "labour_force", "adult"])
-def test_real_files_from_inspect_to_release(name, tmp_path):
-    original = DATA / f"{name}.csv"
-    if not original.exists():
-        pytest.skip(f"benchmark data {original} is absent")
-    path = tmp_path / f"{name}.csv"
-    lines = original.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:1501]))
-    plan = write_plan(path)
-    found = json.loads(call("protect", path, "--plan", plan, "-o", tmp_path / "out.csv", "--json").stdout)
-    assert found["records"] == 1500
-    assert found["smallest_group"] >= 5
-    call("check", tmp_path / "out.csv", "--plan", plan)
-    before, after = shoal.read(path), shoal.read(tmp_path / "out.csv")
-    assert after.column_names == [c for c in before.column_names if c in after.column_names]
-    kept = [c for c in after.column_names if c not in found["columns"]]
-    assert after.select(kept).equals(before.select(kept))
-    assert [after[c].type for c in after.column_names] == [before[c].type for c in after.column_names]
+def household_survey(n, seed=0):
+    """Like the files of statistical offices: codes, whole numbers stored as doubles, gaps, two weights."""
+    rng = np.random.default_rng(seed)
+    income = np.rint(rng.lognormal(17, 0.8, n))
+    savings = np.where(rng.random(n) < 0.1, np.nan, np.round(rng.lognormal(11, 1, n), 1))
+    return pa.table(
+        {
+            "region": rng.integers(1, 13, n).astype(float),
+            "sex": rng.integers(1, 3, n),
+            "age": rng.integers(0, 96, n),
+            "work": rng.choice(["State-gov", "Private", "Self-emp", "none, yet"], n),
+            "country": rng.choice([f"country {j}" for j in range(40)], n),
+            "expend": rng.permutation(10**6)[:n] * 90,
+            "income": income,
+            "savings": pa.array(savings, from_pandas=True),
+            "ori_hid": np.sort(rng.integers(1, n // 4, n)),
+            "sampling_weight": np.full(n, 100),
+            "household_weights": np.round(rng.uniform(20, 120, n), 1),
+            "year": np.full(n, 1995),
+        }
+    )
+
+
+def test_a_household_survey_from_inspect_to_release(tmp_path):
+    path = tmp_path / "household.csv"
+    shoal.write(household_survey(1500), path)
+    from_inspect_to_release(path, tmp_path)
 
 
 def test_command_line_options_for_tables(tmp_path):
@@ -300,16 +295,3 @@ def test_a_value_of_the_wrong_kind_is_refused_and_never_taken_for_true(tmp_path,
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(shoal.ShoalError, match="not "):
         shoal.Plan.read(tmp_path / "plan.toml")
-
-
-def test_a_time_limit_counts_what_goes_before_the_method_and_what_follows(monkeypatch):
-    from shoal import pipeline
-
-    monkeypatch.setattr(pipeline.time, "perf_counter", lambda: 100.0)
-    left = lambda limit, parts: pipeline._time_left(  # noqa: E731
-        shoal.Plan(3, time_limit=limit), began=96.0, loaded=99.8, parts=parts
-    )
-    assert left(None, 1) is None
-    assert left(10.0, 1) == pytest.approx(10 - 4 - 0.3)
-    assert left(10.0, 2) == pytest.approx((10 - 4 - 0.3) / 2)
-    assert left(2.0, 1) == 1e-3  # reading took longer: still the best that can be had at once
