@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.limits import columns_to_protect
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.spark.fingerprint import hashable
+from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import session, speaking
 from shoal.engines.spark.tasks import (
     BLOCK,
@@ -25,33 +25,12 @@ from shoal.engines.spark.tasks import (
     find_moments,
     release_block,
 )
+from shoal.engines.spark.write import write
 from shoal.errors import InputError
 from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
 from shoal.plan import Plan
 from shoal.stages.moments import Moments
-
-
-@dataclass(frozen=True, eq=False)
-class SparkRelease:
-    """A protected DataFrame that is not yet computed: `write` computes, checks and publishes it.
-
-    `table` is the DataFrame. Other names are looked up there, so that a release can be used like one.
-    """
-
-    table: Any
-    plan: BlockPlan
-    original: Any
-    measured: Any  # the table with the facts of its blocks
-    began: float
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "table":
-            raise AttributeError(name)
-        return getattr(self.table, name)
-
-    def __getitem__(self, name: Any) -> Any:
-        return self.table[name]
 
 
 def protect(
@@ -137,8 +116,6 @@ def run(
     block_records: int | None = None,
 ) -> Outcome:
     """Protect Parquet files that driver and workers can reach; what `shoal protect --engine spark` does."""
-    from shoal.engines.spark.write import write
-
     table = ParquetTable(source)
     columns_to_protect(plan, table.schema)
     with session(master) as spark:
