@@ -36,7 +36,7 @@ def test_a_plan_reads_back_as_it_was_written(data):
     )
     plan = shoal.Plan(
         data.draw(st.integers(1, 9)),
-        quasi if data.draw(st.booleans()) else None,
+        columns=quasi if data.draw(st.booleans()) else None,
         method="mdav",
         parameters=data.draw(st.dictionaries(names, st.integers() | st.booleans() | names, max_size=2)),
         seed=data.draw(st.integers(0, 9)),
@@ -68,6 +68,7 @@ def test_a_plan_reads_back_as_it_was_written(data):
     plain = lambda p: {**vars(p), "log": set(p.log), "levels": {n: list(v) for n, v in p.levels.items()}}  # noqa: E731
     left, right = plain(plan), plain(again)
     assert left == right
+    assert eval(repr(plan), {"Plan": shoal.Plan}) == plan
 
 
 def test_blocks_and_weights_read_back(tmp_path):
@@ -78,7 +79,7 @@ def test_blocks_and_weights_read_back(tmp_path):
 
 def test_columns_of_an_array_are_found_by_their_number(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 3))
-    plan = shoal.Plan(3, [0, 2], "mdav", scaling={0: "robust"}, roles={1: "other"})
+    plan = shoal.Plan(3, columns=[0, 2], method="mdav", scaling={0: "robust"}, roles={1: "other"})
     (tmp_path / "plan.toml").write_text(plan.toml())
     again = shoal.Plan.read(tmp_path / "plan.toml")
     from shoal.pipeline import run
@@ -303,10 +304,10 @@ def test_a_value_of_the_wrong_kind_is_refused_and_never_taken_for_true(tmp_path,
 
 
 def test_a_time_limit_counts_what_goes_before_the_method_and_what_follows(monkeypatch):
-    from shoal import pipeline
+    from shoal.engines import memory
 
-    monkeypatch.setattr(pipeline.time, "perf_counter", lambda: 100.0)
-    left = lambda limit, parts: pipeline._time_left(  # noqa: E731
+    monkeypatch.setattr(memory.time, "perf_counter", lambda: 100.0)
+    left = lambda limit, parts: memory._time_left(  # noqa: E731
         shoal.Plan(3, time_limit=limit), began=96.0, loaded=99.8, parts=parts
     )
     assert left(None, 1) is None
