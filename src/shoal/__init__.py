@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shoal import checks as checks
     from shoal import datasets as datasets
     from shoal import spark as spark
     from shoal import testing as testing
@@ -59,7 +58,8 @@ _NAMES = {
     "utility": "shoal.measures.utility",
     "write": "shoal.io.files",
 }
-_MODULES = ("check", "checks", "datasets", "spark", "testing")
+_MODULES = ("check", "datasets", "spark", "testing")
+_FORMER = ("checks",)  # warns, and ends with 0.3
 __all__ = ["__version__", *_NAMES, *_MODULES]
 
 if not TYPE_CHECKING:  # a type checker would take every name for known
@@ -69,7 +69,7 @@ if not TYPE_CHECKING:  # a type checker would take every name for known
             value = getattr(import_module(_NAMES[name]), name)
             globals()[name] = value
             return value
-        if name in _MODULES:
+        if name in _MODULES or name in _FORMER:
             return import_module(f"shoal.{name}")
         raise AttributeError(f"module 'shoal' has no attribute {name!r}")
 

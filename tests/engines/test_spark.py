@@ -207,7 +207,7 @@ def test_data_that_change_are_noticed(release, df, place):
     """The plan counted other records than the grouping sees."""
     before = visible(place)
     released = shoal.spark.protect(
-        df.where("id >= 50"), 5, QUASI, method="mdav", block_plan=frozen_plan(place)
+        df.where("id >= 50"), 5, columns=QUASI, method="mdav", block_plan=frozen_plan(place)
     )
     with pytest.raises(CheckFailed, match="the data change from one reading to the next"):
         shoal.spark.write(released, place / "bad")

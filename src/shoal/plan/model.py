@@ -96,7 +96,7 @@ class Plan:
     >>> shoal.Plan(5, seeds=7)
     Traceback (most recent call last):
     ...
-    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed'?
+    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'levels'?
     """
 
     k: int
