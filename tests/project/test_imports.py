@@ -36,8 +36,8 @@ ALLOWED = {
     | {"bounds"},
     "engines": {"", "errors", "plan", "stages", "frame", "io", "grouping", "kernels"},
     "spark": {"engines"},
-    "estimator": {"errors", "pipeline"},
-    "testing": {"grouping", "pipeline", "stages"},
+    "estimator": {"errors", "pipeline", "release"},
+    "testing": {"errors", "grouping", "pipeline", "stages"},
     "datasets": {"errors"},
     "cli": {"", "errors", "pipeline", "io", "frame", "verify", "datasets", "release", "plan", "grouping"}
     | {"comparison", "report", "engines", "app", "words"},
