@@ -138,7 +138,8 @@ def compare(
         raise InputError("nothing to compare: name at least one k and one method")
     for key in keys:
         get_method(key)
-    plans = [Plan(size, names, key, {}, seed, time_limit) for size in many_k for key in keys]
+    settings: dict[str, Any] = {"columns": names, "seed": seed, "time_limit": time_limit}
+    plans = [Plan(size, method=key, **settings) for size in many_k for key in keys]
     return compare_plans(plans, frame, names, bound_time, workers, progress)
 
 

@@ -158,4 +158,4 @@ def test_only_whole_numbers_have_whole_centroids():
 
 def test_an_unknown_cost_is_refused():
     with pytest.raises(InputError, match="cost"):
-        shoal.microaggregate(np.arange(9.0), 3, method="univariate", cost="sae")
+        shoal.microaggregate(np.arange(9.0), 3, method="univariate", parameters={"cost": "sae"})

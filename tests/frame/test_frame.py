@@ -159,7 +159,7 @@ def test_unknown_names_are_answered_with_near_ones():
     with pytest.raises(InputError, match="'mdav_generic'"):
         shoal.microaggregate(survey(20), 3, method="mdav_generik")
     with pytest.raises(InputError, match="no parameter 'size': it takes none"):
-        shoal.microaggregate(survey(20), 3, method="mdav", size=4)
+        shoal.microaggregate(survey(20), 3, method="mdav", parameters={"size": 4})
 
 
 @pytest.mark.parametrize("missing", ["group", "drop"])

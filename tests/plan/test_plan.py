@@ -28,7 +28,7 @@ def test_a_plan_reads_back_as_it_was_written(data):
     )
     plan = shoal.Plan(
         data.draw(st.integers(1, 9)),
-        quasi if data.draw(st.booleans()) else None,
+        columns=quasi if data.draw(st.booleans()) else None,
         method="mdav",
         parameters=data.draw(st.dictionaries(names, st.integers() | st.booleans() | names, max_size=2)),
         seed=data.draw(st.integers(0, 9)),
@@ -60,6 +60,7 @@ def test_a_plan_reads_back_as_it_was_written(data):
     plain = lambda p: {**vars(p), "log": set(p.log), "levels": {n: list(v) for n, v in p.levels.items()}}  # noqa: E731
     left, right = plain(plan), plain(again)
     assert left == right
+    assert eval(repr(plan), {"Plan": shoal.Plan}) == plan
 
 
 def test_blocks_and_weights_read_back(tmp_path):
@@ -70,7 +71,7 @@ def test_blocks_and_weights_read_back(tmp_path):
 
 def test_columns_of_an_array_are_found_by_their_number(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 3))
-    plan = shoal.Plan(3, [0, 2], "mdav", scaling={0: "robust"}, roles={1: "other"})
+    plan = shoal.Plan(3, columns=[0, 2], method="mdav", scaling={0: "robust"}, roles={1: "other"})
     (tmp_path / "plan.toml").write_text(plan.toml())
     again = shoal.Plan.read(tmp_path / "plan.toml")
     from shoal.pipeline import run
@@ -295,3 +296,56 @@ def test_a_value_of_the_wrong_kind_is_refused_and_never_taken_for_true(tmp_path,
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(shoal.ShoalError, match="not "):
         shoal.Plan.read(tmp_path / "plan.toml")
+
+
+def test_a_plan_of_0_1_is_read_as_it_was_meant():
+    text = (
+        '[made]\nversion = "0.1.0"\n[release]\nk = 5\nmethod = "vmdav"\nseed = 3\nper_column = false\n'
+        'missing = "group"\nmerge_small_strata = false\nscaling = "standard"\n[parameters]\ngamma = 0.5\n'
+        '[columns."wages"]\nrole = "quasi"\nblock = 1\n[columns."profit"]\nrole = "quasi"\nblock = 2\n'
+    )
+    plan = shoal.Plan.parse(text)
+    blocks = [["wages"], ["profit"]]
+    expected = {"method": "vmdav", "parameters": {"gamma": 0.5}, "seed": 3, "version": "0.1.0"}
+    assert plan == shoal.Plan(5, blocks=blocks, **expected)
+    release = shoal.pipeline.run(plan, survey(40))
+    assert f"the plan was written by shoal 0.1.0; this is {shoal.__version__}" in release.notes
+
+
+def test_a_text_that_is_no_plan_is_an_input_error():
+    with pytest.raises(InputError, match="the text is not a plan in TOML"):
+        shoal.Plan.parse("k = = 5")
+
+
+def test_what_blocks_protect_is_quasi_and_a_plan_can_be_replaced():
+    from dataclasses import replace
+
+    plan = shoal.Plan(3, blocks=[["b", "a"], ["c"]], weight="w")
+    assert plan.roles == {"w": "weight", "b": "quasi", "a": "quasi", "c": "quasi"}
+    assert replace(plan) == plan
+    assert replace(plan, k=4) == shoal.Plan(4, blocks=[["b", "a"], ["c"]], weight="w")
+    with pytest.raises(InputError, match="both quasi and weight"):
+        shoal.Plan(3, blocks=[["a"], ["w"]], weight="w")
+
+
+def test_one_column_may_be_anything_that_is_not_a_list():
+    import datetime as dt
+
+    day = dt.date(2024, 1, 1)
+    assert shoal.Plan(3, columns=day, log=np.int64(2), strata=None).columns == (day,)
+    assert shoal.Plan(3, log=np.int64(2)).log == (2,)
+    assert shoal.Plan(3, strata=None) == shoal.Plan(3)
+    assert shoal.Plan(3, columns=pa.array(["a"]).to_numpy(zero_copy_only=False)).columns == ("a",)
+
+
+@pytest.mark.parametrize("name", ["parameters", "roles", "types", "levels", "column_weights"])
+def test_what_is_said_by_column_must_be_a_mapping(name):
+    with pytest.raises(InputError, match=f"{name} is a mapping"):
+        shoal.Plan(3, **{name: ["wages"]})
+
+
+def test_a_plan_shows_only_what_was_asked_for():
+    assert repr(shoal.Plan(3)) == "Plan(3)"
+    plan = shoal.Plan(3, roles={"a": "quasi", "i": "identifier", "s": "stratum"}, missing="drop")
+    assert repr(plan) == "Plan(3, columns=('a',), roles={'i': 'identifier'}, missing='drop', strata=('s',))"
+    assert eval(repr(plan), {"Plan": shoal.Plan}) == plan

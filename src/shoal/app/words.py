@@ -18,16 +18,13 @@ def python_lines(plan: Plan, source: str, target: str) -> str:
     words = [repr(source), f"k={plan.k}", f"columns={list(plan.columns or ())!r}"]
     for f in fields(Plan):
         value = getattr(plan, f.name)
-        if f.name in ("k", "columns", "parameters", "sha256", "version") or value == getattr(
-            _DEFAULTS, f.name
-        ):
+        if f.name in ("k", "columns", "sha256", "version") or value == getattr(_DEFAULTS, f.name):
             continue
         if f.name == "roles":
             value = {name: role for name, role in plan.roles.items() if role not in _KEPT}
             if not value:
                 continue
         words.append(f"{f.name}={value!r}")
-    words += [f"{name}={value!r}" for name, value in plan.parameters.items()]
     call = "".join(f"    {word},\n" for word in words)
     return f"import shoal\n\nrelease = shoal.microaggregate(\n{call})\nrelease.write({target!r})\n"
 

@@ -47,9 +47,9 @@ def check(
     elif k is None:
         raise InputError("how many records must share each combination? give -k, such as -k 5, or a --plan")
     else:
-        wanted = shoal.Plan(whole(k), column, per_column=per_column, strata=stratum or ())
+        wanted = shoal.Plan(whole(k), columns=column, per_column=per_column, strata=stratum or ())
     with source_of(file) as source:
-        parts = {"per_column": wanted.per_column, "blocks": wanted.blocks}
+        parts: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks}
         findings: list[Any] = list(
             count(
                 source,

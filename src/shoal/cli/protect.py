@@ -126,12 +126,12 @@ def protect(
     else:
         wanted = shoal.Plan(
             whole(k),
-            tuple(column) if column else None,
-            method,
-            parameters(settings),
-            seed,
-            time_limit,
-            per_column,
+            columns=column or None,
+            method=method,
+            parameters=parameters(settings),
+            seed=seed,
+            time_limit=time_limit,
+            per_column=per_column,
             types=assignments(types, "--type"),
             roles=assignments(role, "--role"),
             strata=stratum or (),

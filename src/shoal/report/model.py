@@ -265,7 +265,8 @@ def replay(release: Any) -> str:
             words.append(f"time_limit={plan.time_limit}")
         if plan.per_column:
             words.append("per_column=True")
-        words += [f"{name}={value!r}" for name, value in plan.parameters.items()]
+        if plan.parameters:
+            words.append(f"parameters={dict(plan.parameters)!r}")
         return f"shoal.microaggregate(data, {', '.join(words)})"
     words = ["shoal", "protect", str(release.source), "-k", str(plan.k), "-m", plan.method]
     words += ["--seed", str(plan.seed)]
