@@ -230,7 +230,7 @@ except shoal.InputError as error:
 """
 REVEALED = [
     *("shoal.release.Release", "int", "list[shoal.verify.count.Finding]", "shoal.verify.compare.Agreement"),
-    *("shoal.outcome.Outcome", "shoal.engines.spark.engine.SparkRelease", "shoal.comparison.Comparison"),
+    *("shoal.outcome.Outcome", "shoal.engines.spark.release.SparkRelease", "shoal.comparison.Comparison"),
     *("float", "shoal.release.Release", "shoal.plan.model.Plan", "str", "int"),
 ]
 WRONG = """
