@@ -18,7 +18,7 @@ _names = {
     "protect_files": "shoal.engines.disk.engine",
     "read": "shoal.io.files",
     "risk": "shoal.measures.risk",
-    "suggest": "shoal.comparison",
+    "suggest": "shoal.suggestion",
     "utility": "shoal.measures.utility",
     "write": "shoal.io.files",
 }

@@ -100,7 +100,7 @@ class Work:
         return [run for run in self.runs if run.facts is not None]
 
     @property
-    def told(self) -> str:
+    def address(self) -> str:
         """How its owner names it to Python and on the command line."""
         if self.path.suffix not in DATABASES:
             return self.name

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, MachineError
-from shoal.io.atomic import exchange, new_part, sweep
+from shoal.io.atomic import exchange, new_part, refuse_input, refuse_missing_folder, sweep
 
 #: Records that are read at once, and records of a part file.
 BATCH = 262_144
@@ -137,10 +137,7 @@ def workplace(target: Path) -> Iterator[Path]:
 
     If this process is killed, the next that writes to the same target removes it.
     """
-    if not target.parent.is_dir():
-        raise InputError(
-            f"the folder {str(target.parent)!r} does not exist: make it first, or write elsewhere"
-        )
+    refuse_missing_folder(target.parent)
     try:
         sweep(target)
         folder, lock = new_part(target, folder=True)
@@ -156,8 +153,7 @@ def workplace(target: Path) -> Iterator[Path]:
 
 def refuse_target(source: Path, target: Path, replace: bool) -> None:
     """Say before the work what would fail after it. A named file may be replaced, a folder only if asked."""
-    if target.resolve() == source.resolve():
-        raise InputError(f"{str(target)!r} is the input, which is never overwritten: name another output")
+    refuse_input(target, source)
     if source.is_dir() and source.resolve() in target.resolve().parents:
         raise InputError(f"{str(target)!r} lies inside the input: name another output")
     if target.is_dir() and any(target.iterdir()):

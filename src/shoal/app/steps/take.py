@@ -12,9 +12,9 @@ from shoal.app.markup import code, show
 from shoal.app.office import Run
 from shoal.app.tab import Tab
 from shoal.app.uploads import ending_of
-from shoal.app.words import command_line, python_lines
 from shoal.errors import ShoalError
 from shoal.io.files import FORMATS
+from shoal.plan.text import as_command, as_python
 
 
 def build(tab: Tab) -> None:
@@ -67,8 +67,8 @@ def build(tab: Tab) -> None:
                     ).props("outline no-caps").props["aria-label"] = f"Download the {edition} report"
     target = f"{work.stem}.protected{chosen}"
     lines = (
-        ("The same in Python", python_lines(run.plan, work.told, target)),
-        ("The same on the command line", command_line(run.plan, work.told, target)),
+        ("The same in Python", as_python(run.plan, work.address, target)),
+        ("The same on the command line", as_command(run.plan, work.address, target)),
         ("The plan", run.plan.toml({c["name"]: c["reason"] for c in work.facts["columns"]})),
     )
     for title, words in lines:

@@ -7,7 +7,7 @@ import os
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from shoal.errors import InputError
+from shoal.errors import InputError, needs_extra
 from shoal.io.databases.address import Address, quoted, refuse_twice, sentence, shown
 from shoal.io.formats import text
 from shoal.io.metadata import details_of, with_details
@@ -33,7 +33,7 @@ class Postgresql:
         try:
             import pg8000.dbapi as driver
         except ImportError:
-            raise InputError("PostgreSQL needs the extra 'sql': pip install 'shoal[sql]'") from None
+            raise needs_extra("PostgreSQL needs", "sql") from None
         parts = urlsplit(place.database)
         extra = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         host = extra.pop("host", unquote(parts.hostname or "localhost"))

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from shoal.errors import InputError
+from shoal.io.atomic import refuse_missing_folder
 from shoal.io.databases.address import Address, column_name, quoted, refuse_twice
 from shoal.io.metadata import with_details
 from shoal.io.mixed_cells import mixed_column, own_cells
@@ -20,9 +21,7 @@ class Sqlite:
 
     def __init__(self, place: Address, read_only: bool = False):
         mode = "ro" if read_only else "rwc"
-        folder = Path(place.database).absolute().parent
-        if not folder.is_dir():
-            raise InputError(f"the folder {str(folder)!r} does not exist: make it first, or write elsewhere")
+        refuse_missing_folder(Path(place.database).absolute().parent)
         try:
             file = f"file:{quote(str(Path(place.database).absolute()))}?mode={mode}"
             self.connection = sqlite3.connect(file, uri=True, isolation_level=None)

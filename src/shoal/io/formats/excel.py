@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError
+from shoal.errors import InputError, needs_extra
 from shoal.io.limits import refuse_names, refuse_size
 from shoal.io.metadata import details_of, with_details
 from shoal.io.mixed_cells import mixed_column, own_cells
@@ -21,7 +21,7 @@ def _openpyxl() -> Any:
     try:
         import openpyxl
     except ImportError:
-        raise InputError("Excel files need the extra 'stats': pip install 'shoal[stats]'") from None
+        raise needs_extra("Excel files need", "stats") from None
     return openpyxl
 
 

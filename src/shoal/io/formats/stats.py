@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError
+from shoal.errors import InputError, needs_extra
 from shoal.io.limits import refuse_size
 from shoal.io.metadata import details_of, with_details
 
@@ -44,9 +44,7 @@ def _pyreadstat() -> Any:
     try:
         import pyreadstat
     except ImportError:
-        raise InputError(
-            "files of Stata, SPSS and SAS need the extra 'stats': pip install 'shoal[stats]'"
-        ) from None
+        raise needs_extra("files of Stata, SPSS and SAS need", "stats") from None
     return pyreadstat
 
 
@@ -203,9 +201,7 @@ def _as_pandas(table: Any, lettered: dict[str, Any]) -> Any:
     try:
         import pandas as pd
     except ImportError:
-        raise InputError(
-            "files of Stata and SPSS need the extra 'stats': pip install 'shoal[stats]'"
-        ) from None
+        raise needs_extra("files of Stata and SPSS need", "stats") from None
     import pyarrow as pa
 
     nullable = {
