@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError
 from shoal.io import formulas
 from shoal.io.atomic import replacing
+from shoal.io.contents import Contents
 from shoal.io.databases import sql
 from shoal.io.files import as_arrow, file_format
 from shoal.io.origin import Origin, with_columns
@@ -133,7 +133,7 @@ class Release:
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # without what was measured
 
-    @functools.cached_property
+    @cached_property
     def measured(self) -> Measured:
         """What is measured of the release, once; `utility`, `risk`, reports and comparisons share it."""
         from shoal.measures.measured import Measured
@@ -277,7 +277,7 @@ class Release:
             sql.refuse_target(url, replace, self.origin)
             table, expected, exact = self._ready(sql.address(url))
             checked = partial(self._verify, expected=expected, exact=exact, rounding=True)
-            sql.write(url, table, replace, lambda found, cells: checked(found, lambda: cells))
+            sql.write(url, table, replace, lambda *contents: checked(Contents(*contents)))
             return ()
         path = Path(path)
         if self.source is not None and path.exists() and self.source.exists() and path.samefile(self.source):
@@ -291,10 +291,9 @@ class Release:
                 table, expected = formulas.safe(table), formulas.safe(expected)
         with replacing(path) as part:
             kind.write(table, part)
-            cells = partial(kind.cells, part) if kind.cells else None
             alone = kind.family == "text" and len(table.column_names) == 1  # a gap is an empty text there
             loose = alone or kind.family in ("sav", "dta", "excel")
-            self._verify(kind.read(part), cells, expected, exact, loose)
+            self._verify(kind.read(part), expected, exact, loose)
         return notes
 
     def _ready(self, target: Any) -> tuple[Any, Any, bool]:
@@ -302,20 +301,18 @@ class Release:
         protected = [str(name) for name in self.columns]
         table = as_arrow(self.table)
         cells = None if self.origin is None else self.origin.own_cells(target)
-        if cells is None:
+        if self.origin is None or cells is None:
             return table, with_columns(table, as_arrow(self.original), protected), False
-        assert self.origin is not None
         return self.origin.restore(table, cells, protected), with_columns(table, cells, protected), True
 
     def require(self, table: Any) -> None:
         """Raise unless the promise holds in this Arrow table, and all else is as it was."""
         _, expected, _ = self._ready(None)
-        self._verify(table, None, expected, False)
+        self._verify(Contents(as_arrow(table)), expected, False)
 
     def _verify(
         self,
-        table: Any,
-        cells: Callable[[], Any] | None,
+        written: Contents,
         expected: Any,
         exact: bool,
         loose: bool = False,
@@ -323,26 +320,23 @@ class Release:
     ) -> None:
         """Raise unless what was written, read again, is what was expected, and keeps its promise.
 
-        `cells` reads the cells as they stand there; with `exact`, those that are not protected must be the
-        same to the letter. `rounding`: the types of a database may round what is published.
+        With `exact`, cells that are not protected must be the same to the letter. `rounding`: the types of a
+        database may round what is published.
         """
-        written = expected.column_names  # which differ from the plan's where a name was made safe
-        names = dict(zip(as_arrow(self.table).column_names, written))
+        table, cells = written
+        names = dict(zip(as_arrow(self.table).column_names, expected.column_names))  # some were made safe
         protected = {names[str(name)] for name in self.columns}
-        as_they_stand = functools.cache(cells) if cells else None
 
         def same(name: str, one: Any, other: Any) -> int | None:
-            if exact and as_they_stand and name not in protected:
-                return first_difference(one, as_they_stand()[name])
+            if exact and cells is not None and name not in protected:
+                return first_difference(one, cells[name])
             row = first_difference(one, other, loose)
-            if row is None or as_they_stand is None:
-                return row
-            return first_difference(one, as_they_stand()[name], loose)
+            return row if row is None or cells is None else first_difference(one, cells[name], loose)
 
         agreement = compare(expected, table, protected if rounding else (), (), same)
         parts = [[names[str(name)] for name in part] for part in self.plan.parts(self.columns)]
         strata = [] if self.strata is None else [self.strata]
-        comparable = len(table) == len(expected) and table.column_names == written
+        comparable = len(table) == len(expected) and table.column_names == expected.column_names
         counted = [count(table, part, self.plan.k, strata) for part in parts] if comparable else []
         policy.require(self.plan.k, parts, counted, agreement)
 

@@ -181,10 +181,22 @@ def test_a_missing_record_and_a_short_group_publish_nothing(release, df, place, 
         cells[-1] += 1
         return table.set_column(at, table.schema.field(at), pa.array(cells))
 
+    def touch(key, table):
+        names = ["nobody", *table["name"].to_pylist()[1:]]
+        return table.set_column(table.schema.get_field_index("name"), "name", pa.array(names))
+
+    def double(key, table):
+        """The second record instead of the first, but for what they publish: as many records as before."""
+        at = table.schema.get_field_index("id")
+        ids = [table["id"][1].as_py(), *table["id"].to_pylist()[1:]]
+        return table.set_column(at, table.schema.field(at), pa.array(ids))
+
     before, plan, plain = visible(place), frozen_plan(place), engine.release_block
     for spoil, sentence in (
         (lose, "6000 records went in, 5999 came out"),
         (alter, "the rarest by 1"),
+        (touch, "the rows of id, name, list are not what they were"),
+        (double, "the rows of id, name, list are not what they were"),
     ):
         monkeypatch.setattr(engine, "release_block", plain)
         spoil_task(monkeypatch, spoil)

@@ -17,7 +17,7 @@ from shoal.frame.guess import guess_roles
 from shoal.frame.types import read_column, stored_kind
 from shoal.io import atomic as parts
 from shoal.io import files, limits
-from shoal.io.files import as_arrow, cells_of, same_family
+from shoal.io.files import as_arrow, same_family
 from shoal.io.formats import arrow, excel, stats, text
 from shoal.io.mixed_cells import mixed_column, own_cells
 from shoal.stages.encode import encode, raw_matrix
@@ -80,8 +80,6 @@ def test_workbooks_with_odd_headers(tmp_path):
 def test_what_is_no_file_has_no_cells(tmp_path):
     table = pa.table({"a": [1]})
     shoal.write(table, tmp_path / "t.csv")
-    assert cells_of(table) is None
-    assert cells_of("sqlite:///x.db#t") is None
     assert not same_family(table, tmp_path / "t.csv")
     assert not same_family("sqlite:///x.db#t", tmp_path / "t.csv")
     assert same_family(str(tmp_path / "t.csv"), tmp_path / "t.tsv")

@@ -102,14 +102,16 @@ def test_input_that_changes_while_it_is_read(folder, monkeypatch):
         return table
 
     monkeypatch.setitem(files.FORMATS, ".csv", csv._replace(read=disturbed))
-    with pytest.raises(InputError, match="has changed since it was read"):
+    with pytest.raises(InputError, match="has changed while it was read"):
         shoal.microaggregate(folder / "in.csv", 3, columns=["wages"])
 
 
 @pytest.mark.parametrize("change", ["append", "replace", "delete"])
-def test_input_that_changes_before_the_release_is_written(folder, change):
+def test_input_that_changes_before_the_release_is_written_does_not_matter(folder, change):
     source = folder / "in.csv"
     release = shoal.microaggregate(source, 3, columns=["wages", "turnover"], method="multi_dsort")
+    release.write(folder / "out.csv")
+    undisturbed = (folder / "out.csv").read_bytes()
     if change == "append":
         with source.open("a") as file:
             file.write("more\n")
@@ -121,9 +123,8 @@ def test_input_that_changes_before_the_release_is_written(folder, change):
             (folder / "other").write_bytes(content)
             (folder / "other").replace(source)
             os.utime(source, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 1))
-    with pytest.raises(InputError, match="has changed since it was read"):
-        release.write(folder / "out.csv")
-    assert (folder / "out.csv").read_bytes() == OLD
+    release.write(folder / "out.csv")
+    assert (folder / "out.csv").read_bytes() == undisturbed
 
 
 LIMITED = """

@@ -5,6 +5,7 @@ import gzip
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,9 @@ from openpyxl import Workbook, load_workbook
 import shoal
 from shoal.datasets import survey
 from shoal.errors import InputError
+from shoal.io.formats import text
 from shoal.io.metadata import details_of
+from shoal.verify.files import check_original
 
 
 def column(path, name):
@@ -272,9 +275,41 @@ def test_a_file_that_changed_in_the_meantime_is_not_mixed_with_what_was_read(tmp
     path.write_text("a,x\n1.50,1\n2.50,2\n")
     release = shoal.microaggregate(path, 2, columns="x")
     path.write_text("a,x\n9.99,1\n2.50,2\n1,1\n")
-    with pytest.raises(InputError, match="has changed since"):
-        release.write(tmp_path / "out.csv")
-    assert not (tmp_path / "out.csv").exists()
+    release.write(tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "a,x\n1.50,2\n2.50,2\n"
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "in.csv"
+    path.write_text("a,x\n1.50,1\n2.50,2\n")
+    texts = text.texts
+
+    def slowly(*given):
+        path.write_text("a,x\n9.99,1\n2.50,2\n1,1\n")
+        return texts(*given)
+
+    monkeypatch.setattr(text, "texts", slowly)
+    with pytest.raises(InputError, match="has changed while it was read"):
+        shoal.microaggregate(path, 2, columns="x")
+
+
+def test_a_file_is_parsed_once_on_the_way_in_and_once_when_it_is_read_back(tmp_path, monkeypatch):
+    path = tmp_path / "in.csv"
+    path.write_text("a,x\n1.50,1\n2.50,2\n")
+    parsed, texts = [], text.texts
+
+    def counting(content, dialect, where):
+        parsed.append(Path(where).name.strip(".").partition(".")[0])
+        return texts(content, dialect, where)
+
+    monkeypatch.setattr(text, "texts", counting)
+    release = shoal.microaggregate(path, 2, columns="x")
+    release.write(tmp_path / "out.csv")
+    assert parsed == ["in", "out"]
+    release.report(tmp_path / "report.html")
+    assert parsed == ["in", "out"]
+    check_original(tmp_path / "out.csv", path, ["x"])
+    assert parsed == ["in", "out", "out", "in"]
 
 
 def shoal_command(*words, content=b"", status=0):

@@ -376,7 +376,7 @@ def test_safe_cells_prefixes_them_and_nothing_else(tmp_path):
     said = call("protect", source, "-k", 2, "-c", "x", "-o", out, "--safe-cells")
     assert "8 texts begin like a formula" in " ".join(said.stderr.split())
     assert "written after an apostrophe" in " ".join(said.stderr.split())
-    found = text.cell_reader("\t")(out)
+    found = text.reader("\t")(out).cells
     assert found.column_names == ["x", "who", "what", "'=name"]
     assert found["who"].to_pylist() == ["'=1+1", "'+cmd", "-2", "'@sum", "plain"]
     assert found["what"].to_pylist() == ["'\tx", "'\rx", "'-x", "+3,5", None]
@@ -397,7 +397,7 @@ def test_safe_cells_of_categories(tmp_path):
 def test_a_fault_of_our_own_is_one_sentence(tmp_path, monkeypatch):
     path = tmp_path / "in.csv"
     shoal.write(survey(20), path)
-    monkeypatch.setattr("shoal.pipeline.prepare", lambda *given: 1 / 0)
+    monkeypatch.setattr("shoal.engines.memory.prepare", lambda *given: 1 / 0)
     said = call("protect", path, "-k", 2, status=3).stderr
     assert "this should not happen, and nothing was released (ZeroDivisionError: division by zero)" in said
     assert said.count("\n") == 1
@@ -408,5 +408,5 @@ def test_a_fault_of_our_own_is_one_sentence(tmp_path, monkeypatch):
     def no_thread(*given):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("shoal.pipeline.prepare", no_thread)
+    monkeypatch.setattr("shoal.engines.memory.prepare", no_thread)
     assert "the memory does not suffice" in call("protect", path, "-k", 2, status=3).stderr

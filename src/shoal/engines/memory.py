@@ -61,7 +61,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         used=used,
         notes=[*table.notes, *notes_on(plan, used, filled, moved, sha256)],
         began=began,
-        origin=origin,
+        origin=origin and origin.columns([str(n) for n in table.frame.names if n not in released]),
         original=table.frame.native,
         strata=table.strata,
     )

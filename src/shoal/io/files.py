@@ -12,6 +12,7 @@ import numpy as np
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.series import as_table
 from shoal.io.atomic import first_sentence, replacing
+from shoal.io.contents import Contents
 from shoal.io.databases import sql
 from shoal.io.formats import arrow, excel, stats, text
 from shoal.io.limits import refuse_memory, refuse_names
@@ -20,15 +21,13 @@ from shoal.io.limits import refuse_memory, refuse_names
 class Format(NamedTuple):
     """How to read and write one kind of file.
 
-    `cells` reads the cells as they stand in the file, for formats whose tables hold less than that; a
-    file of the same `family` gets them back unchanged where they are not protected.
+    A file of the same `family` gets its own cells back unchanged where they are not protected.
     """
 
     name: str
-    read: Callable[[Path], Any]
+    read: Callable[[Path], Contents]
     write: Callable[[Any, Path], None]
     family: str = ""
-    cells: Callable[[Path], Any] | None = None
 
     @property
     def writable(self) -> bool:
@@ -39,11 +38,11 @@ FORMATS: dict[str, Format] = {
     ".parquet": Format("Parquet", arrow.read_parquet, arrow.write_parquet),
     ".arrow": Format("Arrow", arrow.read_arrow, arrow.write_arrow),
     ".feather": Format("Feather", arrow.read_arrow, arrow.write_arrow),
-    ".sav": Format("SPSS", stats.reader("sav"), stats.writer("sav"), "sav", stats.cell_reader("sav")),
-    ".dta": Format("Stata", stats.reader("dta"), stats.writer("dta"), "dta", stats.cell_reader("dta")),
+    ".sav": Format("SPSS", stats.reader("sav"), stats.writer("sav"), "sav"),
+    ".dta": Format("Stata", stats.reader("dta"), stats.writer("dta"), "dta"),
     ".sas7bdat": Format("SAS", stats.reader("sas7bdat"), stats.refuse_sas),
     ".xpt": Format("SAS", stats.reader("xport"), stats.refuse_sas),
-    ".xlsx": Format("Excel", excel.read, excel.write, "excel", excel.read_cells),
+    ".xlsx": Format("Excel", excel.read, excel.write, "excel"),
 }
 for _name, _sign in (("CSV", ","), ("TSV", "\t")):
     for _ending, _packing in (("", None), (".gz", "gzip"), (".zst", "zstd")):
@@ -52,16 +51,7 @@ for _name, _sign in (("CSV", ","), ("TSV", "\t")):
             text.reader(_sign, _packing),
             text.writer(_sign, _packing),
             "text",
-            text.cell_reader(_sign, _packing),
         )
-
-
-def cells_of(source: Any) -> Any:
-    """The cells as they stand in a file; None for what is no file, or holds no more than its table."""
-    if not _is_file(source):
-        return None
-    reader = file_format(Path(source)).cells
-    return reader and reader(Path(source))
 
 
 def same_family(one: Any, other: Any) -> bool:
@@ -69,7 +59,7 @@ def same_family(one: Any, other: Any) -> bool:
     if not (_is_file(one) and _is_file(other)):
         return False
     kinds = [file_format(Path(source)) for source in (one, other)]
-    return kinds[0].cells is not None and kinds[0].family == kinds[1].family
+    return kinds[0].family != "" and kinds[0].family == kinds[1].family
 
 
 def _is_file(source: Any) -> bool:
@@ -101,10 +91,13 @@ def read(path: str | os.PathLike[str]) -> Any:
 
     A URL such as sqlite:///file.db#table or postgresql://user@host/database#table reads from a database.
     """
+    return sql.load(str(path))[0] if sql.is_url(path) else read_contents(path).table
+
+
+def read_contents(path: str | os.PathLike[str]) -> Contents:
+    """The table in a file and its cells as they stand there, from one reading."""
     import pyarrow as pa
 
-    if sql.is_url(path):
-        return sql.load(str(path))[0]
     path = Path(path)
     reader = file_format(path).read
     if not path.exists():
@@ -116,7 +109,7 @@ def read(path: str | os.PathLike[str]) -> Any:
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
-        table = reader(path)
+        contents = reader(path)
     except MemoryError:
         raise
     except pa.ArrowException as error:
@@ -128,8 +121,8 @@ def read(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{str(path)!r} may not be read by this user: change its permissions") from None
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be read: {first_sentence(error)}") from None
-    refuse_names(table.column_names, str(path))
-    return table
+    refuse_names(contents.table.column_names, str(path))
+    return contents
 
 
 def write(table: Any, path: str | os.PathLike[str]) -> None:

@@ -13,20 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
-from shoal.io.files import file_format, read
+from shoal.io.files import file_format, read_contents
 from shoal.io.formats import stats
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The file that a table came from."""
+    """The file that a table came from, with its cells as they stand there where the table holds less."""
 
     path: Path
-    stamp: tuple[int, ...]  # identity, size and time of change when it was read
-    kept: NDArray[np.bool_] | None = None  # the records that are still there, if some were left out
+    cells: Any = None
+    whole: bool = True  # whether the table has all of its records
 
     def rows(self, chosen: NDArray[np.bool_]) -> Origin:
-        return replace(self, kept=chosen)
+        """The origin of a table with only some of the records."""
+        return replace(self, cells=None if self.cells is None else self.cells.filter(chosen), whole=False)
+
+    def columns(self, names: Collection[str]) -> Origin:
+        """The same with the cells of these columns only."""
+        if self.cells is None:
+            return self
+        return replace(self, cells=self.cells.select([n for n in self.cells.column_names if n in names]))
 
     def sha256(self) -> str:
         """A fingerprint of the file's bytes."""
@@ -35,17 +42,7 @@ class Origin:
 
     def own_cells(self, target: Any) -> Any:
         """The file's own cells, for a target of the same family; None where a table holds them all."""
-        kind = file_format(self.path)
-        if kind.cells is None or kind.family != getattr(target, "family", None):
-            return None
-        self.refuse_change()
-        cells = kind.cells(self.path)
-        self.refuse_change()
-        return cells if self.kept is None else cells.filter(self.kept)
-
-    def refuse_change(self) -> None:
-        if not self.path.exists() or _stamp(self.path) != self.stamp:
-            raise InputError(f"{str(self.path)!r} has changed since it was read: protect it again")
+        return self.cells if file_format(self.path).family == getattr(target, "family", None) else None
 
     def restore(self, table: Any, cells: Any, protected: Collection[str]) -> Any:
         """The table with the file's own `cells` in every column that is not protected."""
@@ -66,15 +63,19 @@ def with_columns(table: Any, other: Any, besides: Collection[str]) -> Any:
     return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
-    facts = path.stat()
-    return facts.st_ino, facts.st_size, facts.st_mtime_ns
-
-
 def load(path: str | os.PathLike[str]) -> tuple[Any, Origin]:
     """The table in a file, and what is needed to give back its unprotected cells as they were."""
     path = Path(path)
-    origin = Origin(path, _stamp(path) if path.is_file() else ())
-    table = read(path)
-    origin.refuse_change()
-    return table, origin
+    before = _stamp(path)
+    contents = read_contents(path)
+    if _stamp(path) != before:
+        raise InputError(f"{str(path)!r} has changed while it was read: protect it again")
+    return contents.table, Origin(path, contents.cells)
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Identity, size and time of change of a file; nothing where there is none."""
+    if not path.is_file():
+        return ()
+    facts = path.stat()
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns

@@ -30,8 +30,8 @@ def gap_patterns(
     stratum_of, pattern_of = np.divmod(distinct, len(patterns))
     sizes, joined = np.bincount(place), np.arange(len(distinct))
     for stratum in np.unique(stratum_of):
-        own = np.flatnonzero(stratum_of == stratum)
-        joined[own] = own[_join(patterns[pattern_of[own]], sizes[own], k)]
+        here = np.flatnonzero(stratum_of == stratum)
+        joined[here] = here[_join(patterns[pattern_of[here]], sizes[here], k)]
     numbers = np.unique(joined[place], return_inverse=True)[1]
     return numbers if numbers.any() else None
 

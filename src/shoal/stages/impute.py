@@ -51,7 +51,7 @@ def _filled(
     owners, takers = np.flatnonzero(has[:, j]), np.flatnonzero(~has[:, j])
     owners = owners[:: -(-len(owners) // DONORS)]
     theirs, middle = points[owners, spans[j]], points[owners, spans[j]].mean(axis=0)
-    found = points[:, spans[j]].copy()
+    imputed = points[:, spans[j]].copy()
     for begin in range(0, len(takers), _CHUNK):
         part = takers[begin : begin + _CHUNK]
         apart = partial_distances(points[part], has[part], points[owners], has[owners], widths)
@@ -59,8 +59,8 @@ def _filled(
         counts = np.isfinite(np.take_along_axis(apart, near, axis=1))
         sums = (theirs[near] * counts[:, :, None]).sum(axis=1)
         shared = counts.sum(axis=1)[:, None]
-        found[part] = np.where(shared > 0, sums / np.maximum(shared, 1), middle)
-    return found
+        imputed[part] = np.where(shared > 0, sums / np.maximum(shared, 1), middle)
+    return imputed
 
 
 def partial_distances(

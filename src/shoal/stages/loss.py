@@ -45,10 +45,10 @@ def measure(
     if weight is not None or any(column.gaps is not None for column in columns):
         loss = Loss()
         for j, column in enumerate(columns):
-            own = np.ones(len(Z)) if weight is None else weight
-            own = own if column.gaps is None else np.where(column.gaps, 0.0, own)
+            shares = np.ones(len(Z)) if weight is None else weight
+            shares = shares if column.gaps is None else np.where(column.gaps, 0.0, shares)
             for z, place in zip(Z[:, space.spans[j]].T, places[j].T):
-                loss += _weighted(z, place, partition, own)
+                loss += _weighted(z, place, partition, shares)
         return loss
     means, within = (known.means[:, None], known.sse) if known else partition.means_and_sse(Z)
     total = known.sst if known else partition.sst(Z)

@@ -65,14 +65,15 @@ def protect_part(
         publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, known)
         for column in columns
     ]
-    loss = measure(space, columns, [own.values for own in groups], partition, weight, known)
+    loss = measure(space, columns, [column.values for column in groups], partition, weight, known)
     if scales is not None:  # the table's centre is 0 in every coordinate; a block's is not
         loss = loss._replace(total=float(np.square(space.matrix).sum()))
     cells = {
         column.name: column.holding(
-            partition.spread(own.values), None if own.gaps is None else own.gaps[partition.labels]
+            partition.spread(published.values),
+            None if published.gaps is None else published.gaps[partition.labels],
         )
-        for column, own in zip(columns, groups)
+        for column, published in zip(columns, groups)
     }
     check_groups(cells, partition.labels, plan.k, strata)
     filled = sum(column.gap_count - cells[column.name].gap_count for column in columns)

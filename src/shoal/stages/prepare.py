@@ -53,14 +53,14 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
     strata = None
     if plan.strata:
-        found = merge_small(
+        merged = merge_small(
             read_strata(frame, frame.find(plan.strata)),
             plan.k,
             list(columns.values()),
             plan.merge_small_strata,
         )
-        strata = found.ids
-        notes += found.notes
+        strata = merged.ids
+        notes += merged.notes
     weight = None if plan.weight is None else _read_weight(frame, plan.weight)
     if plan.columns is None:
         notes += notes_on_columns(columns)

@@ -45,8 +45,8 @@ def publish(
         part = Partition(labels)
         groups = np.empty(len(part), np.int64)
         groups[part.labels] = labels
-        kept = None if weight is None else weight[there]
-        published[groups] = _middle(column, column.values[there], part, how, kept, preserve)
+        weights = None if weight is None else weight[there]
+        published[groups] = _middle(column, column.values[there], part, how, weights, preserve)
         empty[groups] = False
     return GroupValues(published, empty if empty.any() else None)
 
@@ -179,9 +179,9 @@ def _medians(
         low, high = begins + (sizes - 1) // 2, begins + sizes // 2
     else:
         total = np.bincount(partition.labels, weight, len(partition))
-        own = np.where(total[partition.labels] > 0, weight, 1.0)[order]
+        votes = np.where(total[partition.labels] > 0, weight, 1.0)[order]
         total = np.bincount(partition.labels, np.where(total[partition.labels] > 0, weight, 1.0))
-        reached = np.cumsum(own) - np.repeat(np.cumsum(total) - total, sizes)
+        reached = np.cumsum(votes) - np.repeat(np.cumsum(total) - total, sizes)
         half, group = np.repeat(total / 2, sizes), np.repeat(np.arange(len(sizes)), sizes)
         slack = 1e-12 * np.repeat(total, sizes)
         low = begins + np.bincount(group, reached < half - slack, len(sizes)).astype(np.int64)
@@ -206,16 +206,18 @@ def _trimmed_means(values: NDArray, partition: Partition, weight: NDArray[np.flo
     sizes = partition.sizes
     cut = np.where(sizes >= 3, np.maximum(sizes // 5, 1), 0)
     place = np.arange(len(values)) - np.repeat(begins, sizes)
-    kept = order[(place >= np.repeat(cut, sizes)) & (place < np.repeat(sizes - cut, sizes))]
-    kept = np.sort(kept)
-    labels = partition.labels[kept]
+    inner = order[(place >= np.repeat(cut, sizes)) & (place < np.repeat(sizes - cut, sizes))]
+    inner = np.sort(inner)
+    labels = partition.labels[inner]
     part = Partition(labels)
     means = (
-        centroids(values[kept], part) if weight is None else _weighted_means(values[kept], part, weight[kept])
+        centroids(values[inner], part)
+        if weight is None
+        else _weighted_means(values[inner], part, weight[inner])
     )
-    found = np.empty(len(partition), means.dtype)
-    found[labels] = means[part.labels]
-    return found
+    trimmed = np.empty(len(partition), means.dtype)
+    trimmed[labels] = means[part.labels]
+    return trimmed
 
 
 def _modes(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:
@@ -227,8 +229,8 @@ def _modes(values: NDArray, partition: Partition, weight: NDArray[np.float64] | 
         weight = np.where(np.bincount(partition.labels, weight)[partition.labels] > 0, weight, 1.0)
     levels, codes, common = np.unique(values, return_inverse=True, return_counts=True)
     pairs = partition.labels * len(levels) + codes
-    found, inverse = np.unique(pairs, return_inverse=True)
+    distinct, inverse = np.unique(pairs, return_inverse=True)
     votes = np.bincount(inverse, weight)
-    group, level = np.divmod(found, len(levels))
+    group, level = np.divmod(distinct, len(levels))
     best = np.lexsort((level, -common[level], -votes, group))
     return levels[level[best[np.searchsorted(group[best], np.arange(len(partition)))]]]

@@ -47,8 +47,8 @@ def refine_gaps(
         here, begin = slice(begin, begin + size), begin + size
         rows = order[here]
         if size >= 2 * k and (has[rows].any(axis=0) != has[rows].all(axis=0)).any():
-            names, own = np.unique(labels[here], return_inverse=True)
-            labels[here] = names[refine_stratum(points[rows], has[rows], own, k, end, passes)]
+            names, numbers = np.unique(labels[here], return_inverse=True)
+            labels[here] = names[refine_stratum(points[rows], has[rows], numbers, k, end, passes)]
     refined = np.empty_like(labels)
     refined[order] = labels
     return Partition(refined)

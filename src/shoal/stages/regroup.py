@@ -57,7 +57,7 @@ def regroup_for_totals(
         return partition, 0
     strata = np.zeros(len(points), np.int64) if strata is None else strata
     for most in (2 * k - 1, len(points)):
-        found = _search(
+        labels = _search(
             partition.labels,
             points,
             k,
@@ -65,8 +65,8 @@ def regroup_for_totals(
             strata,
             lambda labels: _lost(columns, Partition(labels)) is None,
         )
-        if found is not None:
-            return Partition(found), int((found != partition.labels).sum())
+        if labels is not None:
+            return Partition(labels), int((labels != partition.labels).sum())
     raise InputError(
         f"{error}, and no other grouping with k={k} was found that allows it: "
         "lower k, or leave preserve='totals' out"
@@ -144,10 +144,10 @@ def _moves(
     """
     part, home = _groups(labels, strata)
     means, sizes = part.means(points), part.sizes
-    own = np.square(points - means[part.labels]).sum(axis=1)
+    cost = np.square(points - means[part.labels]).sum(axis=1)
     size = sizes[part.labels]
     free = np.flatnonzero((size > k) & (np.bincount(home)[strata] > 1))
-    gain = own[free] * size[free] / np.maximum(size[free] - 1, 1)
+    gain = cost[free] * size[free] / np.maximum(size[free] - 1, 1)
     order = np.argsort(-gain, kind="stable")
     _, first = np.unique(strata[free[order]] * (len(labels) + 1) + size[free[order]], return_index=True)
     rows = dict(zip(free[order].tolist(), gain[order].tolist()))
@@ -180,7 +180,7 @@ def _dissolved(
     part, home = _groups(labels, strata)
     means = part.means(points)
     sse = np.bincount(part.labels, np.square(points - means[part.labels]).sum(axis=1))
-    found = []
+    states = []
     for group in np.argsort(sse, kind="stable")[: effort.groups].tolist():
         others = np.flatnonzero(home == home[group])
         others = others[others != group]
@@ -195,8 +195,8 @@ def _dissolved(
             centres[into] += (points[row] - centres[into]) / (sizes[into] + 1)
             sizes[into] += 1
             after[row] = others[into]
-        found.append(_State(extra, after))
-    return sorted(found, key=lambda state: state.extra)[: effort.beam]
+        states.append(_State(extra, after))
+    return sorted(states, key=lambda state: state.extra)[: effort.beam]
 
 
 def _groups(labels: NDArray[np.int64], strata: NDArray[np.int64]) -> tuple[Partition, NDArray[np.int64]]:

@@ -35,9 +35,9 @@ def read_strata(frame: Frame, names: Sequence[Any]) -> Strata:
         parts.append(codes)
         ids = np.unique(ids * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
     _, first = np.unique(ids, return_index=True)
-    cells = [frame.arrow(name).take(first).to_pylist() for name in names]
+    levels = [frame.arrow(name).take(first).to_pylist() for name in names]
     titles = [
-        " / ".join("no " + str(n) if v is None else str(v) for n, v in zip(names, t)) for t in zip(*cells)
+        " / ".join("no " + str(n) if v is None else str(v) for n, v in zip(names, t)) for t in zip(*levels)
     ]
     return Strata(ids, titles)
 
@@ -72,5 +72,5 @@ def merge_small(strata: Strata, k: int, columns: Sequence[Column], merge: bool) 
         for facts in (sizes, sums):
             facts[into] += facts[small]
             facts[small] = 0
-    kept, ids = np.unique(ids, return_inverse=True)
-    return Strata(ids, [strata.titles[s] for s in kept], tuple(notes))
+    left, ids = np.unique(ids, return_inverse=True)
+    return Strata(ids, [strata.titles[s] for s in left], tuple(notes))

@@ -87,8 +87,8 @@ def _steps(
 
 def _useful(sizes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """The commonest sizes, and rarer ones that divide what these cannot."""
-    found, counts = np.unique(sizes, return_counts=True)
-    order = found[np.argsort(-counts, kind="stable")]
+    distinct, counts = np.unique(sizes, return_counts=True)
+    order = distinct[np.argsort(-counts, kind="stable")]
     taken = order[:most].tolist()
     for size in order[most:].tolist():
         if size % np.gcd.reduce(taken):

@@ -44,11 +44,11 @@ def compare(
     """
     same = same or (lambda name, expected, found: first_difference(expected, found))
     faults = []
-    gone, kept = set(dropped), set(protected)
+    gone, replaced = set(dropped), set(protected)
     names = [name for name in original.column_names if name not in gone]
-    known, present = set(names), set(release.column_names)
+    wanted, present = set(names), set(release.column_names)
     for name in release.column_names:
-        if name not in known:
+        if name not in wanted:
             faults.append(f"column {name!r} should not be there")
     for name in names:
         if name not in present:
@@ -58,7 +58,7 @@ def compare(
     if len(original) != len(release):
         faults.append(f"{len(original)} records went in, {len(release)} came out")
         return Agreement(len(release), (), tuple(faults))
-    untouched = tuple(name for name in names if name in present and name not in kept)
+    untouched = tuple(name for name in names if name in present and name not in replaced)
     for name in untouched:
         row = same(name, original[name], release[name])
         if row is not None:
@@ -180,13 +180,13 @@ def outside(original: Any, release: Any, columns: Sequence[str], whole: bool = T
         if numbers is not None and _numbers(release[name], whole) is not None:
             values[f"v{j}"] = numbers
             wanted += [(f"v{j}", "min"), (f"v{j}", "max")]
-    found = pa.table({**keys, **values}).group_by(list(keys)).aggregate(wanted)
+    ranges = pa.table({**keys, **values}).group_by(list(keys)).aggregate(wanted)
     faults = []
     for j, name in enumerate(columns):
         if f"v{j}" not in values:
             continue
-        published = _numbers(found[f"k{j}"], whole)
-        low, high = found[f"v{j}_min"], found[f"v{j}_max"]
+        published = _numbers(ranges[f"k{j}"], whole)
+        low, high = ranges[f"v{j}_min"], ranges[f"v{j}_max"]
         if pa.types.is_floating(low.type):  # rounding, at most that of 32 bits
             slack = pc.multiply(pc.max_element_wise(pc.abs(low), pc.abs(high)), 1e-6)
             low, high = pc.subtract(low, slack), pc.add(high, slack)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
-from shoal.io.files import as_arrow, cells_of, read, read_parts, same_family
+from shoal.io.contents import Contents
+from shoal.io.databases.sql import is_url
+from shoal.io.files import as_arrow, read, read_contents, read_parts, same_family
 from shoal.verify.compare import Agreement, compare, first_difference, outside
 from shoal.verify.count import Finding, count
 
@@ -32,7 +33,7 @@ def check(
     block where the promise is such. A gap is a value of its own. `strata` (columns, or an
     array of numbers) counts within each stratum.
     """
-    table = _table(release)
+    table = _contents(release).table
     blocks = _blocks(table, columns, per_column, blocks)
     within = [] if strata is None or isinstance(strata, np.ndarray) else list(strata)
     for name in [*within, *(name for block in blocks for name in block)]:
@@ -58,12 +59,11 @@ def check_original(
     `dropped` columns must not be there; `without_gaps`: records with a gap in the `columns` were left out;
     `totals_kept`: whole numbers may lie a little outside their records' values.
     """
-    table, before = _table(release), _table(original)
+    (table, written), (before, cells) = _contents(release), _contents(original)
     blocks = _blocks(table, columns, per_column, blocks)
     protected = [name for block in blocks for name in block]
     exact = same_family(release, original)
-    own, expected = (cells_of(release), cells_of(original)) if exact else (table, before)
-    as_they_stand = cache(lambda: cells_of(release))
+    found, expected = (written, cells) if exact else (table, before)
     if without_gaps:
         complete = _complete(before, protected)
         before, expected = before.filter(complete), expected.filter(complete)
@@ -72,20 +72,22 @@ def check_original(
         row = first_difference(one, other, loose=not exact)
         if row is None or exact:
             return row
-        written = as_they_stand()
         return row if written is None else first_difference(one, written[name], loose=True)
 
-    agreement = compare(expected, own, protected, dropped, same)
+    agreement = compare(expected, found, protected, dropped, same)
     if agreement.faults:
         return agreement
     faults = [fault for block in blocks for fault in outside(before, table, block, not totals_kept)]
     return replace(agreement, faults=tuple(faults))
 
 
-def _table(given: Any) -> Any:
+def _contents(given: Any) -> Contents:
+    """A table of any kind, or what a file, a folder of parts or a table of a database holds."""
     if not isinstance(given, (str, os.PathLike)):
-        return as_arrow(given)
-    return read_parts(given) if os.path.isdir(given) else read(given)
+        return Contents(as_arrow(given))
+    if os.path.isdir(given):
+        return Contents(read_parts(given))
+    return Contents(read(given)) if is_url(given) else read_contents(given)
 
 
 def _complete(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:

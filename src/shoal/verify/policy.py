@@ -22,7 +22,8 @@ def require(
     k: int, parts: Sequence[Sequence[Any]], findings: Sequence[Finding], agreement: Agreement
 ) -> None:
     """Raise unless every part was counted, no combination is short of k, and everything else agrees."""
-    for evidence in (*findings, agreement):
+    evidences: list[Finding | Agreement] = [*findings, agreement]
+    for evidence in evidences:
         if not evidence.passed:
             raise CheckFailed(f"nothing is released: the check says {evidence}")
     counted = {finding.columns: finding for finding in findings}

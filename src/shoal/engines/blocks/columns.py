@@ -54,9 +54,9 @@ def stored_columns(
     names = frame.choose(chosen, besides)
     columns = []
     for name in names:
-        own = stored_kind(frame, name)
-        wanted = types.get(name, own)
-        if own not in NUMBERS or wanted not in (own, "integer") or (wanted == "integer" and own == "date"):
+        kind = stored_kind(frame, name)
+        wanted = types.get(name, kind)
+        if kind not in NUMBERS or wanted not in (kind, "integer") or (wanted, kind) == ("integer", "date"):
             raise InputError(
                 f"column {name!r} is {wanted if name in types else schema.field(name).type}: blocks are made "
                 "of numbers and dates; leave it out, or protect the table in memory (--engine memory)"

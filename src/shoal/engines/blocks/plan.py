@@ -56,19 +56,19 @@ class BlockPlan:
             c.values if c.gaps is None else np.where(c.gaps, c.values.dtype.type(middle), c.values)
             for c, middle in zip(columns, self.middles)
         ]
-        found = np.empty(len(values[0]), np.int32)
+        leaves = np.empty(len(values[0]), np.int32)
         waiting: list[tuple[Any, NDArray | slice]] = [(self.tree, slice(None))]
         while waiting:
             node, rows = waiting.pop()
             if isinstance(node, int):
-                found[rows] = node
+                leaves[rows] = node
                 continue
             column, threshold, low, high = node
             below = values[column][rows] <= threshold
             if isinstance(rows, slice):
-                rows = np.arange(len(found))
+                rows = np.arange(len(leaves))
             waiting += [(low, rows[below]), (high, rows[~below])]
-        return found
+        return leaves
 
     def blocks_of(self, leaves: NDArray[np.int32], ties: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The block of each record; `ties` are numbers that tell alike records apart."""
@@ -146,15 +146,15 @@ def make_plan(
     records = moments[0].present + moments[0].gaps
     if records < plan.k:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has {records}: lower k")
-    for column, own in zip(columns, moments):
-        if own.gaps and plan.missing in ("error", "drop"):
+    for column, facts in zip(columns, moments):
+        if facts.gaps and plan.missing in ("error", "drop"):
             raise InputError(
-                f"column {column.name!r} has {own.gaps} gaps: fill them, filter those records before, "
+                f"column {column.name!r} has {facts.gaps} gaps: fill them, filter those records before, "
                 "or choose missing='group' or 'impute'"
             )
     target = max(target, 4 * plan.k)
-    scales = [own.scale() for own in moments]
-    middles = [own.middle() for own in moments]
+    scales = [facts.scale() for facts in moments]
+    middles = [facts.middle() for facts in moments]
     raw = [
         c.values if c.gaps is None else np.where(c.gaps, c.values.dtype.type(m), c.values)
         for c, m in zip(sample, middles)
@@ -199,17 +199,17 @@ def _threshold(values: NDArray) -> int | float | None:
 
 def _depths(tree: Any) -> list[int]:
     """For neighbouring leaves, the depth at which they part: deeper means more alike."""
-    found: list[int] = []
+    depths: list[int] = []
 
     def visit(node: Any, depth: int) -> None:
         if isinstance(node, int):
             return
         visit(node[2], depth + 1)
-        found.append(depth)
+        depths.append(depth)
         visit(node[3], depth + 1)
 
     visit(tree, 0)
-    return found
+    return depths
 
 
 def _place(

@@ -98,13 +98,13 @@ def run(
         groups = _group(blocks, spill, compute, lambda part: report(_between(1, part)))
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
         dropped = plan.named("identifier")
-        kept = table.schema.empty_table().drop_columns(dropped).schema
-        writer = parquet.PartWriter(made, kept)
-        for begin, batch in table.batches(kept.names):
+        schema = table.schema.empty_table().drop_columns(dropped).schema
+        writer = parquet.PartWriter(made, schema)
+        for begin, batch in table.batches(schema.names):
             writer.write(groups.replace(batch, begin))
             report(_between(2, begin / len(table)))
         writer.close()
-        _verify(table, writer.parts, kept.names, groups, lambda part: report(SHARES[3] + 0.05 * part))
+        _verify(table, writer.parts, schema.names, groups, lambda part: report(SHARES[3] + 0.05 * part))
         notes = notes_on(plan, list(groups.used), groups.filled, moved=0)
         outcome = Outcome.of(
             plan,

@@ -37,8 +37,8 @@ class Groups:
         self.used |= {published.method: None}
         self.filled += published.filled
         self._sizes.append(published.partition.sizes.astype(np.int32))
-        for own, new in zip(self._parts, published.groups):
-            own.append(new)
+        for blocks, new in zip(self._parts, published.groups):
+            blocks.append(new)
 
     def finish(self) -> Groups:
         """Check that no record is left out and no group short; lay the values of all blocks end to end."""
@@ -49,13 +49,13 @@ class Groups:
                 f"a record has no group, or a group is short of k={self.k}: nothing is released"
             )
         self.values: dict[str, GroupValues] = {}
-        for name, own in zip(self.columns, self._parts):
-            values = np.concatenate([part.values for part in own])
+        for name, blocks in zip(self.columns, self._parts):
+            values = np.concatenate([part.values for part in blocks])
             gaps = None
-            if any(part.gaps is not None for part in own):
-                gaps = np.concatenate([np.zeros(len(v), bool) if g is None else g for v, g in own])
+            if any(part.gaps is not None for part in blocks):
+                gaps = np.concatenate([np.zeros(len(v), bool) if g is None else g for v, g in blocks])
             self.values[name] = GroupValues(values, gaps)
-            own.clear()
+            blocks.clear()
         return self
 
     def published(self, name: str, begin: int, count: int) -> Any:

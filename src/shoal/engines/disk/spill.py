@@ -48,12 +48,12 @@ class Spill:
                     per_leaf[leaf].append((written, int(counts[leaf])))
                     written += int(counts[leaf])
                 report((begin + len(batch)) / len(table))
-        plan = plan.placed([sum(count for _, count in own) for own in per_leaf])
+        plan = plan.placed([sum(count for _, count in stretches) for stretches in per_leaf])
         self._stretches = [[] for _ in plan.counts]
         self._shares = [(0, 1)] * len(plan.counts)
-        for (first, shards), own in zip(plan.places, per_leaf):
+        for (first, shards), stretches in zip(plan.places, per_leaf):
             for shard in range(shards):
-                self._stretches[first + shard] += own
+                self._stretches[first + shard] += stretches
                 self._shares[first + shard] = (shard, shards)
         return plan
 

@@ -90,12 +90,12 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
         if blocks is None:
             blocks = _plan(plan, df, chosen, block_records)
     blocks.require(plan, chosen)
-    kept = df.drop(*plan.named("identifier"))
+    published = df.drop(*plan.named("identifier"))
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
-    assigned = kept.withColumn(TIE, F.xxhash64(*hashable(kept)))
+    assigned = published.withColumn(TIE, F.xxhash64(*hashable(published)))
     schema = StructType([*assigned.schema.fields, StructField(BLOCK, IntegerType())])
     assigned = assigned.mapInArrow(assign_blocks(blocks, chosen), schema)
-    out = StructType(list(kept.schema.fields))
+    out = StructType(list(published.schema.fields))
     for name, kind in FACTS.items():
         out = out.add(name, kind)
     measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, chosen), out)

@@ -53,11 +53,21 @@ class SqlOrigin:
 
     address: Address
     cells: Any
-    kept: NDArray[np.bool_] | None = None
+    chosen: NDArray[np.bool_] | None = None  # the records that the table has, if some were left out
     path: None = None
 
+    @property
+    def whole(self) -> bool:
+        """Whether the table has all of the records."""
+        return self.chosen is None
+
     def rows(self, chosen: NDArray[np.bool_]) -> SqlOrigin:
-        return replace(self, kept=chosen)
+        """The origin of a table with only some of the records."""
+        return replace(self, chosen=chosen)
+
+    def columns(self, names: Collection[str]) -> SqlOrigin:
+        """All cells stay: their fingerprint is taken of all columns."""
+        return self
 
     def sha256(self) -> str:
         """A fingerprint of the cells."""
@@ -69,7 +79,7 @@ class SqlOrigin:
         """The database's own cells, for a target of the same kind; else None."""
         if getattr(target, "kind", None) != self.address.kind:
             return None
-        return self.cells if self.kept is None else self.cells.filter(self.kept)
+        return self.cells if self.chosen is None else self.cells.filter(self.chosen)
 
     def restore(self, table: Any, cells: Any, protected: Collection[str]) -> Any:
         """The table with the database's own `cells` in every column that is not protected."""

@@ -6,16 +6,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_size
 
 
-def read_parquet(path: Path) -> Any:
+def read_parquet(path: Path) -> Contents:
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path)
     least = file.metadata.num_rows * file.metadata.num_columns  # bytes, however tightly they are packed
     refuse_memory(least, str(path))
-    return _valid(file.read())
+    return Contents(_valid(file.read()))
 
 
 def write_parquet(table: Any, path: Path) -> None:
@@ -24,7 +25,7 @@ def write_parquet(table: Any, path: Path) -> None:
     pq.write_table(table, path)
 
 
-def read_arrow(path: Path) -> Any:
+def read_arrow(path: Path) -> Contents:
     """Both forms, the file and the stream.
 
     The bytes are taken in first: a damaged length then points beyond them, and no memory is set aside for it.
@@ -36,7 +37,7 @@ def read_arrow(path: Path) -> Any:
         content = file.read_buffer()
     opened = pa.ipc.open_file if content[:6].to_pybytes() == b"ARROW1" else pa.ipc.open_stream
     try:
-        return _valid(opened(content).read_all())
+        return Contents(_valid(opened(content).read_all()))
     except pa.ArrowMemoryError as error:  # unpacking a column, says the file, takes this much
         refuse_size(int(re.findall(r"\d+|$", str(error))[0] or 0), len(content), str(path))
         raise

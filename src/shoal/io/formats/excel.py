@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, needs_extra
+from shoal.io.contents import Contents
 from shoal.io.limits import refuse_names, refuse_size
 from shoal.io.metadata import details_of, with_details
 from shoal.io.mixed_cells import mixed_column, own_cells
@@ -25,17 +26,11 @@ def _openpyxl() -> Any:
     return openpyxl
 
 
-def read(path: Path) -> Any:
-    """The values; of formulas what they gave when the workbook was last saved."""
-    return _read(path, keep_mixed=False)
+def read(path: Path) -> Contents:
+    """The values; of formulas what they gave when the workbook was last saved.
 
-
-def read_cells(path: Path) -> Any:
-    """The same, but a column of mixed kinds keeps the kind of each cell."""
-    return _read(path, keep_mixed=True)
-
-
-def _read(path: Path, keep_mixed: bool) -> Any:
+    In the table a column of mixed kinds holds texts; in the cells it keeps the kind of each.
+    """
     import pyarrow as pa
 
     package = _openpyxl()
@@ -58,7 +53,9 @@ def _read(path: Path, keep_mixed: bool) -> Any:
         raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
     names = ["" if cell is None else str(cell) for cell in rows[0]]
     refuse_names(names, str(path))
-    fields, arrays = [], []
+    fields: list[Any] = []
+    arrays: list[Any] = []
+    mixed: dict[int, tuple[Any, Any]] = {}
     wide = max(map(len, rows))
     if wide > len(names):
         raise InputError(
@@ -67,16 +64,16 @@ def _read(path: Path, keep_mixed: bool) -> Any:
     rows = [(*row, *[None] * (wide - len(row))) for row in rows]
     for name, *cells in zip(names, *rows[1:]):
         array = _column(cells)
-        field = None if array is None else pa.field(name, array.type)
-        if field is None and keep_mixed:
-            field, array = mixed_column(name, cells)
-        elif field is None:
+        if array is None:
+            mixed[len(fields)] = mixed_column(name, cells)
             array = pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
-            field = pa.field(name, pa.string())
-        fields.append(field)
+        fields.append(pa.field(name, array.type))
         arrays.append(array)
-    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-    return with_details(table, excel={"sheet": title})
+    table = with_details(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), excel={"sheet": title})
+    cells = table
+    for place, (field, array) in mixed.items():
+        cells = cells.set_column(place, field, array)
+    return Contents(table, cells)
 
 
 def _refuse_bomb(file: Any, path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, needs_extra
+from shoal.io.contents import Contents
 from shoal.io.limits import refuse_size
 from shoal.io.metadata import details_of, with_details
 
@@ -31,13 +32,9 @@ _SPSS = {
 _STATA_LONG = 2_147_483_620  # its largest whole number; those above are its letters
 
 
-def reader(kind: str) -> Callable[[Path], Any]:
+def reader(kind: str) -> Callable[[Path], Contents]:
     """`kind` is sav, dta, sas7bdat or xport."""
-    return lambda path: _read(path, kind, own_gaps=True)
-
-
-def cell_reader(kind: str) -> Callable[[Path], Any]:
-    return lambda path: _read(path, kind, own_gaps=False)
+    return lambda path: _read(path, kind)
 
 
 def _pyreadstat() -> Any:
@@ -48,11 +45,12 @@ def _pyreadstat() -> Any:
     return pyreadstat
 
 
-def _read(path: Path, kind: str, own_gaps: bool) -> Any:
+def _read(path: Path, kind: str) -> Contents:
+    """In the table what the file calls missing is a gap; the cells have it as it stands there."""
     import pyarrow as pa
 
     package = _pyreadstat()
-    options = {} if own_gaps or kind.startswith(("sas", "xport")) else {"user_missing": True}
+    options = {"user_missing": True} if kind in ("sav", "dta") else {}
     read = getattr(package, f"read_{kind}")
     try:
         promised = read(str(path), metadataonly=True)[1]
@@ -63,21 +61,34 @@ def _read(path: Path, kind: str, own_gaps: bool) -> Any:
         raise
     except Exception as error:  # nobody knows all that a broken file makes the library raise
         raise InputError(f"{str(path)!r} cannot be read as a file of {_OWNERS[kind]}: {error}") from None
-    lettered = known.missing_user_values or {}
-    columns = {
-        name: _column(
-            values,
-            known.original_variable_types.get(name),
-            known.readstat_variable_types.get(name),
-            name in lettered,
-        )
-        for name, values in cells.items()
-    }
+    lettered, ranges = known.missing_user_values or {}, known.missing_ranges or {}
+
+    def column(name: str, values: Any, letters: bool) -> Any:
+        form, stored = known.original_variable_types.get(name), known.readstat_variable_types.get(name)
+        return _column(values, form, stored, letters)
+
+    as_written = {name: column(name, values, name in lettered) for name, values in cells.items()}
+    columns = dict(as_written)
+    for name in {*lettered, *ranges} & set(cells):
+        present = _without_missing(cells[name], set(lettered.get(name, ())), ranges.get(name, ()))
+        columns[name] = column(name, present, False)
     facts = {there: getattr(known, here) for here, there in (_COMMON | _SPSS).items()}
     facts["variable_value_labels"] = {n: list(v.items()) for n, v in known.variable_value_labels.items()}
     facts["missing_user_values"] = lettered
     facts["file_label"] = known.file_label or ""
-    return with_details(pa.table(columns), stats={"kind": kind, **facts})
+    tables = [with_details(pa.table(held), stats={"kind": kind, **facts}) for held in (columns, as_written)]
+    return Contents(*tables) if kind in ("sav", "dta") else Contents(tables[0])
+
+
+def _without_missing(values: Any, letters: set[str], ranges: Collection[dict[str, Any]]) -> list[Any]:
+    """The values, with a gap where the file calls one missing: by a letter of Stata, or a range of SPSS."""
+
+    def missing(value: Any) -> bool:
+        if isinstance(value, str):
+            return value in letters or any(value.rstrip() == str(r["lo"]).rstrip() for r in ranges)
+        return any(not isinstance(r["lo"], str) and r["lo"] <= value <= r["hi"] for r in ranges)
+
+    return [None if value is None or missing(value) else value for value in values]
 
 
 def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -> Any:

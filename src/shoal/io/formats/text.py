@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shoal.errors import InputError
+from shoal.io.contents import Contents
 from shoal.io.limits import LONGEST_LINE, refuse_memory, refuse_names, refuse_size
 from shoal.io.metadata import details_of, with_details
 
@@ -38,21 +39,11 @@ class Dialect(NamedTuple):
     eol: str = "\n"
 
 
-def reader(delimiter: str, compression: str | None = None) -> Callable[[Path], Any]:
-    """A function that reads a file into a table whose columns are whole numbers, numbers or texts."""
+def reader(delimiter: str, compression: str | None = None) -> Callable[[Path], Contents]:
+    """A function that reads a file: columns of whole numbers, numbers or texts, and every cell as written."""
 
-    def read(path: Path) -> Any:
+    def read(path: Path) -> Contents:
         return parse(_content(path, compression), str(path), delimiter)
-
-    return read
-
-
-def cell_reader(delimiter: str, compression: str | None = None) -> Callable[[Path], Any]:
-    """A function that reads a file into a table of texts, exactly as they are written."""
-
-    def read(path: Path) -> Any:
-        content = _content(path, compression)
-        return texts(content, sniff(content, str(path), delimiter), str(path))
 
     return read
 
@@ -87,8 +78,8 @@ def _content(path: Path, compression: str | None) -> Any:
         return content.getvalue()
 
 
-def parse(content: Any, where: str, delimiter: str = ",") -> Any:
-    """The table in the bytes of a text file."""
+def parse(content: Any, where: str, delimiter: str = ",") -> Contents:
+    """The table in the bytes of a text file, and its cells as texts."""
     import pyarrow as pa
 
     dialect = sniff(content, where, delimiter)
@@ -109,9 +100,9 @@ def parse(content: Any, where: str, delimiter: str = ",") -> Any:
             if spelled:
                 gaps[name] = spelled
     table = pa.table(columns)
-    if dialect == Dialect(delimiter) and not gaps:
-        return table
-    return with_details(table, text={"dialect": dialect._asdict(), "gaps": gaps})
+    if dialect != Dialect(delimiter) or gaps:
+        table = with_details(table, text={"dialect": dialect._asdict(), "gaps": gaps})
+    return Contents(table, cells)
 
 
 def texts(content: Any, dialect: Dialect, where: str) -> Any:

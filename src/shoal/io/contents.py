@@ -1,0 +1,12 @@
+"""What one reading of a file gives: its table, and its cells as they stand there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Contents(NamedTuple):
+    """The Arrow table in a file. `cells` has every cell as it stands there, where the table holds less."""
+
+    table: Any
+    cells: Any = None

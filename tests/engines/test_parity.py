@@ -1,0 +1,105 @@
+"""What an engine takes gives the release that memory gives; what it does not take is refused by name.
+
+Every field of `Plan` stands in one of the two tables below: a new field must be put into one of them.
+"""
+
+from dataclasses import fields
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.engines.blocks.limits import WHOLE_TABLE
+from shoal.engines.disk import engine as disk
+from shoal.errors import InputError
+from shoal.pipeline import run
+from shoal.verify.compare import first_difference
+from tests.engines.test_disk import people
+
+NUMBERS = ["income", "age", "born"]
+
+#: field -> plans that use it, beside k and columns
+TAKEN = {
+    "k": [{"k": 2}, {"k": 7}],
+    "columns": [{"columns": None, "roles": {"id": "other"}}, {"columns": ["age"]}, {"columns": ["income"]}],
+    "method": [{"method": key} for key in ("auto", "mdav", "optimise", "mst_d", "repordmic", "pca_mhm")],
+    "parameters": [{"method": "vmdav", "parameters": {"gamma": 0.5}}],
+    "seed": [{"seed": 11}],
+    "roles": [{"roles": {"id": "identifier", "name": "confidential"}}],
+    "types": [{"columns": ["odd_age"], "types": {"odd_age": "integer"}}],
+    "missing": [{"columns": ["holes", "age"], "missing": word} for word in ("group", "impute")],
+    "centroids": [{"centroids": "median"}, {"centroids": {"income": "trimmed", "age": "mode"}}],
+    "column_weights": [{"column_weights": {"income": 4.0, "age": 0.5}}],
+    "merge_small_strata": [{"merge_small_strata": True}],
+    "version": [{"version": "0.1.0"}],
+    "sha256": [{"sha256": "0" * 64}],
+}
+REFUSED = {
+    "strata": ["name"],
+    "weight": "id",
+    "blocks": [["income"], ["age", "born"]],
+    "per_column": True,
+    "log": ["income"],
+    "preserve": "totals",
+    "time_limit": 5.0,
+    "levels": {"name": ["person 1"]},
+    "scaling": "rank",
+}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    table = people(400)
+    income = table["income"].to_numpy().copy()
+    income[::9] = np.nan
+    table = table.append_column("holes", pa.array(income))
+    table = table.append_column("odd_age", table["age"].cast(pa.float64()))
+    path = tmp_path_factory.mktemp("parity") / "in.parquet"
+    pq.write_table(table, path)
+    return path
+
+
+def plan_of(options):
+    return shoal.Plan(**{"k": 4, "columns": NUMBERS} | options)
+
+
+def test_every_field_is_taken_or_refused():
+    assert {field.name for field in fields(shoal.Plan)} == set(TAKEN) | set(REFUSED)
+    assert set(REFUSED) == set(WHOLE_TABLE)
+
+
+@pytest.mark.parametrize(
+    "options", [options for plans in TAKEN.values() for options in plans], ids=lambda options: str(options)
+)
+def test_one_block_on_disk_is_the_release_of_memory(options, table, tmp_path):
+    plan = plan_of(options)
+    release = run(plan, table)
+    release.write(tmp_path / "memory.parquet")
+    outcome = disk.run(plan, table, tmp_path / "disk.parquet")
+    ours, theirs = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("disk", "memory"))
+    assert ours.schema.equals(theirs.schema)
+    for name in ours.column_names:
+        assert first_difference(ours[name], theirs[name]) is None, name
+    ours, theirs = outcome.summary(), release.outcome.summary()
+    for name in ("information_loss", "rounding_loss"):
+        assert ours.pop(name) == pytest.approx(theirs.pop(name), rel=1e-12)
+    for name in ("seconds", "engine", "plan_sha256", "notes"):
+        ours.pop(name), theirs.pop(name)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("field", REFUSED)
+def test_what_blocks_do_not_take_is_refused_by_name(field, table, tmp_path):
+    with pytest.raises(InputError, match=f"{field} cannot be had in blocks"):
+        disk.run(plan_of({field: REFUSED[field]}), table, tmp_path / "out.parquet")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_one_whole_number_column_is_grouped_by_the_same_method_everywhere(table, tmp_path):
+    plan = plan_of({"columns": ["age"]})
+    assert run(plan, table).outcome.used == ("univariate_integer",)
+    several = disk.run(plan, table, tmp_path / "several.parquet", block_records=100)
+    assert several.blocks > 1
+    assert several.used == ("univariate_integer",)
