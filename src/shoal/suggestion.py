@@ -10,7 +10,8 @@ from shoal.comparison import Comparison, Run, compare
 from shoal.errors import InputError
 from shoal.io.source import frame_of
 
-CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)  # for k, if none are named: steps grow with k, as risk falls like 1/k
+#: For k, if none are named. Steps grow with k, for the risk falls about like 1/k.
+CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from shoal.frame.frame import Frame
 from shoal.measures.measure import Measure
 from shoal.measures.pair import column_values
 
-#: Permutations of the tree's labels, to learn what chance alone gives: each fits one more tree. Single columns,
-#: of which there are many, get a third of them.
+#: Permutations of the tree's labels, to learn what chance alone gives. Each fits one more tree, so single
+#: columns get a third of them.
 PERMUTATIONS = 10
 #: Columns up to which their products join the logistic model: beyond, it has more than a hundred parameters.
 PRODUCTS = 12
