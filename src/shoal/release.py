@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shoal.bounds import Bound
     from shoal.measures.measure import Measures
     from shoal.measures.measured import Measured
-    from shoal.plot import Plot
+    from shoal.report.plot import Plot
     from shoal.stages.loss import Loss
 
 
@@ -202,7 +202,7 @@ class Release:
         >>> release.plot.sizes().get_ylabel()
         'groups'
         """
-        from shoal.plot import Plot
+        from shoal.report.plot import Plot
 
         return Plot(self)
 

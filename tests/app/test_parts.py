@@ -21,6 +21,7 @@ from shoal.app.markup import bars, select, sentence, show, table
 from shoal.datasets import survey
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
+from shoal.io.source import frame_of
 from shoal.pipeline import run
 from shoal.plan.text import as_command, as_python
 
@@ -47,7 +48,7 @@ def mixed(tmp_path_factory):
 
 
 def test_facts_of_a_table_are_fit_for_json(mixed):
-    facts = json.loads(json.dumps(table_facts(Frame(mixed))))
+    facts = json.loads(json.dumps(table_facts(frame_of(mixed))))
     assert facts["records"] == 80
     by_name = {column["name"]: column for column in facts["columns"]}
     assert by_name["firm_id"]["role"] == "identifier"
@@ -74,7 +75,7 @@ def test_facts_of_odd_tables():
     ids=["guessed", "parameters", "centroids"],
 )
 def test_python_and_command_line_say_the_same(mixed, tmp_path, settings):
-    draft = Draft.guessed(table_facts(Frame(mixed)))
+    draft = Draft.guessed(table_facts(frame_of(mixed)))
     for name, value in {"k": 3, **settings}.items():
         setattr(draft, name, value)
     plan = draft.plan()

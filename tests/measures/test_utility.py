@@ -261,7 +261,7 @@ def test_values_as_people_read_them():
 
 def test_measures_read_well():
     found = shoal.utility(SMALL, MEANS, models=False)
-    assert "Information lost (IL): 10 %." in repr(found)
+    assert "Information lost (IL): 10 %." in str(found)
     for measure in found.values():
         assert measure.meaning.endswith(".")
         assert measure.facts()["title"] == measure.title
