@@ -154,7 +154,7 @@ class Release:
         --------
         >>> import shoal
         >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
-        >>> release.utility()["means"].overall < 1e-6
+        >>> release.utility()["means"].overall < 0.001
         True
         """
         if not options:

@@ -184,3 +184,10 @@ def test_a_worker_can_be_stopped_and_starts_again(tmp_path):
         await worker.stop()
 
     asyncio.run(work())
+
+
+def test_every_centroid_has_words():
+    from shoal.app.steps.settings import CENTROID_WORDS
+    from shoal.words import CENTROIDS
+
+    assert set(CENTROID_WORDS) == {"", *CENTROIDS}

@@ -50,5 +50,5 @@ def test_what_cannot_be_drawn_is_one_sentence(release):
 
 
 def test_matplotlib_is_imported_only_when_used():
-    words = "import shoal, sys; shoal.Release; import shoal.report.plot; assert 'matplotlib' not in sys.modules"
+    words = "import shoal, sys, shoal.report.plot; shoal.Release; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", words], check=True)

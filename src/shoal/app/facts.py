@@ -85,12 +85,12 @@ def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
             }
     if types.is_nested(kind):
         return {"range": "", "classes": [], "counts": []}
-    found = sorted(pc.value_counts(cells.drop_null()).to_pylist(), key=lambda pair: -pair["counts"])
-    shown = [_cell(entry["values"]) for entry in found[:LEVELS]]
+    levels = sorted(pc.value_counts(cells.drop_null()).to_pylist(), key=lambda pair: -pair["counts"])
+    shown = [_cell(entry["values"]) for entry in levels[:LEVELS]]
     return {
-        "range": ", ".join(shown[:3]) + (", ..." if len(found) > 3 else ""),
+        "range": ", ".join(shown[:3]) + (", ..." if len(levels) > 3 else ""),
         "classes": shown,
-        "counts": [entry["counts"] for entry in found[:LEVELS]],
+        "counts": [entry["counts"] for entry in levels[:LEVELS]],
     }
 
 

@@ -54,6 +54,13 @@ class Run:
     expected: float | None = None  # seconds, by the last run like this one
 
     @property
+    def results(self) -> dict[str, Any]:
+        """The facts of a run that has some."""
+        if self.facts is None:
+            raise InputError(f"{self.title} has no release yet: wait for it")
+        return self.facts
+
+    @property
     def over(self) -> bool:
         return self.stage in ENDED
 

@@ -8,6 +8,7 @@ from typing import Any
 from shoal.app.draft import Draft
 from shoal.app.markup import sentence
 from shoal.app.office import Office, Run, Session, Work
+from shoal.errors import InputError
 
 STEPS = {"data": "Data", "settings": "Settings", "run": "Run", "look": "Look", "take": "Take away"}
 
@@ -31,6 +32,19 @@ class Tab:
         self.tick: Callable[[], None] | None = None  # called again and again while the step is shown
         if session.works:
             self._enter(session.works[-1])
+
+    @property
+    def table(self) -> Work:
+        """The table of this tab. All steps but the first are closed while there is none."""
+        if self.work is None:
+            raise InputError("there is no table yet: begin with step 1")
+        return self.work
+
+    def finished_run(self) -> Run:
+        """The run that is looked at, or the last one."""
+        if self.shown is None or self.shown not in self.table.finished:
+            self.shown = self.table.finished[-1]
+        return self.shown
 
     def _enter(self, work: Work) -> None:
         here = self.here

@@ -43,12 +43,12 @@ def tables(tell: Tell, path: str) -> Any:
     try:
         with closing(sqlite3.connect(Path(path).as_uri() + "?mode=ro", uri=True)) as database:
             rows = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-            found = [name for (name,) in rows if len(name.split()) == 1 and not name.startswith("sqlite_")]
+            names = [name for (name,) in rows if len(name.split()) == 1 and not name.startswith("sqlite_")]
     except sqlite3.Error as error:
         raise InputError(f"{path!r} cannot be read as SQLite: {error}") from None
-    if not found:
+    if not names:
         raise InputError(f"{path!r} has no tables")
-    return found
+    return names
 
 
 def demo(tell: Tell, path: str) -> Any:
