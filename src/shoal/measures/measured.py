@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shoal.measures.measure import Measures
-from shoal.measures.pair import Pair, pair
+from shoal.measures.pair import Names, Pair, pair
 from shoal.measures.risk import risk_of, with_groups
 from shoal.measures.utility import utility_of, with_further
 
@@ -33,7 +33,7 @@ class Measured:
             self._pair = weakref.ref(both)
         return both
 
-    def utility(self, formula: str | None = None, subgroups: Sequence[Any] | Any | None = None) -> Measures:
+    def utility(self, formula: str | None = None, subgroups: Names | None = None) -> Measures:
         """What was lost. Only the model and the subgroups are computed anew."""
         both = self.pair() if formula is not None or subgroups is not None else None
         if "utility" not in self.results:
@@ -44,9 +44,7 @@ class Measured:
             else self.results["utility"]
         )
 
-    def risk(
-        self, confidential: Sequence[Any] | Any | None, per_column: bool, before: bool = False
-    ) -> Measures:
+    def risk(self, confidential: Names | None, per_column: bool, before: bool = False) -> Measures:
         """What is at risk; with `before`, what would be if the original were published."""
         alone = "risk before" if before else "risk"
         key = f"{alone}, {confidential!r}, {per_column}"

@@ -17,6 +17,8 @@ from shoal.io.source import frame_of
 if TYPE_CHECKING:
     from narwhals.dtypes import DType
 
+#: Columns by their names, or one of them.
+Names = Sequence[Any] | str | int
 #: Longer texts are compared by their first characters and their hash, so that one long cell of free text does
 #: not make numpy reserve its length for every record. The two together have 84 characters.
 LONGEST = 84
@@ -76,7 +78,7 @@ class Pair:
         return X, Y
 
 
-def pair(original: Any, released: Any, columns: Sequence[Any] | Any | None) -> Pair:
+def pair(original: Any, released: Any, columns: Names | None) -> Pair:
     """Read the columns of both tables; without `columns`, every numeric one that both have.
 
     Records with a gap in a numeric column, before or after, are left out, and a note says how many; if all
@@ -100,7 +102,7 @@ def pair(original: Any, released: Any, columns: Sequence[Any] | Any | None) -> P
     return _without_gaps(before, after, [_column(before, after, name) for name in names])
 
 
-def names_of(given: Sequence[Any] | Any) -> list[Any]:
+def names_of(given: Names) -> list[Any]:
     """Columns as a list, where one name alone may stand for a list of one."""
     return [given] if isinstance(given, (str, int)) else list(given)
 

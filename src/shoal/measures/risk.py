@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.measures.groups import Groups, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures
-from shoal.measures.pair import Column, Pair, column_values, names_of, pair
+from shoal.measures.pair import Column, Names, Pair, column_values, names_of, pair
 
 #: Largest one, largest two contributors: the share of a group's total from which they dominate it.
 DOMINANCE = (0.8, 0.9)
@@ -20,8 +20,8 @@ DOMINANCE = (0.8, 0.9)
 def risk(
     original: Any,
     released: Any,
-    columns: Sequence[Any] | Any | None = None,
-    confidential: Sequence[Any] | Any | None = None,
+    columns: Names | None = None,
+    confidential: Names | None = None,
     *,
     per_column: bool = False,
     interval: float = 0.05,
@@ -84,7 +84,7 @@ def risk_of(both: Pair, *, interval: float = 0.05, sample: int | None = None, se
 def with_groups(
     measures: Measures,
     both: Pair,
-    confidential: Sequence[Any] | Any | None = None,
+    confidential: Names | None = None,
     per_column: bool = False,
     interval: float = 0.05,
     dominance: tuple[float, float] = DOMINANCE,
@@ -99,7 +99,7 @@ def with_groups(
     return Measures([*measures.values(), *more], measures.records, notes)
 
 
-def _confidential(both: Pair, names: Sequence[Any] | Any, notes: list[str]) -> list[Column]:
+def _confidential(both: Pair, names: Names, notes: list[str]) -> list[Column]:
     """The confidential columns. Only the original has them; a gap in a text is a value like others."""
     columns = []
     for name in names_of(names):

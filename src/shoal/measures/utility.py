@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.measures.measure import Measure, Measures
 from shoal.measures.models import propensity, regression
-from shoal.measures.pair import Column, Pair, column_values, names_of, pair
+from shoal.measures.pair import Column, Names, Pair, column_values, names_of, pair
 
 QUANTILES = (0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95)
 BINS = 20  # classes of a marginal distribution, each with the same number of original records
@@ -20,10 +20,10 @@ SAMPLE = 5_000  # records that the propensity models see: fitting them takes lon
 def utility(
     original: Any,
     released: Any,
-    columns: Sequence[Any] | Any | None = None,
+    columns: Names | None = None,
     *,
     formula: str | None = None,
-    subgroups: Sequence[Any] | Any | None = None,
+    subgroups: Names | None = None,
     models: bool = True,
     sample: int = SAMPLE,
     seed: int = 0,
@@ -85,7 +85,7 @@ def utility_of(both: Pair, models: bool = True, sample: int = SAMPLE, seed: int 
 
 
 def with_further(
-    measures: Measures, both: Pair, formula: str | None = None, subgroups: Sequence[Any] | Any | None = None
+    measures: Measures, both: Pair, formula: str | None = None, subgroups: Names | None = None
 ) -> Measures:
     """The measures, with a model and subgroups that somebody asks for."""
     more = []

@@ -44,7 +44,7 @@ def as_command(
     'shoal protect firms.csv --plan plan.toml -o out.csv'
     """
     words = ["shoal", "protect", f"./{source}" if source.startswith("-") else source]
-    if _has_options(plan):
+    if not needs_file(plan):
         words += ["-k", str(plan.k), "-m", plan.method]
         words += [f"--column={name}" for name in columns or plan.columns or ()]
         words += [f"--type={name}={kind}" for name, kind in plan.types.items()]
@@ -89,10 +89,10 @@ def _roles(plan: Plan) -> dict[Any, str]:
     return {name: role for name, role in plan.roles.items() if role not in _IMPLIED}
 
 
-def _has_options(plan: Plan) -> bool:
-    """Whether options of `shoal protect` say all that the plan says."""
+def needs_file(plan: Plan) -> bool:
+    """Whether the plan says what no option of `shoal protect` says."""
     plain = isinstance(plan.scaling, str) and all(map(_can_be_typed, plan.parameters.values()))
-    return plain and set(changed(plan)) <= _OPTIONS
+    return not plain or not set(changed(plan)) <= _OPTIONS
 
 
 def _typed(value: Any) -> str:

@@ -23,7 +23,7 @@ from shoal.frame.frame import Frame
 from shoal.grouping.registry import methods
 from shoal.measures.measure import plain, shown
 from shoal.measures.pair import column_values
-from shoal.plan.text import as_command, as_python, changed
+from shoal.plan.text import as_command, as_python, changed, needs_file
 from shoal.report.audit import audit
 from shoal.report.pictures import distributions, record_map
 
@@ -210,7 +210,7 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
         | {name: version(name) for name in ("numpy", "scipy", "numba")},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "replay": replay(release),
-        "toml": plan.toml() if more or {*plan.roles.values()} - {"quasi"} else None,
+        "toml": plan.toml() if more or needs_file(plan) or {*plan.roles.values()} - {"quasi"} else None,
     }
 
 
