@@ -1,5 +1,6 @@
 """A running `shoal app` for the tests, and what can be known of it from outside."""
 
+import atexit
 import http.client
 import os
 import shutil
@@ -39,6 +40,7 @@ class Server:
             text=True,
             env={**os.environ, **traced(), "TMPDIR": str(folder)},
         )
+        atexit.register(self.process.kill)  # a test that failed has left it running
         self.line = self.process.stdout.readline()
         self.address = self.line.strip()
         parts = urlsplit(self.address)

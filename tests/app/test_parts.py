@@ -155,8 +155,15 @@ def test_markup_escapes_everything():
     for markup in made:
         assert "<b" not in markup.replace("<tbody", "").replace("<button", "")
         assert "onclick='" not in markup
-    with pytest.raises(AssertionError):
+    with pytest.raises(TypeError, match="only Markup goes on the page, not str"):
         show(EVIL)
+
+
+def test_the_gate_for_markup_stands_without_asserts():
+    code = f"from shoal.app.markup import show; show({EVIL!r})"
+    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "TypeError: only Markup goes on the page" in done.stderr
 
 
 def test_sentences():
@@ -167,18 +174,24 @@ def test_sentences():
 def test_a_worker_can_be_stopped_and_starts_again(tmp_path):
     path, plan = tmp_path / "t.csv", tmp_path / "plan.toml"
     shoal.write(survey(40_000).drop_columns(["region", "sector"]), path)
-    plan.write_text(shoal.Plan(3, method="mdav").toml())
+    plan.write_text(shoal.Plan(3, method="optimise").toml())  # takes minutes
 
     async def work():
         worker, heard = Worker(), asyncio.Event()
         order = {"path": str(path), "plan": str(plan), "folder": str(tmp_path), "bound": False}
         task = asyncio.create_task(worker.do("run", lambda event, value: heard.set(), **order))
-        await heard.wait()
+        await asyncio.wait({task, asyncio.create_task(heard.wait())}, return_when=asyncio.FIRST_COMPLETED)
         process = worker._process
         await worker.stop()
         with pytest.raises(Stopped):
             await task
         assert process.returncode == -9
+        task = asyncio.create_task(worker.do("run", **order))
+        await asyncio.sleep(0)  # the task has begun
+        assert worker._process is None  # but not its process
+        await worker.stop()
+        with pytest.raises(Stopped):
+            await task
         with pytest.raises(ShoalError, match="there is no file"):
             await worker.do("inspect", path=str(tmp_path / "none.csv"))
         await worker.stop()

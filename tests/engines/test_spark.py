@@ -42,7 +42,13 @@ def spark():
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
         pytest.skip("SPARK IS NOT TESTED: there is no Java on this machine")
     pytest.importorskip("pyspark", reason="SPARK IS NOT TESTED: pyspark is not installed")
-    settings = {"spark.task.maxFailures": "2", "spark.sql.shuffle.partitions": "3"}  # fewer workers to start
+    settings = {
+        "spark.task.maxFailures": "2",
+        "spark.sql.shuffle.partitions": "3",  # fewer workers to start
+        "spark.cores.max": "2",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # wait for both executors
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
+    }
     with session("local-cluster[2,1,1024]", settings) as running:
         yield running
 

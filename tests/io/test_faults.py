@@ -49,8 +49,13 @@ def test_killed_at_random_moments(what):
 
 
 def test_a_file_that_may_not_grow(folder):
+    before = protect(folder / "in.csv", folder / "before.csv")
+    assert before.returncode == 0, before.stderr  # now all is compiled and kept: only the output grows
+    (folder / "before.csv").unlink()
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # noqa: E731
-    unharmed(folder, protect(folder / "in.csv", folder / "out.csv", preexec_fn=limit))
+    run = protect(folder / "in.csv", folder / "out.csv", preexec_fn=limit)
+    unharmed(folder, run)
+    assert "cannot be written: File too large" in run.stderr
 
 
 @pytest.fixture
@@ -162,6 +167,16 @@ def test_a_limit_of_memory(folder, megabytes):
         assert not list(folder.glob(".*.part"))
 
 
+def test_a_reader_without_memory_for_its_threads_is_no_bad_file(folder, monkeypatch):
+    def starved(path):
+        raise pa.ArrowException("Failed to launch worker thread: Resource temporarily unavailable")
+
+    csv = files.FORMATS[".csv"]
+    monkeypatch.setitem(files.FORMATS, ".csv", csv._replace(read=starved))
+    with pytest.raises(MemoryError):
+        shoal.read(folder / "in.csv")
+
+
 def test_out_of_memory_inside_the_writer_leaves_nothing(folder, monkeypatch):
     csv = files.FORMATS[".csv"]
 
@@ -191,7 +206,7 @@ def test_two_runs_that_write_the_same_output(folder):
     for thread in threads:
         thread.start()
     seen = 0
-    while any(thread.is_alive() for thread in threads) or not seen:
+    while any(thread.is_alive() for thread in threads) or not (seen or errors):
         found = (folder / "out.csv").read_bytes()
         if found != OLD:
             seen += 1

@@ -33,11 +33,13 @@ class Worker:
         async with self._turn:
             self._stopping = False
             process = await self._started()
+            if self._stopping:  # while it was starting
+                await self._kill(process)
             assert process.stdin is not None
             assert process.stdout is not None
             number = next(self._numbers)
             process.stdin.write(json.dumps({"number": number, "task": task, **order}).encode() + b"\n")
-            while line := await process.stdout.readline():
+            while (line := await process.stdout.readline()).endswith(b"\n"):  # half a line: it was killed
                 said = json.loads(line)
                 if said["event"] == "done":
                     return said["value"]
@@ -45,6 +47,7 @@ class Worker:
                     raise ShoalError(said["value"])
                 if hear is not None:
                     hear(said["event"], said["value"])
+            await process.wait()  # it has closed its end, and is gone in a moment
             self._process = None
             if self._stopping:
                 raise Stopped
@@ -65,9 +68,12 @@ class Worker:
 
     async def stop(self) -> None:
         """Kill the process, whatever it does; the next task gets a new one."""
-        process = self._process
-        if process is not None and process.returncode is None:
-            self._stopping = True
+        self._stopping = True
+        if self._process is not None:
+            await self._kill(self._process)
+
+    async def _kill(self, process: asyncio.subprocess.Process) -> None:
+        if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()

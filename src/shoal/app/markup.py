@@ -18,8 +18,12 @@ def sentence(words: Any) -> str:
 
 
 def show(markup: Markup, tag: str = "div") -> ui.html:
-    """Put markup on the page. Only `Markup` is taken, so that nothing unescaped gets here."""
-    assert isinstance(markup, Markup)
+    """Put markup on the page. Only `Markup` is taken, so that nothing unescaped gets here.
+
+    This is a gate, so it is no `assert`: `python -O` takes those away.
+    """
+    if not isinstance(markup, Markup):
+        raise TypeError(f"only Markup goes on the page, not {type(markup).__name__}: use Markup.format")
     return ui.html(str(markup), sanitize=False, tag=tag)
 
 

@@ -8,9 +8,9 @@ import itertools
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -68,6 +68,11 @@ class Run:
     def title(self) -> str:
         return f"Run {self.number}"
 
+    @cached_property
+    def text(self) -> str:
+        """The plan as a file. Every tab keeps it."""
+        return self.plan.toml()
+
     @property
     def settings(self) -> str:
         return f"k = {self.plan.k}, {self.plan.method}, {len(self.plan.columns or ())} columns"
@@ -97,6 +102,7 @@ class Work:
     draft: Draft
     runs: list[Run] = field(default_factory=list)
     tabs: int = 0  # that show it just now
+    touched: bool = False  # whether a person has changed the settings since the guess
 
     @property
     def records(self) -> int:
@@ -127,6 +133,17 @@ class Session:
 
     works: list[Work] = field(default_factory=list)
     changes: int = 0  # grows with every change, so that tabs know when to look again
+    watchers: set[Callable[[], None]] = field(default_factory=set)  # one for each tab
+
+    def change(self) -> None:
+        """Something has changed in a table or a run."""
+        self.changes += 1
+        self.tell()
+
+    def tell(self) -> None:
+        """Call every tab at once: it keeps the newest plans before the server can be gone."""
+        for watcher in self.watchers:
+            watcher()
 
 
 class Office:
@@ -178,7 +195,7 @@ class Office:
             path.unlink(missing_ok=True)
             raise type(error)(str(error).replace(str(path), name)) from None
         session.works += works
-        session.changes += 1
+        session.change()
         return works[0]
 
     async def _sources(self, path: Path, name: str) -> list[tuple[str, str]]:
@@ -191,23 +208,20 @@ class Office:
     def submit(self, session: Session, work: Work, draft: Draft) -> Run:
         """Put a run into the queue."""
         folder = self.folder / f"run-{next(self._numbers)}"
-        plan = draft.plan()
+        run = Run(len(work.runs) + 1, draft.plan(), draft.copy(), folder)
         folder.mkdir(mode=0o700)
-        (folder / "plan.toml").write_text(plan.toml(), encoding="utf-8")
-        run = Run(len(work.runs) + 1, plan, draft.copy(), folder)
+        (folder / "plan.toml").write_text(run.text, encoding="utf-8")
         work.runs.append(run)
-        session.changes += 1
+        session.change()
         self.queue.put_nowait((session, work, run))
         return run
 
     async def cancel(self, session: Session, run: Run) -> None:
         """Stop a run for good; a release that is already there stays."""
-        if run.over:
-            return
-        working = run.stage != "waiting"
-        self._finish(session, run, "done" if run.facts is not None else "cancelled")
-        if working:
-            await self.runner.stop()
+        if run.stage == "waiting":
+            self._finish(session, run, "cancelled")
+        elif not run.over:
+            await self.runner.stop()  # whoever waits for the run hears that it was stopped
 
     async def _carry_out(self) -> None:
         """One run after another, those of all sessions in one line."""
@@ -221,7 +235,7 @@ class Office:
             for other in work.finished:
                 if other.plan.method == run.plan.method and other.facts is not None:
                     run.expected = other.facts["outcome"]["seconds"]
-            session.changes += 1
+            session.change()
             try:
                 await self.runner.do(
                     "run",
@@ -253,9 +267,9 @@ class Office:
             run.facts = value
         elif event == "bound":
             run.bound = value
-        session.changes += 1
+        session.change()
 
     def _finish(self, session: Session, run: Run, stage: str) -> None:
         if not run.over:
             run.stage, run.ended = stage, time.monotonic()
-            session.changes += 1
+            session.change()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fastapi import Request
 from markupsafe import Markup
@@ -14,7 +15,7 @@ from nicegui import ui
 from shoal.app.markup import show
 from shoal.app.office import Office, Work
 from shoal.app.steps import data, look, running, settings, take
-from shoal.app.tab import STEPS, Tab
+from shoal.app.tab import STEPS, Plan, Tab
 
 STATIC = Path(__file__).parent / "static"
 LOOK_AGAIN = 0.3  # seconds between two looks at what changed
@@ -50,6 +51,8 @@ class View:
         tab.refresh = self.refresh
         self.seen = -1
         self.tables: tuple[list[int], Work | None] = ([], None)
+        self.client = ui.context.client
+        self.kept: dict[str, Plan] = {}  # what the browser has
 
     def build(self) -> None:
         tab = self.tab
@@ -60,7 +63,8 @@ class View:
                 "<span>The server has stopped. Nothing is lost: your own files were never touched, what you "
                 "downloaded is whole, and this page still shows what it showed. Start "
                 "<code>shoal app</code> again and open the address that it prints.</span>"
-                "<a id='lost-plan' download='plan.toml' hidden>Keep the plan of the last run</a></div>"
+                "<div id='lost-plans' hidden>Keep a plan, which makes the same release again: "
+                "<span></span></div></div>"
             )
         )
         with ui.element("div").classes("sheet"):
@@ -84,8 +88,10 @@ class View:
         self.refresh()
         ui.timer(LOOK_AGAIN, self.look_again)
         ui.on("shoal-uploaded", lambda event: self.uploaded(event.args))
-        ui.context.client.on_connect(tab.come)
-        ui.context.client.on_disconnect(tab.leave)
+        tab.session.watchers.add(self.keep)
+        self.client.on_delete(lambda: tab.session.watchers.discard(self.keep))
+        self.client.on_connect(tab.come)
+        self.client.on_disconnect(tab.leave)
 
     def refresh(self) -> None:
         """Build the shown step anew."""
@@ -95,18 +101,32 @@ class View:
         self.main.clear()
         with self.main:
             BUILDERS[self.tab.step](self.tab)
+        self.keep()
+
+    def keep(self) -> None:
+        """Hand the browser every plan that it does not have yet. It can then do without the server."""
+        plans = self.tab.plans()
+        if plans != self.kept:
+            new = {key: plan for key, plan in plans.items() if self.kept.get(key) != plan}
+            self.client.run_javascript(f"shoalKeep({_js(list(plans))}, {_js(new)})")
+            self.kept = plans
 
     def _steps(self) -> dict[str, ui.element]:
         """A button for each step. They are made once: a click on one that was replaced would be lost."""
         found = {}
         for number, (step, words) in enumerate(STEPS.items(), 1):
-            button = ui.element("button").on("click", lambda step=step: self.tab.go(step))
+            button = ui.element("button").on("click", lambda step=step: self.chosen(step))
             button.props["type"] = "button"
             button.props["data-step"] = step
             with button:
                 show(Markup("<b aria-hidden='true'>{}</b>{}").format(number, words), "span")
             found[step] = button
         return found
+
+    def chosen(self, step: str) -> None:
+        """Show another step. The one that is shown stays as it is: what is typed into it would be lost."""
+        if step != self.tab.step:
+            self.tab.go(step)
 
     def _navigation(self) -> None:
         tab = self.tab
@@ -161,14 +181,10 @@ class View:
             self._navigation()
             if tab.changed is not None:
                 tab.changed()
-            plan = tab.work.finished[-1].plan.toml() if tab.work and tab.work.finished else None
-            if plan != tab.kept_plan:
-                tab.kept_plan = plan
-                ui.run_javascript(f"shoalKeepPlan({_js(plan)})")
         if tab.tick is not None:
             tab.tick()
 
 
-def _js(value: str | None) -> str:
-    """A text as a literal of JavaScript that can end no script."""
+def _js(value: Any) -> str:
+    """Texts as a literal of JavaScript that can end no script."""
     return json.dumps(value).replace("<", "\\u003c")

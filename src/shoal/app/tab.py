@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from shoal.app.draft import Draft
 from shoal.app.markup import sentence
 from shoal.app.office import Office, Run, Session, Work
-from shoal.errors import InputError
+from shoal.errors import InputError, ShoalError
 
+Plan = tuple[str, str, str]  # its name, the name of its file, the file
 STEPS = {"data": "Data", "settings": "Settings", "run": "Run", "look": "Look", "take": "Take away"}
 
 
@@ -25,7 +27,6 @@ class Tab:
         self.beside: Run | None = None  # and the one beside it
         self.column = 0  # whose distribution is shown
         self.here = False
-        self.kept_plan: str | None = None
         self.refresh: Callable[[], None] = lambda: None
         self.announce: Callable[[str, bool], None] = lambda sentence, bad: None
         self.changed: Callable[[], None] | None = None  # called when the session has changed
@@ -102,9 +103,26 @@ class Tab:
         self.announce(sentence(words), bad)
 
     def save_draft(self) -> None:
-        """Remember the settings for when the page is loaded again."""
+        """Remember the settings for when the page is loaded again, and let the browser keep them."""
         if self.work is not None:
-            self.work.draft = self.draft.copy()
+            self.work.draft, self.work.touched = self.draft.copy(), True
+            self.session.tell()
+
+    def plans(self) -> dict[str, Plan]:
+        """Every plan of this browser, newest first: each run's, and each form's that a person has changed."""
+        found: dict[str, Plan] = {}
+        for work in reversed(self.session.works):
+            table = f"{work.name}, " if len(self.session.works) > 1 else ""
+            if work.touched:
+                draft = self.draft if work is self.work else work.draft
+                with suppress(ShoalError):  # the form is not complete: it makes no plan
+                    text = draft.plan().toml()
+                    if all(text != run.text for run in work.runs):
+                        found[f"{work.number}"] = f"{table}Settings", f"{work.stem}.plan.toml", text
+            for run in reversed(work.runs):
+                words = f"{table}{run.title}: {run.settings}"
+                found[f"{work.number}.{run.number}"] = words, f"{work.stem}.run-{run.number}.toml", run.text
+        return found
 
     def back_to(self, run: Run) -> None:
         """Go back to a run: look at it, with its settings in the form again."""

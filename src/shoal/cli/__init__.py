@@ -14,6 +14,9 @@ def main() -> None:
         from shoal.cli.commands import app
 
         app()
-    except MemoryError:  # even before a command began
+    except (MemoryError, SystemError, ImportError) as error:  # before a command began
+        short = not isinstance(error, ImportError) or "memory" in str(error) or "failed to map" in str(error)
+        if not short:
+            raise
         sys.stderr.write("shoal: the memory does not suffice: close other programs\n")
         sys.exit(3)

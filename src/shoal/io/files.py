@@ -133,6 +133,8 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
     except MemoryError:
         raise
     except pa.ArrowException as error:
+        if "launch worker thread" in str(error):  # a thread needs memory of its own
+            raise MemoryError from None
         kind = file_format(path).name
         raise InputError(f"{str(path)!r} cannot be read as {kind}: {first_sentence(error)}") from None
     except UnicodeDecodeError as error:

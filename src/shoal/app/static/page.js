@@ -61,10 +61,24 @@
     setTimeout(() => (button.textContent = "Copy"), 1500);
   });
 
-  window.shoalKeepPlan = (plan) => {
-    const link = document.getElementById("lost-plan");
-    link.hidden = plan === null;
-    if (plan !== null) link.href = URL.createObjectURL(new Blob([plan], { type: "application/toml" }));
+  // The server hands over each new plan at once. `keys` says which there are, and their order.
+  const kept = new Map();
+  window.shoalKeep = (keys, plans) => {
+    for (const [key, link] of kept) {
+      if (keys.includes(key) && !(key in plans)) continue;
+      URL.revokeObjectURL(link.href);
+      kept.delete(key);
+    }
+    for (const [key, [name, file, text]] of Object.entries(plans)) {
+      const link = document.createElement("a");
+      link.textContent = name;
+      link.download = file;
+      link.href = URL.createObjectURL(new Blob([text], { type: "application/toml" }));
+      kept.set(key, link);
+    }
+    const place = document.getElementById("lost-plans");
+    place.hidden = !keys.length;
+    place.querySelector("span").replaceChildren(...keys.map((key) => kept.get(key)));
   };
 
   const lost = (yes) => {

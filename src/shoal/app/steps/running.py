@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from markupsafe import Markup
@@ -32,35 +33,21 @@ def build(tab: Tab) -> None:
                 "unelevated no-caps"
             )
     rows = ui.element("div").classes("runs")
-    made: dict[int, tuple[Any, ui.element]] = {}  # run -> what its row shows, and the row
-    watched: dict[int, tuple[Run, Any, Any]] = {}
+    made: dict[int, Row] = {}
     with rows:
         nothing = text("p", "No run yet. Each one is kept: you can go back to any of them.", "soft")
 
     def listed() -> None:
-        """Rows are made anew only if they show something else, lest a click on one be lost."""
         nothing.set_visibility(not work.runs)
         for run in work.runs:
-            state = (run.over, run.facts is None, run.error)
-            known, row = made.get(run.number, (None, None))
-            if row is None:
+            if run.number not in made:
                 with rows:
-                    row = ui.element("article")
-                row.props["data-run"] = run.number
-                row.move(target_index=0)
-            row.classes(replace=f"run {run.stage}")
-            if known != state:
-                made[run.number] = state, row
-                row.clear()
-                with row:
-                    _row(tab, run, watched)
+                    made[run.number] = Row(tab, run)
+            made[run.number].show()
 
     def tick() -> None:
-        for run, bar, said in watched.values():
-            if not run.over:
-                bar.props["value"] = run.fraction or 0
-                bar.props["indeterminate"] = run.fraction is None and run.stage != "waiting"
-                said.set_text(_state(run))
+        for row in made.values():
+            row.tick()
 
     listed()
     tab.changed, tab.tick = listed, tick
@@ -96,34 +83,72 @@ def _sizes(words: str) -> list[int]:
     return [int(word) for word in found]
 
 
-def _row(tab: Tab, run: Run, watched: dict[int, tuple[Run, Any, Any]]) -> None:
-    show(Markup("<div><b>{}</b><span class='soft'>{}</span></div>").format(run.title, run.settings))
-    if run.over and not run.error:
-        show(_outcome(run))
-    elif run.error:
-        text("p", sentence(run.error), "warn")
-    else:
+class Row:
+    """One run on the page. Its buttons are made once: a click on one that was replaced would be lost."""
+
+    def __init__(self, tab: Tab, run: Run):
+        self.tab, self.run = tab, run
+        self.state: Any = None  # what the row shows
+        self.bar: Any = None
+        self.row = ui.element("article")
+        self.row.props["data-run"] = run.number
+        self.row.move(target_index=0)
+        with self.row:
+            show(Markup("<div><b>{}</b><span class='soft'>{}</span></div>").format(run.title, run.settings))
+            self.body = ui.element("div")
+            with ui.element("div").classes("actions"):
+                self.stop = self._button("Cancel", "close", "flat", self._cancel)
+                self.look = self._button("Look", "insights", "outline", self._look)
+                self.look.props["aria-label"] = f"Look at {run.title}"
+
+    def _button(self, words: str, icon: str, kind: str, act: Callable[[], Any]) -> ui.button:
+        button = ui.button(words, icon=icon, on_click=act)
+        button.props(f"{kind} no-caps")
+        return button
+
+    async def _cancel(self) -> None:
+        await self.tab.office.cancel(self.tab.session, self.run)
+
+    def _look(self) -> None:
+        self.tab.back_to(self.run)
+        self.tab.go("look")
+
+    def show(self) -> None:
+        """Show how far the run is. Only what has changed is touched."""
+        run = self.run
+        self.row.classes(replace=f"run {run.stage}")
+        state = (run.over, run.facts is None, run.error)
+        if state == self.state:
+            return
+        self.state, self.bar = state, None
+        words = "Cancel" if run.facts is None else "Stop proving"
+        self.stop.set_text(words)
+        self.stop.props["aria-label"] = f"{words}: {run.title}"
+        self.stop.set_visibility(not run.over)
+        self.look.set_visibility(run.facts is not None)
+        self.body.clear()
+        with self.body:
+            if run.error:
+                text("p", sentence(run.error), "warn")
+            elif run.over:
+                show(_outcome(run))
+            else:
+                self._progress()
+
+    def _progress(self) -> None:
         with ui.element("div").classes("progress"):
-            bar = ui.linear_progress(run.fraction or 0, show_value=False, size="8px").props("rounded")
-            bar.props["indeterminate"] = run.fraction is None and run.stage != "waiting"
-            bar.props["aria-label"] = f"Progress of {run.title}"
-            said = ui.label(_state(run)).classes("soft")
-            watched[run.number] = run, bar, said
-    with ui.element("div").classes("actions"):
-        if not run.over:
-            words = "Stop proving" if run.facts is not None else "Cancel"
-            ui.button(words, icon="close", on_click=lambda: tab.office.cancel(tab.session, run)).props(
-                "flat no-caps"
-            ).props["aria-label"] = f"{words}: {run.title}"
-        if run.facts is not None:
-            ui.button("Look", icon="insights", on_click=lambda: _look(tab, run)).props(
-                "outline no-caps"
-            ).props["aria-label"] = f"Look at {run.title}"
+            self.bar = ui.linear_progress(0, show_value=False, size="8px").props("rounded")
+            self.bar.props["aria-label"] = f"Progress of {self.run.title}"
+            self.said = ui.label().classes("soft")
+        self.tick()
 
-
-def _look(tab: Tab, run: Run) -> None:
-    tab.back_to(run)
-    tab.go("look")
+    def tick(self) -> None:
+        """Move the bar."""
+        run = self.run
+        if self.bar is not None and not run.over:
+            self.bar.props["value"] = run.fraction or 0
+            self.bar.props["indeterminate"] = run.fraction is None and run.stage != "waiting"
+            self.said.set_text(_state(run))
 
 
 def _outcome(run: Run) -> Markup:
