@@ -110,7 +110,7 @@ class Tab:
 
     def plans(self) -> dict[str, Plan]:
         """Every plan of this browser, newest first: each run's, and each form's that a person has changed."""
-        found: dict[str, Plan] = {}
+        plans: dict[str, Plan] = {}
         for work in reversed(self.session.works):
             table = f"{work.name}, " if len(self.session.works) > 1 else ""
             if work.touched:
@@ -118,11 +118,11 @@ class Tab:
                 with suppress(ShoalError):  # the form is not complete: it makes no plan
                     text = draft.plan().toml()
                     if all(text != run.text for run in work.runs):
-                        found[f"{work.number}"] = f"{table}Settings", f"{work.stem}.plan.toml", text
+                        plans[f"{work.number}"] = f"{table}Settings", f"{work.stem}.plan.toml", text
             for run in reversed(work.runs):
                 words = f"{table}{run.title}: {run.settings}"
-                found[f"{work.number}.{run.number}"] = words, f"{work.stem}.run-{run.number}.toml", run.text
-        return found
+                plans[f"{work.number}.{run.number}"] = words, f"{work.stem}.run-{run.number}.toml", run.text
+        return plans
 
     def back_to(self, run: Run) -> None:
         """Go back to a run: look at it, with its settings in the form again."""
