@@ -18,7 +18,7 @@ from shoal.frame.types import read_column, stored_kind
 from shoal.io import atomic as parts
 from shoal.io import files, limits
 from shoal.io.files import as_arrow, same_family
-from shoal.io.formats import arrow, excel, stats, text
+from shoal.io.formats import excel, stats, text
 from shoal.io.mixed_cells import mixed_column, own_cells
 from shoal.stages.encode import encode, raw_matrix
 
