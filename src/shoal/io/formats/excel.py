@@ -18,7 +18,7 @@ from shoal.io.mixed_cells import mixed_column, own_cells
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_CELLS = 50_000_000
+MOST_CELLS = 50_000_000  # openpyxl makes a Python object of each, empty ones too
 _LONGEST = 32767  # characters that a cell may have
 _EXACT = 2**53  # whole numbers beyond this are kept as texts: a cell holds a double
 
@@ -31,7 +31,7 @@ def _openpyxl() -> ModuleType:
     return openpyxl
 
 
-def read(path: Path) -> Contents:
+def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
     """The values; of formulas what they gave when the workbook was last saved.
 
     In the table a column of mixed kinds holds texts; in the cells it keeps the kind of each.
@@ -45,7 +45,7 @@ def read(path: Path) -> Contents:
             book = package.load_workbook(file, read_only=True, data_only=True)
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # what it says of its size need not be so
-            rows = _rows(sheet, path)
+            rows = _rows(sheet, path, most_cells)
             title = sheet.title
             book.close()
     except (OSError, InputError, MemoryError):
@@ -87,7 +87,7 @@ def _refuse_bomb(file: BinaryIO, path: Path) -> None:
         refuse_size(sum(part.file_size for part in package.infolist()), path.stat().st_size, str(path))
 
 
-def _rows(sheet: Any, path: Path) -> list[tuple[Any, ...]]:
+def _rows(sheet: Any, path: Path, most_cells: int) -> list[tuple[Any, ...]]:
     """All rows without the empty cells at their ends, of which a far cell makes many."""
     rows, cells = [], 0
     for row in sheet.iter_rows(values_only=True):
@@ -96,9 +96,9 @@ def _rows(sheet: Any, path: Path) -> list[tuple[Any, ...]]:
             width -= 1
         rows.append(row[:width])
         cells += width
-        if cells > MOST_CELLS:
+        if cells > most_cells:
             raise InputError(
-                f"{str(path)!r} has more than {MOST_CELLS:,} cells, empty ones among them: use CSV or Parquet"
+                f"{str(path)!r} has more than {most_cells:,} cells, empty ones among them: use CSV or Parquet"
             )
     return rows
 
