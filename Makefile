@@ -1,11 +1,13 @@
-# Two commands are enough: `make demo` and `make test`. Each sets up what it needs in .venv.
+# Two commands are enough: `make demo` and `make test`. Each sets up what it needs in .venv. `make published` holds the
+# papers' printed figures and needs their data (docs/results.md); `make lint` checks style, types and imports.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 KERNEL_TESTS := tests/kernels tests/grouping/test_partition.py
 
-.PHONY: demo app test lint bench reproduce screenshots clean
+.PHONY: demo app test published lint bench reproduce screenshots clean
 
 demo: $(VENV)/.core
 	$(BIN)/shoal demo --folder demo
@@ -15,15 +17,19 @@ app: $(VENV)/.app
 
 test: $(VENV)/.dev
 	sh tests/system_packages.sh
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=
+	$(PYTEST) --ignore tests/published --cov --cov-report=
 	$(BIN)/python -m tests.coverage_floor
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(KERNEL_TESTS)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(BIN)/python -m pytest -n 2 --dist loadfile $(KERNEL_TESTS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(PYTEST) $(KERNEL_TESTS)
+
+published: $(VENV)/.dev
+	$(PYTEST) tests/published
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 bench: $(VENV)/.dev
 	$(PIP) microagg1d
@@ -41,7 +47,7 @@ screenshots: $(VENV)/.dev
 	$(BIN)/python -m docs.make_screenshots
 
 clean:
-	rm -rf $(VENV) demo benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

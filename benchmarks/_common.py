@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 OUT = Path(__file__).parent / "out"
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+#: The folder of the papers' tables; docs/results.md tells how to get them.
+DATA = Path(
+    os.environ.get("SHOAL_BENCHMARK_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
+).resolve()
 
 
 def header() -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmarks._common import DATA, header, save, table
+from benchmarks._published import load
 from shoal.algorithms.orders import npn_order, pca_order, tour_order, zscore_order
 from shoal.kernels.sequence.cut import cut_integer
 
@@ -105,11 +106,9 @@ def compare(name: str, X: NDArray[np.float64]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    from tests.benchmark_data import load
-
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="*", default=["tarragona", "census", "eia"])
-    rows = [row for name in parser.parse_args().datasets for row in compare(name, load(name))]
+    rows = [row for name in parser.parse_args().datasets for row in compare(name, load(DATA, name))]
     print(header(), table(rows), sep="\n\n")
     print("\nwritten to", save("integer_table", rows))
 

@@ -24,6 +24,7 @@ from shoal.grouping.partition import count_partitions
 from shoal.grouping.registry import methods
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results.md"
+TABLES = Path(__file__).with_name("_tables.md")  # where the data come from: a section of the page
 REAL = ("tarragona", "census", "eia")
 K = (3, 4, 5, 10)
 SIMULATED = (*range(1, 9), *range(21, 30))
@@ -361,7 +362,7 @@ def main() -> None:
     sections.append(skipped_section(plan))
     title = "# What the papers print, and what shoal measures"
     origin = f"Made by `python -m benchmarks.reproduce` on {header()}."
-    page = "\n\n".join([title, origin, *sections]) + "\n"
+    page = "\n\n".join([title, origin, TABLES.read_text().rstrip(), *sections]) + "\n"
     print("\n" + page)
     print(f"{time.perf_counter() - begin:.0f} s; written to", save("reproduce", {"losses": rows, "runs": [
         {"run": job, "outcome": outcome} for job, outcome in outcomes.items()]}))  # fmt: skip

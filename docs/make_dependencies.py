@@ -41,6 +41,8 @@ REASONS = {
     "hypothesis": "tests over random tables",
     "ruff": "style",
     "mypy": "types",
+    "import-linter": "holds which room may import which",
+    "pre-commit": "runs style, types and imports before each commit",
     "polars": "a table of its own in the tests",
     "networkx": "an independent shortest tour and tree in the tests, and an example",
     "playwright": "drives a browser in the tests of the web page",

@@ -1,5 +1,9 @@
 """What holds for the whole run of the tests."""
 
+from collections import Counter
+from pathlib import Path
+
+from benchmarks._common import DATA
 from hypothesis import settings
 
 from tests.missing import missing
@@ -7,8 +11,55 @@ from tests.missing import missing
 settings.register_profile("shoal", deadline=None)  # no test depends on the clock
 settings.load_profile("shoal")
 
+PUBLISHED = Path(__file__).parent / "published"
+
+#: Files that take longest, longest first. They start first, so that no core waits for the other at the end.
+LONGEST = [
+    "engines/test_spark.py",
+    "app/test_browser.py",
+    "algorithms/test_every_method.py",
+    "project/test_docs.py",
+    "bounds/test_bounds.py",
+    "stages/test_mixed_types.py",
+    "io/test_hostile_files.py",
+    "report/test_report.py",
+]
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first; and each test in tests/published says how many printed figures it holds.
+
+    That is one, or what its mark says.
+    """
+    place = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
+    for item in items:
+        if PUBLISHED in item.path.parents:
+            mark = item.get_closest_marker("figures")
+            item.user_properties.append(("figures", mark.args[0] if mark else 1))
+
+
+def published_figures(stats):
+    """One line on the printed figures; nothing if no test of tests/published was run."""
+    counts = Counter()
+    for outcome in ("passed", "skipped", "failed", "error"):
+        for report in stats.get(outcome, []):
+            for key, figures in getattr(report, "user_properties", ()):
+                counts[outcome] += figures if key == "figures" else 0
+    if not counts:
+        return ""
+    broken = counts["failed"] + counts["error"]
+    line = f"published figures: {counts['passed']} held, {counts['skipped']} skipped"
+    if broken:
+        line += f", {broken} NOT HELD"
+    if counts["skipped"]:
+        line += f": {'not all' if DATA.is_dir() else 'no'} benchmark data at {DATA}"
+    return line
+
 
 def pytest_terminal_summary(terminalreporter):
     """The last word: what was not tested, so that nobody takes silence for success."""
+    if line := published_figures(terminalreporter.stats):
+        terminalreporter.write_line(line, bold=True)
     for sentence in missing():
         terminalreporter.write_line(sentence, red=True, bold=True)

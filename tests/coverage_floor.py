@@ -49,14 +49,19 @@ def measured() -> dict[str, dict[str, Any]]:
     return {path.relative_to(SRC).as_posix(): facts for path, facts in found.items() if SRC in path.parents}
 
 
+def percent(part: int, whole: int) -> float:
+    """A room without any decision has taken all of them."""
+    return 100 * part / whole if whole else 100.0
+
+
 def main() -> None:
     files = measured()
     short = []
     for room, floors in FLOORS.items():
         mine = {path: facts for path, facts in files.items() if room_of(path) == room}
         total = lambda key: sum(facts["summary"][key] for facts in mine.values())  # noqa: B023, E731
-        lines = 100 * total("covered_lines") / max(total("num_statements"), 1)
-        decisions = 100 * total("covered_branches") / max(total("num_branches"), 1)
+        lines = percent(total("covered_lines"), total("num_statements"))
+        decisions = percent(total("covered_branches"), total("num_branches"))
         print(f"{room or 'the rest':12} lines {lines:6.2f} % (floor {floors[0]:.0f})", end="   ")
         print(f"decisions {decisions:6.2f} % (floor {floors[1]:.0f})")
         if lines < floors[0] or decisions < floors[1]:

@@ -15,8 +15,7 @@ from shoal.grouping.partition import Partition
 from shoal.stages.encode import standardise
 from shoal.stages.publish import centroids
 from shoal.verify.files import check
-
-from .benchmark_data import information_loss
+from tests.loss import information_loss
 
 
 def test_information_loss_is_sse_over_sst_of_the_exact_means():
@@ -168,3 +167,12 @@ def test_one_column_of_any_magnitude(method, exponent):
     assert np.array_equal(release.labels, plain.labels)
     assert release.information_loss == pytest.approx(plain.information_loss, rel=1e-9)
     assert np.array_equal(release.table, np.ldexp(plain.table, exponent))
+
+
+def test_a_bound_is_for_whole_unweighted_records():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    release = shoal.microaggregate(X, 3, method="mdav", blocks=[[0], [1]])
+    with pytest.raises(InputError, match="whole, unweighted records"):
+        release.lower_bound(1)
+    limited = shoal.microaggregate(X, 3, time_limit=5)
+    assert any("bounded by time" in note for note in limited.notes)

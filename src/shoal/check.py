@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,7 @@ from shoal.verify.count import Finding
 from shoal.verify.files import check, check_original
 
 __all__ = ["Finding", "check", "check_original"]
+__signature__ = inspect.signature(check)  # what editors show of the module that is called
 
 
 class _CallableModule(ModuleType):

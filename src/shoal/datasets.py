@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow
 
 #: sector -> share of businesses, turnover per employee, wage per employee, assets per turnover,
 #: kWh per unit of turnover, profit margin (money in thousands)
@@ -22,10 +25,28 @@ _SECTORS = {
 _REGIONS = {"Coast": 0.40, "Hills": 0.25, "Islands": 0.08, "Plain": 0.27}
 
 
-def survey(n: int = 5000, seed: int = 0) -> Any:
+def survey(n: int = 5000, seed: int = 0) -> pyarrow.Table:
     """A made-up business survey: region, sector, and six skewed, correlated amounts, as an Arrow table.
 
     Sectors form natural clusters; sizes are log-normal with a long tail; profit can be negative.
+
+    Parameters
+    ----------
+    n : int
+        How many businesses.
+    seed : int
+        The same seed gives the same table.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Examples
+    --------
+    >>> from shoal.datasets import survey
+    >>> table = survey(100)
+    >>> table.num_rows, table.column_names[:4]
+    (100, ['region', 'sector', 'employees', 'turnover'])
     """
     import pyarrow as pa
 
@@ -66,6 +87,30 @@ def sim(number: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int
     spread in every attribute. SIM_1..8 differ in that spread (10 to 100 records in a cluster), 9..14 in the
     number of records, 15..20 in the number of attributes, 21..29 in the (fixed) size of the clusters.
     The paper names no seed, so its own tables cannot be made again, only others like them.
+
+    Parameters
+    ----------
+    number : int
+        1 to 29.
+    seed : int
+        The same seed gives the same table.
+
+    Returns
+    -------
+    records : array of float, one row for each record
+    clusters : array of int, the cluster of each record
+
+    Raises
+    ------
+    InputError
+        If the paper has no table of that number.
+
+    Examples
+    --------
+    >>> from shoal.datasets import sim
+    >>> records, clusters = sim(21)
+    >>> records.shape, clusters.max()
+    ((1600, 10), np.int64(199))
     """
     attributes, spread, smallest, largest = 10, 0.1, 50, 50
     if 1 <= number <= 8:

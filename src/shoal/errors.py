@@ -7,23 +7,64 @@ from collections.abc import Iterable
 
 
 class ShoalError(Exception):
-    """Any error that shoal raises on purpose. `exit_code` is what the command line ends with."""
+    """Any error that shoal raises on purpose.
+
+    Attributes
+    ----------
+    exit_code : int
+        What the command line ends with: 1 if the answer is no, 2 if the request is wrong, 3 if the machine
+        failed.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> try:
+    ...     shoal.microaggregate("nowhere.csv", k=5)
+    ... except shoal.ShoalError as error:
+    ...     print(error.exit_code)
+    2
+    """
 
     exit_code = 2
 
 
 class InputError(ShoalError, ValueError):
-    """The request is wrong: a file, a column, a value or a parameter. The message says what to do."""
+    """The request is wrong: a file, a column, a value or a parameter. The message says what to do.
+
+    It is a ValueError too.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.Plan(0)
+    Traceback (most recent call last):
+    ...
+    shoal.errors.InputError: k must be a whole number of at least 1, not 0
+    """
 
 
 class CheckFailed(ShoalError):
-    """The answer is no: a release does not keep its promise. Nothing is published."""
+    """The answer is no: a release does not keep its promise. Nothing is published.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> issubclass(shoal.CheckFailed, shoal.ShoalError), shoal.CheckFailed.exit_code
+    (True, 1)
+    """
 
     exit_code = 1
 
 
 class MachineError(ShoalError):
-    """The machine failed: disk, memory, a missing program."""
+    """The machine failed: disk, memory, a missing program.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> issubclass(shoal.MachineError, shoal.ShoalError), shoal.MachineError.exit_code
+    (True, 3)
+    """
 
     exit_code = 3
 
@@ -34,7 +75,11 @@ def needs_extra(what: str, extra: str) -> InputError:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known words, to end an error message with."""
+    """A hint that names the nearest known words, to end an error message with.
+
+    >>> did_you_mean("colums", ["columns", "method"])
+    "did you mean 'columns'?"
+    """
     known = list(known)
     folded = {name.lower(): name for name in reversed(known)}
     near = [folded[name] for name in difflib.get_close_matches(word.lower(), folded, n=3, cutoff=0.5)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
@@ -12,24 +14,59 @@ from sklearn.utils.validation import validate_data
 from shoal.errors import InputError
 from shoal.pipeline import microaggregate
 
+if TYPE_CHECKING:
+    from shoal.release import Release
+
 
 class Microaggregator(ClusterMixin, BaseEstimator):
     """Groups of at least k similar records, as a scikit-learn clusterer.
 
     There is no `transform` and no `predict`: new rows carry no promise of k.
 
-    Attributes after `fit`: `labels_`, `information_loss_` (percent), `release_` (the whole outcome).
+    Parameters
+    ----------
+    k : int
+        How many records each group has, at least.
+    method : str
+        How to group: a key of `shoal.methods()`.
+    random_state : int, RandomState or None
+        As scikit-learn has it; a number is the seed.
+    time_limit : float, optional
+        Seconds after which the method returns the best it has found.
+    parameters : mapping of str to value, optional
+        The method's own parameters.
+
+    Attributes
+    ----------
+    labels_ : array of int
+        The group of each record.
+    information_loss_ : float
+        In percent.
+    release_ : Release
+        The protected table, and all that is known of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shoal
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> shoal.Microaggregator(k=5, method="mdav").fit(X).labels_
+    array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
     """
+
+    labels_: NDArray[np.int64]
+    information_loss_: float
+    release_: Release
 
     def __init__(
         self,
         k: int = 5,
         *,
         method: str = "auto",
-        random_state: Any = 0,
+        random_state: int | np.random.RandomState | None = 0,
         time_limit: float | None = None,
-        parameters: dict[str, Any] | None = None,
-    ):
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
         self.k = k
         self.method = method
         self.random_state = random_state
@@ -37,7 +74,25 @@ class Microaggregator(ClusterMixin, BaseEstimator):
         self.parameters = parameters
 
     def fit(self, X: Any, y: Any = None) -> Microaggregator:
-        """Group the rows of X."""
+        """Group the rows of X.
+
+        Parameters
+        ----------
+        X : array or table of numbers
+            One row for each record.
+        y : None
+            Not used; scikit-learn's pipelines pass it.
+
+        Returns
+        -------
+        Microaggregator
+            Itself.
+
+        Raises
+        ------
+        InputError
+            If there are fewer than k records, or a parameter is wrong.
+        """
         X = validate_data(self, X, dtype=np.float64)
         if len(X) < self.k:
             raise InputError(f"k={self.k} needs at least {self.k} records, but n_samples={len(X)}: lower k")
@@ -50,7 +105,7 @@ class Microaggregator(ClusterMixin, BaseEstimator):
             method=self.method,
             seed=int(seed),
             time_limit=self.time_limit,
-            **(self.parameters or {}),
+            parameters=self.parameters,
         )
         self.release_ = release
         self.labels_ = release.labels

@@ -13,6 +13,7 @@ import shoal
 from shoal.grouping.registry import get_method
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from shoal.plan import Plan
@@ -91,7 +92,7 @@ class Outcome:
         cls,
         plan: Plan,
         columns: Sequence[Any],
-        sizes: NDArray,
+        sizes: NDArray[np.int64],
         loss: Loss,
         used: Sequence[str],
         notes: Sequence[str],
@@ -156,7 +157,7 @@ class Outcome:
     def __getitem__(self, name: str) -> Any:
         """As the dict that it replaces; deprecated."""
         warnings.warn(
-            f"outcome[{name!r}] is outcome.{name} since 0.2; outcome.summary() gives a dict",
+            f"outcome[{name!r}] works until shoal 0.3: write outcome.{name}, or take the dict of outcome.summary()",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -178,7 +179,7 @@ def promise(plan: Plan, columns: Sequence[Any]) -> str:
             f"{within}; taken together, a record's values may still be its own"
         )
     if plan.apart:
-        blocks = " / ".join(", ".join(map(str, block)) for block in plan.blocks)
+        blocks = " / ".join(", ".join(map(str, block)) for block in plan.blocks or ())
         return (
             f"in each block of columns ({blocks}) taken alone, every published combination is shared by "
             f"at least {k} records{within}; taken together, a record's values may still be its own"

@@ -4,7 +4,8 @@ The workers' Python needs shoal installed; see docs/scaling.md.
 """
 
 from shoal.engines.blocks.plan import BlockPlan
-from shoal.engines.spark.engine import SparkRelease, protect
+from shoal.engines.spark.engine import protect
+from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.write import write
 
 __all__ = ["BlockPlan", "SparkRelease", "protect", "write"]

@@ -1,12 +1,13 @@
 """Checks that every registered method must pass; for people who add methods, and for our own tests.
 
-`check_method("my_method")` runs them all and raises AssertionError, with the table that showed it, on the
-first promise that is broken. Needs hypothesis.
+`check_method("my_method")` runs them all. Whatever a method does wrong, returns or raises, is an
+AssertionError that shows the table. Needs hypothesis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from shoal.errors import CheckFailed
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import MethodInfo, get_method
 from shoal.grouping.runner import run_method
@@ -25,14 +27,54 @@ _settings = settings(max_examples=25, deadline=None, derandomize=True, database=
 
 
 def check_method(key: str) -> None:
-    """Run every check over the method of that key."""
+    """Run every check over the method of that key.
+
+    Parameters
+    ----------
+    key : str
+        The name of a registered function: see `shoal.grouping.registry.method`.
+
+    Raises
+    ------
+    AssertionError
+        At the first promise that the method breaks: it says which, and shows k and the table. What the
+        method itself raised, or what the check of its labels said, is the `__cause__`.
+    InputError
+        If there is no method of that key.
+
+    Examples
+    --------
+    >>> from shoal.testing import check_method
+    >>> check_method("mdav")
+    """
     info = get_method(key)
     for check in CHECKS:
         check(info)
 
 
 def brute_force(X: NDArray, k: int, integer: bool = False) -> float:
-    """The least SSE of any partition of at most a dozen records into groups of at least k."""
+    """The least SSE of any partition of at most a dozen records into groups of at least k.
+
+    Parameters
+    ----------
+    X : array of numbers
+        One row for each record.
+    k : int
+        How many records each group has, at least.
+    integer : bool
+        Whether a group's value is the whole number nearest to its mean.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.testing import brute_force
+    >>> brute_force(np.array([[0.0], [1.0], [10.0], [12.0]]), 2)
+    2.5
+    """
     n = len(X)
     groups = [
         (sum(1 << i for i in group), _sse(X[list(group)], integer))
@@ -55,8 +97,31 @@ def _sse(group: NDArray, integer: bool) -> float:
     return float(np.square(group - mean).sum())
 
 
+@contextmanager
+def _showing(info: MethodInfo, X: NDArray, k: int) -> Iterator[None]:
+    """Whatever goes wrong inside is an AssertionError that shows the table."""
+    try:
+        yield
+    except Exception as error:
+        reason = str(error) if isinstance(error, AssertionError | CheckFailed) else repr(error)
+        shown = f"shown by this table of {len(X)} records with k={k}:\n{X.tolist()}"
+        raise AssertionError(f"method {info.key!r} breaks a promise: {reason}; {shown}") from error
+
+
+def _require(holds: bool | np.bool_, otherwise: str) -> None:
+    """`assert` that Python's -O does not switch off."""
+    if not holds:
+        raise AssertionError(otherwise)
+
+
 def _run(info: MethodInfo, X: NDArray, k: int, seed: int = 0) -> Partition:
     return run_method(info, _matrix(info, X), k, seed=seed)
+
+
+def _same_labels(info: MethodInfo, X: NDArray, k: int, expected: NDArray, when: str) -> None:
+    with _showing(info, X, k):
+        labels = microaggregate(X, k, method=info.key).labels
+        _require(np.array_equal(labels, expected), f"the labels differ {when}")
 
 
 def _matrix(info: MethodInfo, X: NDArray) -> NDArray:
@@ -98,13 +163,14 @@ def check_partition(info: MethodInfo) -> None:
     @given(tables())
     def holds(case: tuple[NDArray, int]) -> None:
         X, k = case
-        labels = _run(info, X, k).labels
-        sizes = np.bincount(labels)
-        assert len(labels) == len(X)
-        assert labels.dtype == np.int64
-        assert sizes.min() >= k
-        if info.sizes == "k..2k-1":
-            assert sizes.max() <= 2 * k - 1
+        with _showing(info, X, k):
+            labels = _run(info, X, k).labels
+            sizes = np.bincount(labels)
+            _require(len(labels) == len(X), f"{len(X)} records have {len(labels)} labels")
+            _require(labels.dtype == np.int64, f"labels are {labels.dtype}, not int64")
+            _require(sizes.min() >= k, f"a group has {sizes.min()} records, fewer than k")
+            if info.sizes == "k..2k-1":
+                _require(sizes.max() < 2 * k, f"a group has {sizes.max()} records, more than 2k-1")
 
     holds()
 
@@ -114,16 +180,19 @@ def check_sizes(info: MethodInfo) -> None:
     for k in (2, 3, 5):
         for n in (k, 2 * k - 1, 2 * k, 2 * k + 1, 3 * k - 1, 3 * k, 4 * k + 1):
             for X in (_untied(n, 2), np.ones((n, 2)), np.arange(2.0 * n).reshape(n, 2) // 3):
-                assert _run(info, X, k).sizes.min() >= k, f"n={n}, k={k}"
+                with _showing(info, X, k):
+                    smallest = _run(info, X, k).sizes.min()
+                    _require(smallest >= k, f"a group has {smallest} records, fewer than k")
 
 
 def check_identity(info: MethodInfo) -> None:
     """k = 1 leaves every record alone, and loses nothing."""
     X = _untied(7, 2)[:, : 1 if info.columns == "one" else 2]
-    release = microaggregate(X, 1, method=info.key)
-    assert np.array_equal(release.table, X)
-    assert release.information_loss == 0.0
-    assert np.array_equal(release.labels, np.arange(7))
+    with _showing(info, X, 1):
+        release = microaggregate(X, 1, method=info.key)
+        _require(np.array_equal(release.table, X), "k = 1 changes values")
+        _require(release.information_loss == 0.0, "k = 1 loses information")
+        _require(np.array_equal(release.labels, np.arange(7)), "k = 1 joins records")
 
 
 def check_input_untouched(info: MethodInfo) -> None:
@@ -132,42 +201,47 @@ def check_input_untouched(info: MethodInfo) -> None:
     if info.input == "raw":
         X = X.astype(np.int64)
     before = X.copy()
-    expected = microaggregate(X, 3, method=info.key).labels
-    assert np.array_equal(X, before)
+    with _showing(info, before, 3):
+        expected = microaggregate(X, 3, method=info.key).labels
+        _require(np.array_equal(X, before), "the input was changed")
     wide = np.zeros((62, 2 * X.shape[1]), X.dtype)
     wide[::2, ::2] = X
     locked = X.copy()
     locked.flags.writeable = False
     for same in (np.asfortranarray(X), wide[::2, ::2], locked):
-        assert np.array_equal(microaggregate(same, 3, method=info.key).labels, expected)
+        _same_labels(info, same, 3, expected, "with the layout of the input in memory")
 
 
 def check_seed(info: MethodInfo) -> None:
     """The same seed gives the same labels."""
     X = _untied(60, 3)
-    assert np.array_equal(_run(info, X, 4, seed=7).labels, _run(info, X, 4, seed=7).labels)
+    with _showing(info, X, 4):
+        once, again = (_run(info, X, 4, seed=7).labels for _ in range(2))
+        _require(np.array_equal(once, again), "the same seed gives other labels")
 
 
 def check_means(info: MethodInfo) -> None:
     """The columns' means are those of the original."""
     X = np.exp(np.random.default_rng(1).normal(size=(50, 1 if info.columns == "one" else 3)))
     X = np.rint(1e6 * X) if info.input == "raw" else X
-    release = microaggregate(X, 3, method=info.key)
-    assert np.allclose(release.table.mean(axis=0), X.mean(axis=0), rtol=1e-12)
+    with _showing(info, X, 3):
+        means = microaggregate(X, 3, method=info.key).table.mean(axis=0)
+        _require(np.allclose(means, X.mean(axis=0), rtol=1e-12), "the columns have other means")
 
 
 def check_shift_and_scale(info: MethodInfo) -> None:
     """Adding 1e9 to a column or scaling it by 1e-9 leaves the labels as they were."""
     X = _untied(60, 1 if info.columns == "one" else 3)
     X = X.astype(np.int64) if info.input == "raw" else X
-    expected = microaggregate(X, 3, method=info.key).labels
+    with _showing(info, X, 3):
+        expected = microaggregate(X, 3, method=info.key).labels
     shifted = X.copy()
     shifted[:, 0] += 10**9
-    assert np.array_equal(microaggregate(shifted, 3, method=info.key).labels, expected)
+    _same_labels(info, shifted, 3, expected, "after adding 1e9 to a column")
     if info.input == "standard":
         scaled = X.copy()
         scaled[:, 0] *= 1e-9
-        assert np.array_equal(microaggregate(scaled, 3, method=info.key).labels, expected)
+        _same_labels(info, scaled, 3, expected, "after scaling a column by 1e-9")
 
 
 def check_never_below_the_optimum(info: MethodInfo) -> None:
@@ -177,13 +251,14 @@ def check_never_below_the_optimum(info: MethodInfo) -> None:
     @given(tables(largest=9))
     def holds(case: tuple[NDArray, int]) -> None:
         X, k = case
-        matrix = _matrix(info, X)
-        labels = _run(info, X, k).labels
-        sse = sum(_sse(matrix[labels == g], info.whole) for g in range(labels.max() + 1))
-        optimum = brute_force(matrix, k, info.whole)
-        assert sse >= optimum * (1 - 1e-9)
-        if info.optimal:
-            assert sse <= optimum * (1 + 1e-9) + 1e-12
+        with _showing(info, X, k):
+            matrix = _matrix(info, X)
+            labels = _run(info, X, k).labels
+            sse = sum(_sse(matrix[labels == g], info.whole) for g in range(labels.max() + 1))
+            least = brute_force(matrix, k, info.whole)
+            _require(sse >= least * (1 - 1e-9), f"SSE {sse} is below the optimum {least}: no partition")
+            if info.optimal:
+                _require(sse <= least * (1 + 1e-9) + 1e-12, f"SSE {sse} is not the optimum {least}")
 
     holds()
 

@@ -22,7 +22,7 @@ def test_a_method_that_breaks_its_promise_is_caught(monkeypatch):
         """Every record for itself."""
         return np.arange(len(X))
 
-    with pytest.raises(Exception, match="fewer than k"):
+    with pytest.raises(AssertionError, match="fewer than k"):
         checks.check_method("alone")
 
 

@@ -11,23 +11,6 @@ from shoal.errors import InputError
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method
-from tests.benchmark_data import information_loss, load
-
-# RepOrdMic paper (shared/papers/000), Table 2, k = 3, 5, 10. Only the abstract of IMHM is public: ours comes
-# within 2 % of the printed figures, or below.
-TABLE_2 = {"tarragona": (16.93, 22.18, 30.78), "census": (5.37, 8.42, 12.23)}
-
-
-@pytest.mark.parametrize("dataset", TABLE_2)
-def test_imhm_against_the_printed_figures(dataset):
-    Z = load(dataset)
-    for k, figure in zip((3, 5, 10), TABLE_2[dataset]):
-        assert information_loss(Z, run_method(get_method("imhm"), Z, k).labels) <= 1.02 * figure
-
-
-def test_imhm_on_eia():
-    Z = load("eia")
-    assert information_loss(Z, run_method(get_method("imhm"), Z, 10).labels) <= 1.02 * 2.17  # Table 2
 
 
 def test_reassignment_is_the_best_for_these_centroids():

@@ -60,8 +60,8 @@ def test_igd_takes_labels_or_the_key_alike(X):
     [
         ("mdaw", "did you mean 'mdav'"),
         ("igd", "would start from itself"),
-        (np.zeros(7, np.int64), "120 whole numbers"),
-        (np.linspace(0, 1, 120), "120 whole numbers"),
+        (np.zeros(7, np.int64), "each of the 120 records"),
+        (np.linspace(0, 1, 120), "each of the 120 records"),
         (np.arange(120) // 3, "a group of 3 records, but k=4"),
     ],
 )

@@ -1,6 +1,5 @@
 """The exact optimum in one dimension, through the method's door."""
 
-import csv
 from fractions import Fraction
 
 import numba
@@ -13,8 +12,6 @@ import shoal
 from shoal.errors import InputError
 from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method
-from shoal.kernels.sequence.cut import cut, cut_integer
-from tests.benchmark_data import FOLDER, load
 from tests.sequence_reference import cost, optimum
 
 
@@ -36,62 +33,17 @@ def whole_sse(x, labels):
     return int(np.square(x - centroids[labels]).sum())
 
 
-# --- published figures ---------------------------------------------------------------------------------
+# --- a printed example ---------------------------------------------------------------------------------
 
 
 def test_the_example_of_the_imhmi_paper():
-    """Mortazavi 2020, section 3; the printed sequence lost one 6 (shared/notes/methods.md)."""
+    """Mortazavi 2020, section 3; the printed sequence lost one 6."""
     x = np.array([1, 2, 2, 3, 4, 4, 6, 6, 8, 10])
     assert whole_sse(x, labels_by("univariate_integer", x, 3)) == 13
     real = labels_by("univariate", x, 3)
     assert whole_sse(x, real) == 14
     rows = [[value] for value in x.tolist()]
     assert float(cost(rows, np.bincount(real).tolist())) == pytest.approx(12.33, abs=0.005)
-
-
-#: Mortazavi 2020, Table 1, n = 500,000: k -> IMHM mean and deviation, IMHMI mean and deviation of 30 runs
-TABLE_1 = {
-    2: (162_179.73, 238.56, 162_047.27, 236.22),
-    3: (358_295.97, 575.57, 357_851.10, 568.23),
-    4: (653_519.13, 969.39, 652_297.20, 967.96),
-    5: (1_026_032.43, 1320.03, 1_025_130.97, 1308.71),
-    10: (4_176_390.33, 4697.34, 4_175_597.67, 4692.73),
-}
-
-
-@pytest.mark.parametrize("k", TABLE_1)
-def test_table_1_of_the_imhmi_paper(k):
-    """The mean of three runs lies within three of its standard errors (theirs has its own) of the printed."""
-    n, runs = 500_000, 3
-    found = []
-    for seed in range(runs):
-        x = np.random.default_rng(seed).integers(-n // 2, n // 2, n, endpoint=True)
-        found.append([whole_sse(x, labels_by(key, x, k)) for key in ("univariate", "univariate_integer")])
-        assert found[-1][1] <= found[-1][0]
-    real, real_spread, whole, whole_spread = TABLE_1[k]
-    error = 3 * (1 / runs + 1 / 30) ** 0.5
-    assert np.mean(found, axis=0)[0] == pytest.approx(real, abs=error * real_spread)
-    assert np.mean(found, axis=0)[1] == pytest.approx(whole, abs=error * whole_spread)
-
-
-@pytest.mark.parametrize("dataset", ["tarragona", "census", "eia"])
-@pytest.mark.parametrize("ordering", ["PCA", "Z-score"])
-def test_table_3_of_the_imhmi_paper(dataset, ordering):
-    """Whole numbers in many columns: exact integers (shared/published/imhmi_table3_sse.csv)."""
-    Z = load(dataset)
-    if ordering == "PCA":
-        axis = np.linalg.eigh(Z.T @ Z)[1][:, -1]
-        order = np.argsort(Z @ axis, kind="stable")
-    else:
-        order = np.argsort(Z.sum(axis=1), kind="stable")
-    whole = (np.sign(Z) * np.floor(np.abs(100 * Z) + 0.5)).astype(np.int64)[order]
-    with (FOLDER.parent / "published" / "imhmi_table3_sse.csv").open() as handle:
-        rows = [r for r in csv.DictReader(handle) if (r["dataset"], r["ordering"]) == (dataset, ordering)]
-    assert len(rows) == 5
-    for row in rows:
-        k = int(row["k"])
-        assert whole_sse(whole, cut_integer(whole, k)) == int(row["sse_imhmi"])
-        assert whole_sse(whole, cut(whole.astype(float), k)) == int(row["sse_imhm"])
 
 
 # --- the optimum ---------------------------------------------------------------------------------------
@@ -206,4 +158,4 @@ def test_only_whole_numbers_have_whole_centroids():
 
 def test_an_unknown_cost_is_refused():
     with pytest.raises(InputError, match="cost"):
-        shoal.microaggregate(np.arange(9.0), 3, method="univariate", cost="sae")
+        shoal.microaggregate(np.arange(9.0), 3, method="univariate", parameters={"cost": "sae"})

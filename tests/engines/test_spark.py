@@ -72,7 +72,7 @@ def df(spark, place, original):
 @pytest.fixture(scope="module")
 def release(df, place):
     """The DataFrame that `protect` gave back, and what `write` said."""
-    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_records=1500)
+    released = shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_records=1500)
     return released, shoal.spark.write(released, place / "out")
 
 
@@ -152,7 +152,7 @@ def test_a_task_that_fails_once_is_tried_again(release, df, place, monkeypatch):
 
     spoil_task(monkeypatch, fail_once)
     plan = frozen_plan(place)
-    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=plan)
+    released = shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_plan=plan)
     before, there = pq.read_table(place / "out").sort_by("id"), visible(place)
     with pytest.raises(InputError, match="exists already"):
         shoal.spark.write(released, place / "out")
@@ -169,7 +169,7 @@ def test_a_task_that_fails_for_good_publishes_nothing(release, df, place, monkey
 
     spoil_task(monkeypatch, fail)
     before = visible(place)
-    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=frozen_plan(place))
+    released = shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_plan=frozen_plan(place))
     with pytest.raises(MachineError, match="Spark could not finish, nothing is published") as told:
         shoal.spark.write(released, place / "bad")
     assert "this worker has had enough" in str(told.value)
@@ -208,14 +208,14 @@ def test_a_missing_record_and_a_short_group_publish_nothing(release, df, place, 
         spoil_task(monkeypatch, spoil)
         with pytest.raises(CheckFailed, match=sentence):
             shoal.spark.write(
-                shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=plan), place / "bad"
+                shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_plan=plan), place / "bad"
             )
     assert visible(place) == before
 
 
 def test_a_full_disk_publishes_nothing(release, df, place, small_disk):  # noqa: F811
     (small_disk / "filler").write_bytes(bytes(280_000))
-    released = shoal.spark.protect(df, 5, QUASI, method="mdav", block_plan=frozen_plan(place))
+    released = shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_plan=frozen_plan(place))
     with pytest.raises(MachineError, match=r"nothing is published.*No space left on device"):
         shoal.spark.write(released, small_disk / "out")
     assert visible(small_disk) == ["filler"]
@@ -225,7 +225,7 @@ def test_data_that_change_are_noticed(release, df, place):
     """The plan counted other records than the grouping sees."""
     before = visible(place)
     released = shoal.spark.protect(
-        df.where("id >= 50"), 5, QUASI, method="mdav", block_plan=frozen_plan(place)
+        df.where("id >= 50"), 5, columns=QUASI, method="mdav", block_plan=frozen_plan(place)
     )
     with pytest.raises(CheckFailed, match="the data change from one reading to the next"):
         shoal.spark.write(released, place / "bad")
@@ -235,10 +235,13 @@ def test_data_that_change_are_noticed(release, df, place):
 def test_what_cannot_be_grouped_is_said_at_once(df, release):
     for call, sentence in (
         (lambda: shoal.spark.protect(df.selectExpr("double('inf') a"), 5), "'a' has the value inf"),
-        (lambda: shoal.spark.protect(df, 5, ["incom"]), "did you mean 'income'"),
-        (lambda: shoal.spark.protect(df, 5, ["name"]), "column 'name' is string"),
-        (lambda: shoal.spark.protect(df, 5, QUASI, strata=["name"]), "strata cannot be had in blocks"),
-        (lambda: shoal.spark.protect(df, 7000, QUASI), "but there are 6000: lower k"),
+        (lambda: shoal.spark.protect(df, 5, columns=["incom"]), "did you mean 'income'"),
+        (lambda: shoal.spark.protect(df, 5, columns=["name"]), "column 'name' is string"),
+        (
+            lambda: shoal.spark.protect(df, 5, columns=QUASI, strata=["name"]),
+            "strata cannot be had in blocks",
+        ),
+        (lambda: shoal.spark.protect(df, 7000, columns=QUASI), "but there are 6000: lower k"),
         (lambda: shoal.spark.write(df, "x"), "only what shoal.spark.protect gave back"),
     ):
         with pytest.raises(InputError, match=sentence):

@@ -1,5 +1,7 @@
 """The same release for every kind of table: same kind back, same rows, columns and types."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ import pytest
 import shoal
 from shoal.datasets import survey
 from shoal.errors import InputError
+from shoal.frame.frame import Frame
 
 CONSTRUCTORS = {
     "pyarrow": lambda table: table,
@@ -156,7 +159,7 @@ def test_unknown_names_are_answered_with_near_ones():
     with pytest.raises(InputError, match="'mdav_generic'"):
         shoal.microaggregate(survey(20), 3, method="mdav_generik")
     with pytest.raises(InputError, match="no parameter 'size': it takes none"):
-        shoal.microaggregate(survey(20), 3, method="mdav", size=4)
+        shoal.microaggregate(survey(20), 3, method="mdav", parameters={"size": 4})
 
 
 @pytest.mark.parametrize("missing", ["group", "drop"])
@@ -188,3 +191,53 @@ def test_a_lazy_table_is_asked_to_be_collected(recwarn):
     with pytest.raises(InputError, match=r"collect\(\)"):
         shoal.microaggregate(pl.LazyFrame({"x": [1, 2]}), 2)
     assert not recwarn.list
+
+
+def test_frames_of_odd_kinds():
+    import pandas as pd
+
+    with pytest.raises(InputError, match="is not a table"):
+        Frame(7)
+    with pytest.raises(InputError, match="same name"):
+        Frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(InputError, match="no column was chosen"):
+        Frame(np.zeros((2, 2))).choose([])
+    mixed = Frame(pd.DataFrame({"a": [1, "x"]}))
+    with pytest.raises(InputError, match="mixes kinds"):
+        mixed.arrow("a")
+
+
+def test_arrays_have_rows_and_gaps_too():
+    frame = Frame(np.array([[1.0, np.nan], [2.0, 5.0], [3.0, 6.0]]))
+    assert frame.arrow(1).to_pylist() == [None, 5.0, 6.0]
+    chosen = np.array([True, False, True])
+    assert np.array_equal(frame.rows(chosen).native, [[1.0, np.nan], [3.0, 6.0]], equal_nan=True)
+    assert Frame(np.array([7, 8, 9])).rows(chosen).native.tolist() == [7, 9]
+    release = shoal.microaggregate(np.array([1.0, np.nan, 2.0, 3.0]), 3, missing="drop")
+    assert release.table.tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(InputError, match="is not a table"):
+        Frame([[1, 2], [3]])
+
+
+def test_columns_of_nothing_but_gaps_are_texts_or_numbers():
+    assert Frame(pa.table({"n": pa.nulls(3)})).arrow("n").type == pa.string()
+    table = pa.table({"x": [1.0, 2, 3, 4], "none": pa.array([None] * 4, pa.float64())})
+    release = shoal.microaggregate(table, 2, missing="group")
+    assert release.table["none"].null_count == 4
+    assert release.table["x"].to_pylist() == [1.5, 1.5, 3.5, 3.5]
+
+
+def test_tables_that_are_none_are_named():
+    with pytest.raises(InputError, match="a SimpleNamespace is not a table"):
+        Frame(SimpleNamespace(columns=["a"]))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64"])
+def test_gaps_of_pandas_stay_gaps_of_their_own_kind(dtype):
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": pd.array([1.0, 3.0, None, None], dtype=dtype)})
+    released = shoal.microaggregate(frame, 2, columns=["x"], missing="group").table["x"]
+    assert released.dtype == dtype
+    assert released.isna().tolist() == [False, False, True, True]
+    assert released[:2].tolist() == [2.0, 2.0]

@@ -1,5 +1,6 @@
 """Partition against a slow and obvious reference, in exact fractions."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from shoal.errors import CheckFailed
-from shoal.grouping.partition import Partition, count_partitions
+from shoal.grouping.partition import Partition, Tuning, count_partitions
 
 
 def exact(X, labels):
@@ -39,13 +40,6 @@ def test_labels_of_any_whole_type(dtype):
     assert partition.labels.tolist() == [0, 1, 0, 2, 1, 1]
     assert partition.labels.dtype == np.int64
     assert partition.sizes.tolist() == [2, 3, 1]
-
-
-def test_labels_and_sizes_cannot_be_changed():
-    partition = Partition([0, 0, 1, 1])
-    for array in (partition.labels, partition.sizes):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1
 
 
 def test_labels_must_be_whole_numbers_in_one_row():
@@ -90,80 +84,70 @@ def test_check_names_what_is_wrong():
         partition.check(2, 5, 2)
 
 
-@pytest.mark.parametrize("many", [0, 10**9])
-def test_a_partition_in_order_is_the_same_partition(many, monkeypatch):
-    monkeypatch.setattr("shoal.grouping.partition.TOGETHER_FROM", many)
-    monkeypatch.setattr("shoal.grouping.partition.MANY_GROUPS", many)
+WAYS = pytest.mark.parametrize(
+    "tuning", [Tuning(0, 0, 37), Tuning(10**9, 10**9)], ids=["many records", "few records"]
+)
+
+
+@WAYS
+def test_a_partition_in_order_is_the_same_partition(tuning):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(60, 2)) + 1e6
     labels = Partition(rng.integers(0, 9, 60)).labels
     order = np.argsort(labels, kind="stable").astype(np.uint32)
     starts = np.r_[0, np.cumsum(np.bincount(labels))]
-    plain, ordered = Partition(labels), Partition.in_order(order, starts)
+    plain, ordered = Partition(labels, tuning), Partition.in_order(order, starts, tuning=tuning)
     assert np.array_equal(ordered.labels, plain.labels)
     assert np.array_equal(ordered.sizes, plain.sizes)
     means, sse = ordered.means_and_sse(X)
     np.testing.assert_allclose(means, plain.means(X), rtol=1e-15)
     assert sse == pytest.approx(plain.sse(X), rel=1e-13)
     assert np.array_equal(ordered.means(X), means)
-    assert ordered.own is None
-    own = Partition.in_order(order, starts, X[order, 0]).own
-    assert np.array_equal(own.means, means[:, 0])
-    assert own.sse == pytest.approx(plain.sse(X[:, :1]), rel=1e-13)
-    for published in (means[:, 0], np.arange(len(plain)), np.arange(len(plain), dtype=np.float32)):
-        assert np.array_equal(ordered.spread(published), published[plain.labels])
+    assert ordered.moments is None
+    moments = Partition.in_order(order, starts, X[order, 0], tuning).moments
+    assert np.array_equal(moments.means, means[:, 0])
+    assert moments.sse == pytest.approx(plain.sse(X[:, :1]), rel=1e-13)
+    for partition in (plain, ordered):
+        for published in (means[:, 0], np.arange(len(plain)), np.arange(len(plain), dtype=np.float32)):
+            assert np.array_equal(partition.spread(published), published[plain.labels])
 
 
-@pytest.mark.parametrize("many", [0, 10**9])
+@WAYS
 @pytest.mark.parametrize("offset", [0.0, -1e9])
-def test_a_partition_of_sorted_values_knows_its_column(many, offset, monkeypatch):
-    monkeypatch.setattr("shoal.grouping.partition.TOGETHER_FROM", many)
-    monkeypatch.setattr("shoal.grouping.partition.MANY_GROUPS", many)
-    monkeypatch.setattr("shoal.kernels.groups.hand_back.PILE", 37)
+def test_a_partition_of_sorted_values_has_the_moments_of_its_column(tuning, offset):
     x = np.random.default_rng(6).exponential(size=1000) + offset
     order = np.argsort(x).astype(np.uint32)
     starts = np.r_[np.arange(0, 1000, 3)[:-1], 1000]
-    partition = Partition.in_order(order, starts, x[order])
+    partition = Partition.in_order(order, starts, x[order], tuning)
     labels = np.empty(1000, np.int64)
     labels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     assert np.array_equal(partition.labels, labels)
-    assert partition.own.sse == pytest.approx(Partition(labels).sse(x[:, None]), rel=1e-12)
-    assert partition.own.sst == pytest.approx(Partition(np.zeros(1000, int)).sse(x[:, None]), rel=1e-12)
-    other = np.arange(len(partition), dtype=np.float64)
-    assert np.array_equal(partition.spread(other), other[labels])  # whatever is kept ready for the means
-    for _ in range(2):  # handed out, then made again
-        spread = partition.spread(partition.own.means)
-        assert np.array_equal(spread, partition.own.means[labels])
-        spread[:] = 0  # the caller's own
-    with pytest.raises(ValueError, match="read-only"):
-        partition.own.means[0] = 1
+    moments = partition.moments
+    assert moments.sse == pytest.approx(Partition(labels).sse(x[:, None]), rel=1e-12)
+    assert moments.sst == pytest.approx(Partition(np.zeros(1000, int)).sse(x[:, None]), rel=1e-12)
+    assert (moments.by_record is not None) == (tuning.many_groups == 0)
+    if moments.by_record is not None:
+        assert np.array_equal(moments.by_record, moments.means[labels])
+    for published in (np.arange(len(partition), dtype=np.float64), moments.means, moments.means):
+        spread = partition.spread(published)
+        assert np.array_equal(spread, published[labels])
+        spread[:] = 0  # the caller's array: the partition stays as it is
 
 
-def test_many_records_are_visited_in_two_halves_and_few_in_one(monkeypatch):
-    monkeypatch.setattr("shoal.grouping.partition.TOGETHER_FROM", 4)
-    stretch = lambda begin, end: (begin, end)  # noqa: E731
-    for records, halves in ((3, [(0, 6)]), (4, [(0, 3), (3, 6)]), (5, [(0, 3), (3, 6)])):
-        assert Partition(np.zeros(records, int))._for_halves(6, stretch) == halves
-
-
-@pytest.mark.parametrize(("groups", "many"), [(2, False), (3, True)])
-def test_very_many_groups_are_visited_group_by_group(groups, many, monkeypatch):
-    from shoal.grouping import partition as module
-
-    monkeypatch.setattr(module, "MANY_GROUPS", 2)
-    put, visits = module.groups.put, []
-    monkeypatch.setattr(module.groups, "put", lambda *given: (visits.append(given), put(*given))[1])
-    x = np.arange(2.0 * groups)
-    order, starts = np.arange(len(x), dtype=np.uint32), np.arange(0, len(x) + 1, 2)
-    partition = Partition.in_order(order, starts, x)
-    assert not visits if many else visits  # many are handed back with their means
-    visits.clear()
-    published = np.arange(groups)
-    assert partition.spread(published).tolist() == np.repeat(published, 2).tolist()
-    assert bool(visits) == many
-    visits.clear()
-    assert Partition(partition.labels).spread(published).tolist() == np.repeat(published, 2).tolist()
-    assert not visits
+@WAYS
+def test_nothing_of_a_partition_can_be_changed(tuning):
+    order, starts = np.arange(6, dtype=np.uint32), np.array([0, 3, 6])
+    partition = Partition.in_order(order, starts, np.arange(6.0), tuning)
+    moments = partition.moments
+    for array in (partition.labels, partition.sizes, moments.means, moments.by_record):
+        if array is not None:
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+    for name in ("labels", "sizes", "moments", "another"):
+        with pytest.raises(AttributeError, match="cannot be changed"):
+            setattr(partition, name, None)
+    copied = pickle.loads(pickle.dumps(partition))
+    assert np.array_equal(copied.labels, partition.labels)
 
 
 @pytest.mark.parametrize("kind", [bool, np.int16, object, "datetime64[D]", "U3"])

@@ -346,3 +346,20 @@ def test_command_line_with_postgresql(people):
     call("protect", f"{url}#people", "-k", 4, "-c", "age", "-c", "pay", "-m", "mdav")
     call("check", f"{url}#people_protected", "-k", 4, "-c", "age", "-c", "pay")
     call("protect", f"{url}#people", "-k", 4, "-c", "age", status=2)
+
+
+def test_sqlite_that_is_none(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        shoal.write(pa.table({"a": [1]}), f"sqlite:///{tmp_path}/no/t.db#t")
+    (tmp_path / "bad.db").write_bytes(b"x" * 5000)
+    with pytest.raises((InputError, shoal.errors.MachineError)):
+        shoal.read(f"sqlite:///{tmp_path}/bad.db#t")
+    place = tmp_path / "good.db"
+    words = pa.array(["x", "y"]).dictionary_encode()
+    shoal.write(
+        pa.table({"w": words, "d": pa.array([1, 2], pa.int32()).cast(pa.date32())}), f"sqlite:///{place}#t"
+    )
+    assert sqlite3.connect(place).execute("SELECT w, d FROM t").fetchall() == [
+        ("x", "1970-01-02"),
+        ("y", "1970-01-03"),
+    ]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels.search.gaps import change, leaves_one, means
-from shoal.stages.refine_gaps import candidates, settle_cell
+from shoal.stages.refine_gaps import candidates, refine_stratum
 from tests.compiler import COMPILED
 
 
@@ -65,7 +65,7 @@ def test_the_change_of_a_move_is_the_difference_of_the_sse(seed, n, d):
 def test_in_the_end_no_move_helps(seed, k, d, uneven):
     n = 6 * k + 1
     X, has, labels = holey(seed, n, d, 6 - uneven)
-    found = settle_cell(X, has, labels, k)
+    found = refine_stratum(X, has, labels, k)
     sizes = np.bincount(found)
     assert sizes.sum() == n
     assert sizes.min() >= k
@@ -91,4 +91,4 @@ def test_in_the_end_no_move_helps(seed, k, d, uneven):
 def test_a_group_beyond_its_size_gives_records_away_and_does_not_grow(ones):
     X, has = np.array([[0.0]] * (12 - ones) + [[1.0]] * ones), np.ones((12, 1), bool)
     expected = [0] * 8 + [1] * 4 if ones == 3 else [0] * 7 + [1] * 5
-    assert settle_cell(X, has, np.array([0] * 8 + [1] * 4), 3).tolist() == expected
+    assert refine_stratum(X, has, np.array([0] * 8 + [1] * 4), 3).tolist() == expected

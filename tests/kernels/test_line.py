@@ -74,30 +74,29 @@ def test_optimal_against_the_shortest_path_in_fractions(kind, k):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_both_searches_agree_at_larger_sizes(kind, monkeypatch):
+def test_both_searches_agree_at_larger_sizes(kind):
     """Many stretches, long leaps with and without the linear search, and two halves that meet."""
     rng = np.random.default_rng(8)
     for n, k, halve in SIZES:
-        monkeypatch.setattr(line, "TOGETHER_FROM", 1000 if COMPILED else 100)
+        in_halves = line.Tuning(two_threads=1000 if COMPILED else 100)
         for x in shapes(rng, n):
             v = prepared(x, kind)
             inverse = line.inverses(v.dtype, k)
             near = line.search(v, k, KINDS[kind], inverse, False)[0][-1]
             far = line.search(v, k, KINDS[kind], inverse, True, halve)[0][-1]
-            sizes = np.diff(line.cut_sorted(v, k, KINDS[kind]))
+            sizes = np.diff(line.cut_sorted(v, k, KINDS[kind], in_halves))
             joined = float(cost([[value] for value in v.tolist()], sizes.tolist(), kind))
             assert far == pytest.approx(near, rel=1e-10)
             assert joined == pytest.approx(float(near), rel=1e-10)
 
 
-def test_the_two_halves_meet_in_the_optimum(monkeypatch):
+def test_the_two_halves_meet_in_the_optimum():
     rng = np.random.default_rng(9)
     for n in range(12, 60):
         v = np.sort(rng.normal(size=n))
-        monkeypatch.setattr(line, "TOGETHER_FROM", 10**9)
-        alone = np.diff(line.cut_sorted(v, 3, line.SSE))
-        monkeypatch.setattr(line, "TOGETHER_FROM", 0)
-        met = np.diff(line.cut_sorted(v, 3, line.SSE))
+        alone, met = (
+            np.diff(line.cut_sorted(v, 3, line.SSE, line.Tuning(two_threads=least))) for least in (10**9, 0)
+        )
         assert costs(v, [met], "sse") == pytest.approx(costs(v, [alone], "sse"), rel=1e-13)
         assert met.min() >= 3
         assert met.max() <= 5
@@ -106,17 +105,15 @@ def test_the_two_halves_meet_in_the_optimum(monkeypatch):
 
 @pytest.mark.parametrize("k", [2, 3, 6, 9])
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_the_search_compiled_for_one_k_is_the_near_search(k, mirrored, monkeypatch):
+def test_the_search_compiled_for_one_k_is_the_near_search(k, mirrored):
     """Also in short stretches, and from the last value on; of the costs it gives the last 2k."""
-    monkeypatch.setattr(line, "STRETCH", 8)
+    at_once = line.Tuning(side_by_side_from=0, stretch=8)
     for n in (1, k, 2 * k - 1, 2 * k + 8, 40 * k + 1):
         for x in shapes(np.random.default_rng(n), n):
             v = prepared(x, "sse")
             arguments = v, k, line.SSE, line.inverses(v.dtype, k), None, line.HALVE_UP_TO, mirrored
             near = line.search(*arguments)
-            with monkeypatch.context() as patch:
-                patch.setattr(line, "SIDE_BY_SIDE_FROM", 0)
-                together = line.search(*arguments)
+            together = line.search(*arguments, at_once)
             assert np.array_equal(near[0][-2 * k :], together[0][-2 * k :])
             if not mirrored:
                 assert np.array_equal(near[1], together[1])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from shoal.kernels.neighbours import lists as neighbours
 from shoal.kernels.neighbours.lists import nearest
 
 
@@ -14,40 +13,36 @@ def plain(X, m):
     return order, np.take_along_axis(D, order, 1)
 
 
-@pytest.fixture(params=[0, neighbours.FEW], ids=["tree", "sorted"])
-def few(request, monkeypatch):
-    """Up to how many records all distances are sorted."""
-    monkeypatch.setattr(neighbours, "FEW", request.param)
+WAYS = pytest.mark.parametrize("few", [0, 10**9], ids=["tree", "sorted"])
 
 
-@pytest.mark.usefixtures("few")
+@WAYS
 @pytest.mark.parametrize("d", [1, 3, 12])
 @pytest.mark.parametrize("n", [2, 24, 25, 400])
-def test_nearest_equals_sorting(n, d):
+def test_nearest_equals_sorting(n, d, few):
     rng = np.random.default_rng(n + d)
     X = rng.normal(size=(n, d))
     X[n // 2 :] = np.round(X[n // 2 :])  # ties, and duplicates in one column
-    ids, squares = nearest(X, 9)
+    ids, squares = nearest(X, 9, few=few)
     expected, distances = plain(X, min(9, n - 1))
     assert squares == pytest.approx(distances)
     assert (ids == expected).all()
 
 
 @pytest.mark.parametrize("d", [1, 4])
-def test_the_tree_and_the_sorting_agree_to_the_last_digit(d, monkeypatch):
+def test_the_tree_and_the_sorting_agree_to_the_last_digit(d):
     rng = np.random.default_rng(d)
     X = np.concatenate([rng.normal(size=(150, d)), rng.integers(0, 3, (50, d)) / 3])
     ids, squares = nearest(X, 7)
-    monkeypatch.setattr(neighbours, "FEW", 0)
-    others, distances = nearest(X, 7)
+    others, distances = nearest(X, 7, few=0)
     assert ids.dtype == others.dtype
     assert np.array_equal(ids, others)
     assert np.array_equal(squares, distances)
 
 
-@pytest.mark.usefixtures("few")
-def test_all_records_alike_give_the_lowest_others():
-    ids, squares = nearest(np.zeros((100, 2)), 3)
+@WAYS
+def test_all_records_alike_give_the_lowest_others(few):
+    ids, squares = nearest(np.zeros((100, 2)), 3, few=few)
     assert (squares == 0).all()
     assert (ids[5] == [0, 1, 2]).all()
     assert (ids[1] == [0, 2, 3]).all()

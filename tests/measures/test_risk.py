@@ -1,4 +1,4 @@
-"""What is at risk: hand-computed cases, sdcMicro's figures, slow obvious references."""
+"""What is at risk: hand-computed cases, slow obvious references."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,27 +11,6 @@ from scipy.spatial.distance import cdist
 import shoal
 from shoal.measures.groups import Groups, same
 from shoal.measures.linkage import wilson
-from tests.benchmark_data import raw
-
-#: sdcMicro's dRisk after MDAV (0.05 of the released standard deviation), as named in our issue 8
-SDCMICRO = {
-    ("tarragona", 3): 0.0456,
-    ("tarragona", 5): 0.0180,
-    ("tarragona", 10): 0.0060,
-    ("eia", 3): 0.655,
-    ("eia", 5): 0.539,
-    ("eia", 10): 0.423,
-}
-
-
-@pytest.mark.parametrize(("name", "k"), list(SDCMICRO))
-def test_interval_disclosure_of_sdcmicro(name, k):
-    X = raw(name).astype(float)
-    Y = shoal.microaggregate(X, k, method="mdav_generic").table
-    expected = SDCMICRO[name, k]
-    digits = 4 if name == "tarragona" else 3
-    found = shoal.risk(X, Y, sample=10)["interval_sd"]
-    assert round(found.overall, digits) == expected
 
 
 def test_interval_by_hand():

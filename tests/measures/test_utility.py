@@ -12,7 +12,6 @@ from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.measures.measure import digits, shown
 from shoal.measures.models import fit_logistic, least_squares
-from tests.benchmark_data import raw
 
 SMALL = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 5.0], [6.0, 5.0]])
 MEANS = np.array([[1.0, 1.0], [1.0, 1.0], [5.0, 5.0], [5.0, 5.0]])
@@ -91,14 +90,6 @@ def test_information_loss_is_that_of_the_release(skewed):
     assert shoal.utility(X, Y, models=False)["information_loss"].overall == pytest.approx(
         release.information_loss
     )
-
-
-@pytest.mark.parametrize(("k", "il1s"), [(3, 1092), (5, 1311), (10, 1583)])
-def test_il1s_of_sdcmicro_on_tarragona(k, il1s):
-    # sdcMicro's dUtility(method = "IL1s") after microaggregation(method = "mdav"), as named in our issue 8
-    X = raw("tarragona").astype(float)
-    Y = shoal.microaggregate(X, k, method="mdav_generic").table
-    assert round(shoal.utility(X, Y, models=False)["il1s"].overall) == il1s
 
 
 def test_nothing_changed_is_nothing_lost(skewed):

@@ -7,8 +7,8 @@ import pytest
 
 from shoal.algorithms.mdav import mdav
 from shoal.bounds.program import solve
-from shoal.optimise.columns import _cheapest, _groups_of, _reduced_costs, recombine
-from shoal.optimise.recombine import Pool
+from shoal.optimise.columns import _cheapest, _reduced_costs, recombine
+from shoal.optimise.recombine import Pool, groups_of
 from shoal.optimise.search import Clock, pose
 from tests.optimise.test_search import least_sse, sse, standardised
 
@@ -45,11 +45,11 @@ def test_the_integer_program_finds_the_optimum_among_all_groups(seed):
     assert sse(X, labels) == pytest.approx(least_sse(X, 3))
 
 
-def test_the_groups_of_a_partition_are_known_among_all_groups():
+def test_thegroups_of_a_partition_are_known_among_all_groups():
     X = standardised(np.random.default_rng(2), 11, 3)
     labels = mdav(X, 3)
     members, _ = every_group(X, 3)
-    own = {tuple(row[row >= 0].tolist()) for row in members[_groups_of(labels, members)]}
+    own = {tuple(row[row >= 0].tolist()) for row in members[groups_of(labels, members)]}
     assert own == {tuple(np.flatnonzero(labels == g).tolist()) for g in np.unique(labels)}
 
 

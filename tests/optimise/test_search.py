@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method
 from shoal.optimise import blocks
 from shoal.optimise.improve import optimise
 from shoal.optimise.search import Clock, combine, cool, cool_region, pose, tidy
-from tests.benchmark_data import information_loss, load
 
 
 def standardised(rng, n, d):
@@ -148,7 +148,7 @@ def test_combine_takes_the_better_of_each_part():
     assert (combine(problem, both, left) == both).all()
 
 
-def test_blocks_keep_their_promises(monkeypatch):
+def test_blocks_keep_their_promises():
     rng = np.random.default_rng(6)
     X = standardised(rng, 2603, 3)
     for size, multiple in ((1000, 7), (100, 3), (10, 9)):
@@ -156,15 +156,15 @@ def test_blocks_keep_their_promises(monkeypatch):
         assert (np.sort(np.concatenate(parts)) == np.arange(2603)).all()
         assert sum(len(part) % multiple > 0 for part in parts) <= 1
         assert all(len(part) <= max(size, 2 * multiple - 1) for part in parts)
-    monkeypatch.setattr(blocks, "SIZE", 500)
     seen = []
-    first = blocks.improve(X, 4, None, np.random.default_rng(0), 0.3, Clock(None), seen.append)
+    small = blocks.Tuning(size=500)
+    first = blocks.improve(X, 4, None, np.random.default_rng(0), 0.3, Clock(None), seen.append, small)
     sizes = np.bincount(first)
     assert sizes.min() >= 4
     assert sizes.max() <= 7
     assert seen[-1] == 1
     assert sse(X, first) < run_method(get_method("mdav"), X, 4).sse(X)
-    again = blocks.improve(X, 4, None, np.random.default_rng(0), 0.3, Clock(None), seen.append)
+    again = blocks.improve(X, 4, None, np.random.default_rng(0), 0.3, Clock(None), seen.append, small)
     assert (first == again).all()
 
 
@@ -175,13 +175,14 @@ def test_shift_of_all_rows_changes_nothing_that_matters():
     assert sse(X, shifted) == pytest.approx(sse(X, labels), rel=0.02)
 
 
-# Best figures of the five papers, the irreproducible Multi-DSort rows left out (issue 5).
-@pytest.mark.parametrize(
-    ("name", "k", "published"), [("tarragona", 3, 14.80), ("census", 5, 7.94), ("census", 10, 12.23)]
-)
-def test_auto_loses_less_than_any_published_figure(name, k, published):
-    Z = load(name)
-    assert information_loss(Z, run_method(get_method("auto"), Z, k).labels) < published
+def test_auto_loses_less_than_the_best_methods_of_the_papers():
+    table = survey(300)
+    names = ["employees", "turnover", "wages", "assets", "energy_use", "profit"]
+    X = np.column_stack([table[name] for name in names]).astype(float)
+    Z = (X - X.mean(0)) / X.std(0, ddof=1)
+    for k in (3, 5, 10):
+        best = min(run_method(get_method(key), Z, k).sse(Z) for key in ("mdav", "centroid", "igd", "imhm"))
+        assert run_method(get_method("auto"), Z, k).sse(Z) < best
 
 
 def test_one_run_is_reproducible_and_valid():
@@ -235,11 +236,11 @@ class Watch(Clock):
 
 
 @pytest.mark.parametrize("limit", [1.0, 30.0, 300.0, 3000.0])
-def test_blocks_against_the_clock(monkeypatch, limit):
-    monkeypatch.setattr(blocks, "SIZE", 100)
+def test_blocks_against_the_clock(limit):
     X = standardised(np.random.default_rng(6), 1003, 3)
     clock = Watch(limit)
-    labels = blocks.improve(X, 4, None, np.random.default_rng(0), 1.0, clock, lambda fraction: None)
+    rng, small = np.random.default_rng(0), blocks.Tuning(size=100)
+    labels = blocks.improve(X, 4, None, rng, 1.0, clock, lambda fraction: None, small)
     assert np.bincount(labels).min() >= 4
     assert np.bincount(labels).max() <= 7
     looks_after_the_end = clock.now - limit
@@ -255,13 +256,13 @@ def test_blocks_of_odd_tables(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     largest = data.draw(st.sampled_from([None, 0, 1, 3]))
     X = rng.normal(size=(n, d)) if largest is None else rng.integers(0, largest + 1, (n, d)).astype(float)
+    tuning = blocks.Tuning(size=data.draw(st.integers(1, 40)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "SIZE", data.draw(st.integers(1, 40)))
         outcomes = []
         for threads in ("1", "3"):
             patch.setenv("SHOAL_THREADS", threads)
             rng = np.random.default_rng(1)
-            outcomes.append(blocks.improve(X, k, None, rng, 0.1, Clock(None), lambda fraction: None))
+            outcomes.append(blocks.improve(X, k, None, rng, 0.1, Clock(None), lambda done: None, tuning))
     sizes = np.bincount(outcomes[0])
     assert sizes.min() >= k
     assert sizes.max() < 2 * k
@@ -269,14 +270,16 @@ def test_blocks_of_odd_tables(data):
 
 
 def test_large_tables_are_grouped_in_blocks_by_auto_and_optimise(monkeypatch):
-    from shoal.optimise import auto, improve
-
-    for module in (auto, improve):
-        monkeypatch.setattr(module, "LARGE", 20)
-    X = standardised(np.random.default_rng(12), 83, 2)
+    X = standardised(np.random.default_rng(12), 10_001, 2)
     called = []
     in_blocks = blocks.improve
     monkeypatch.setattr(blocks, "improve", lambda *given: called.append(1) or in_blocks(*given))
-    for name, limit in (("auto", None), ("optimise", None), ("auto", 0.2), ("optimise", 0.2)):
-        run_method(get_method(name), X, 3, time_limit=limit).check(3, 83, 5)
+    for name, limit, parameters in (
+        ("auto", None, {}),
+        ("optimise", None, {"effort": 0.01}),
+        ("auto", 0.2, {}),
+        ("optimise", 0.2, {}),
+    ):
+        partition = run_method(get_method(name), X, 3, time_limit=limit, parameters=parameters)
+        partition.check(3, len(X), 5)
     assert len(called) == 4

@@ -8,22 +8,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import shoal
-from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.grouping.registry import methods
+from tests.plan.journey import call, from_inspect_to_release, write_plan
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
-
-
-def call(*words, status=0):
-    outcome = CliRunner().invoke(app, [str(word) for word in words])
-    assert outcome.exit_code == status, outcome.output
-    return outcome
 
 
 @settings(deadline=None, max_examples=80)
@@ -36,7 +28,7 @@ def test_a_plan_reads_back_as_it_was_written(data):
     )
     plan = shoal.Plan(
         data.draw(st.integers(1, 9)),
-        quasi if data.draw(st.booleans()) else None,
+        columns=quasi if data.draw(st.booleans()) else None,
         method="mdav",
         parameters=data.draw(st.dictionaries(names, st.integers() | st.booleans() | names, max_size=2)),
         seed=data.draw(st.integers(0, 9)),
@@ -68,6 +60,7 @@ def test_a_plan_reads_back_as_it_was_written(data):
     plain = lambda p: {**vars(p), "log": set(p.log), "levels": {n: list(v) for n, v in p.levels.items()}}  # noqa: E731
     left, right = plain(plan), plain(again)
     assert left == right
+    assert eval(repr(plan), {"Plan": shoal.Plan}) == plan
 
 
 def test_blocks_and_weights_read_back(tmp_path):
@@ -78,7 +71,7 @@ def test_blocks_and_weights_read_back(tmp_path):
 
 def test_columns_of_an_array_are_found_by_their_number(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 3))
-    plan = shoal.Plan(3, [0, 2], "mdav", scaling={0: "robust"}, roles={1: "other"})
+    plan = shoal.Plan(3, columns=[0, 2], method="mdav", scaling={0: "robust"}, roles={1: "other"})
     (tmp_path / "plan.toml").write_text(plan.toml())
     again = shoal.Plan.read(tmp_path / "plan.toml")
     from shoal.pipeline import run
@@ -122,12 +115,6 @@ def test_no_method_has_a_parameter_that_a_plan_takes():
 
     for info in methods().values():
         assert not set(info.parameters) & {field.name for field in fields(shoal.Plan)}
-
-
-def write_plan(path, *words):
-    plan = path.with_name("plan.toml")
-    plan.write_text(call("plan", path, *words).stdout, encoding="utf-8")
-    return plan
 
 
 def test_plan_then_protect_twice_is_the_same_bit_for_bit(tmp_path):
@@ -220,24 +207,33 @@ def test_inspect_guesses_with_reasons(tmp_path):
     assert out["remarks"].to_pylist() != table["remarks"].to_pylist()
 
 
-@pytest.mark.parametrize("name", ["household", "labour_force", "adult"])
-def test_real_files_from_inspect_to_release(name, tmp_path):
-    original = DATA / f"{name}.csv"
-    if not original.exists():
-        pytest.skip(f"benchmark data {original} is absent")
-    path = tmp_path / f"{name}.csv"
-    lines = original.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:1501]))
-    plan = write_plan(path)
-    found = json.loads(call("protect", path, "--plan", plan, "-o", tmp_path / "out.csv", "--json").stdout)
-    assert found["records"] == 1500
-    assert found["smallest_group"] >= 5
-    call("check", tmp_path / "out.csv", "--plan", plan)
-    before, after = shoal.read(path), shoal.read(tmp_path / "out.csv")
-    assert after.column_names == [c for c in before.column_names if c in after.column_names]
-    kept = [c for c in after.column_names if c not in found["columns"]]
-    assert after.select(kept).equals(before.select(kept))
-    assert [after[c].type for c in after.column_names] == [before[c].type for c in after.column_names]
+def household_survey(n, seed=0):
+    """Like the files of statistical offices: codes, whole numbers stored as doubles, gaps, two weights."""
+    rng = np.random.default_rng(seed)
+    income = np.rint(rng.lognormal(17, 0.8, n))
+    savings = np.where(rng.random(n) < 0.1, np.nan, np.round(rng.lognormal(11, 1, n), 1))
+    return pa.table(
+        {
+            "region": rng.integers(1, 13, n).astype(float),
+            "sex": rng.integers(1, 3, n),
+            "age": rng.integers(0, 96, n),
+            "work": rng.choice(["State-gov", "Private", "Self-emp", "none, yet"], n),
+            "country": rng.choice([f"country {j}" for j in range(40)], n),
+            "expend": rng.permutation(10**6)[:n] * 90,
+            "income": income,
+            "savings": pa.array(savings, from_pandas=True),
+            "ori_hid": np.sort(rng.integers(1, n // 4, n)),
+            "sampling_weight": np.full(n, 100),
+            "household_weights": np.round(rng.uniform(20, 120, n), 1),
+            "year": np.full(n, 1995),
+        }
+    )
+
+
+def test_a_household_survey_from_inspect_to_release(tmp_path):
+    path = tmp_path / "household.csv"
+    shoal.write(household_survey(1500), path)
+    from_inspect_to_release(path, tmp_path)
 
 
 def test_command_line_options_for_tables(tmp_path):
@@ -302,14 +298,54 @@ def test_a_value_of_the_wrong_kind_is_refused_and_never_taken_for_true(tmp_path,
         shoal.Plan.read(tmp_path / "plan.toml")
 
 
-def test_a_time_limit_counts_what_goes_before_the_method_and_what_follows(monkeypatch):
-    from shoal import pipeline
-
-    monkeypatch.setattr(pipeline.time, "perf_counter", lambda: 100.0)
-    left = lambda limit, parts: pipeline._time_left(  # noqa: E731
-        shoal.Plan(3, time_limit=limit), began=96.0, loaded=99.8, parts=parts
+def test_a_plan_of_0_1_is_read_as_it_was_meant():
+    text = (
+        '[made]\nversion = "0.1.0"\n[release]\nk = 5\nmethod = "vmdav"\nseed = 3\nper_column = false\n'
+        'missing = "group"\nmerge_small_strata = false\nscaling = "standard"\n[parameters]\ngamma = 0.5\n'
+        '[columns."wages"]\nrole = "quasi"\nblock = 1\n[columns."profit"]\nrole = "quasi"\nblock = 2\n'
     )
-    assert left(None, 1) is None
-    assert left(10.0, 1) == pytest.approx(10 - 4 - 0.3)
-    assert left(10.0, 2) == pytest.approx((10 - 4 - 0.3) / 2)
-    assert left(2.0, 1) == 1e-3  # reading took longer: still the best that can be had at once
+    plan = shoal.Plan.parse(text)
+    blocks = [["wages"], ["profit"]]
+    expected = {"method": "vmdav", "parameters": {"gamma": 0.5}, "seed": 3, "version": "0.1.0"}
+    assert plan == shoal.Plan(5, blocks=blocks, **expected)
+    release = shoal.pipeline.run(plan, survey(40))
+    assert f"the plan was written by shoal 0.1.0; this is {shoal.__version__}" in release.notes
+
+
+def test_a_text_that_is_no_plan_is_an_input_error():
+    with pytest.raises(InputError, match="the text is not a plan in TOML"):
+        shoal.Plan.parse("k = = 5")
+
+
+def test_what_blocks_protect_is_quasi_and_a_plan_can_be_replaced():
+    from dataclasses import replace
+
+    plan = shoal.Plan(3, blocks=[["b", "a"], ["c"]], weight="w")
+    assert plan.roles == {"w": "weight", "b": "quasi", "a": "quasi", "c": "quasi"}
+    assert replace(plan) == plan
+    assert replace(plan, k=4) == shoal.Plan(4, blocks=[["b", "a"], ["c"]], weight="w")
+    with pytest.raises(InputError, match="both quasi and weight"):
+        shoal.Plan(3, blocks=[["a"], ["w"]], weight="w")
+
+
+def test_one_column_may_be_anything_that_is_not_a_list():
+    import datetime as dt
+
+    day = dt.date(2024, 1, 1)
+    assert shoal.Plan(3, columns=day, log=np.int64(2), strata=None).columns == (day,)
+    assert shoal.Plan(3, log=np.int64(2)).log == (2,)
+    assert shoal.Plan(3, strata=None) == shoal.Plan(3)
+    assert shoal.Plan(3, columns=pa.array(["a"]).to_numpy(zero_copy_only=False)).columns == ("a",)
+
+
+@pytest.mark.parametrize("name", ["parameters", "roles", "types", "levels", "column_weights"])
+def test_what_is_said_by_column_must_be_a_mapping(name):
+    with pytest.raises(InputError, match=f"{name} is a mapping"):
+        shoal.Plan(3, **{name: ["wages"]})
+
+
+def test_a_plan_shows_only_what_was_asked_for():
+    assert repr(shoal.Plan(3)) == "Plan(3)"
+    plan = shoal.Plan(3, roles={"a": "quasi", "i": "identifier", "s": "stratum"}, missing="drop")
+    assert repr(plan) == "Plan(3, columns=('a',), roles={'i': 'identifier'}, missing='drop', strata=('s',))"
+    assert eval(repr(plan), {"Plan": shoal.Plan}) == plan

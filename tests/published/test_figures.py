@@ -1,36 +1,15 @@
-"""How a measured figure is judged beside a printed one."""
+"""The file of printed figures that `make reproduce` goes through."""
 
 import pytest
-from benchmarks._published import BOUNDS, KEYS, Printed, beside, printed_losses, verdict
+from benchmarks._published import BOUNDS, KEYS, printed_losses
 
 from shoal.grouping.registry import methods
-from tests.benchmark_data import FOLDER
+from tests.published.data import printed
 
 
-@pytest.mark.parametrize(
-    ("dataset", "loss", "decimals", "measured", "word"),
-    [
-        ("tarragona", 15.60, 2, 15.6049, "same"),
-        ("tarragona", 15.60, 2, 15.6051, "close"),
-        ("tarragona", 15.60, 2, 15.2, "lower"),
-        ("tarragona", 15.60, 2, 16.0, "higher"),
-        ("tarragona", 9.8572, 4, 17.2, "impossible"),
-        ("sim_1", 0.013, 3, 0.01349, "same"),
-    ],
-)
-def test_verdict(dataset, loss, decimals, measured, word):
-    assert verdict(Printed("D", dataset, 3, loss, decimals, "001 Table 5"), measured) == word
-
-
-def test_beside_has_a_margin_of_two_percent():
-    assert [beside(100.0, x) for x in (97.9, 98.1, 101.9, 102.1)] == ["lower", "close", "close", "higher"]
-
-
+@pytest.mark.figures(0)
 def test_every_printed_method_is_registered_and_trailing_zeros_count():
-    folder = FOLDER.parent / "published"
-    if not folder.exists():
-        pytest.skip(f"printed figures {folder} are absent")
-    figures = printed_losses(folder)
+    figures = printed_losses(printed("information_loss.csv").parent)
     assert {KEYS[figure.method] for figure in figures if figure.method != "UB"} <= methods().keys()
     decimals = {(f.table, f.method, f.dataset, f.k): f.decimals for f in figures}
     assert decimals["001 Table 5", "D", "tarragona", 3] == 2  # 15.60, in the file 15.6

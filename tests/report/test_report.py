@@ -374,11 +374,12 @@ def test_what_the_replay_repeats(tmp_path):
     path = tmp_path / "a file.csv"
     shoal.write(survey(60), path)
     options = {"columns": ["wages"], "per_column": True, "method": "univariate", "time_limit": 9.0}
-    words = replay(shoal.microaggregate(path, 3, cost="range", **options))
+    options["parameters"] = {"cost": "range"}
+    words = replay(shoal.microaggregate(path, 3, **options))
     assert words.startswith(f"shoal protect '{path}' -k 3 -m univariate --column=wages --set=cost=range")
     assert words.endswith("--time-limit=9.0 --per-column")
-    words = replay(shoal.microaggregate(survey(60), 3, cost="range", **options))
-    assert "time_limit=9.0, per_column=True, cost='range')" in words
+    words = replay(shoal.microaggregate(survey(60), 3, **options))
+    assert "method='univariate', parameters={'cost': 'range'}, time_limit=9.0, per_column=True)" in words
 
 
 def test_a_release_without_its_original_is_refused(release):

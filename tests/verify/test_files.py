@@ -135,7 +135,13 @@ def test_a_plan_tells_the_check_what_was_dropped_and_left_out(tmp_path):
     holes = pa.array([None if i % 10 == 0 else v for i, v in enumerate(table["profit"].to_pylist())])
     table = table.set_column(table.column_names.index("profit"), "profit", holes)
     shoal.write(table, tmp_path / "in.csv")
-    plan = shoal.Plan(4, ["profit", "wages"], "mdav", missing="drop", roles={"employees": "identifier"})
+    plan = shoal.Plan(
+        4,
+        columns=["profit", "wages"],
+        method="mdav",
+        missing="drop",
+        roles={"employees": "identifier"},
+    )
     (tmp_path / "plan.toml").write_text(plan.toml())
     words = (tmp_path / "in.csv", "--plan", tmp_path / "plan.toml")
     call("protect", *words, "-o", tmp_path / "out.csv")
@@ -161,7 +167,7 @@ def test_a_plan_tells_the_check_what_was_dropped_and_left_out(tmp_path):
 
 def test_merged_strata_are_told(tmp_path):
     table = pa.table({"s": ["a"] * 10 + ["b"] * 2, "x": np.arange(12.0)})
-    plan = shoal.Plan(3, ["x"], "mdav", strata=["s"], merge_small_strata=True)
+    plan = shoal.Plan(3, columns=["x"], method="mdav", strata=["s"], merge_small_strata=True)
     run(plan, table).write(tmp_path / "out.csv")
     (tmp_path / "plan.toml").write_text(plan.toml())
     said = call("check", tmp_path / "out.csv", "--plan", tmp_path / "plan.toml").stderr
@@ -171,7 +177,7 @@ def test_merged_strata_are_told(tmp_path):
 def test_totals_that_are_kept_may_leave_their_groups_range(tmp_path):
     rng = np.random.default_rng(1)
     table = pa.table({"a": rng.integers(0, 3, 60), "b": rng.integers(0, 3, 60)})
-    plan = shoal.Plan(3, ["a", "b"], "mdav", preserve="totals")
+    plan = shoal.Plan(3, columns=["a", "b"], method="mdav", preserve="totals")
     release = run(plan, table)
     assert check_original(release.table, table, totals_kept=True).passed
 

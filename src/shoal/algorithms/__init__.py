@@ -1,35 +1,10 @@
 """One file for each method or close family. Adding a method: one function, and its module's name here."""
 
-from shoal.algorithms import (
-    density,
-    fixed_size,
-    fuzzy,
-    igd,
-    imhm,
-    k_ward,
-    mdav,
-    mhm,
-    mu_approx,
-    pairwise,
-    repordmic,
-    tfrp,
-    trees,
-    univariate,
-)
+from importlib import import_module
 
-__all__ = [
-    "density",
-    "fixed_size",
-    "fuzzy",
-    "igd",
-    "imhm",
-    "k_ward",
-    "mdav",
-    "mhm",
-    "mu_approx",
-    "pairwise",
-    "repordmic",
-    "tfrp",
-    "trees",
-    "univariate",
-]
+FAMILIES = (
+    *("density", "fixed_size", "fuzzy", "igd", "imhm", "k_ward", "mdav", "mhm", "mu_approx"),
+    *("pairwise", "repordmic", "tfrp", "trees", "univariate"),
+)
+for _family in FAMILIES:
+    import_module(f"{__name__}.{_family}")

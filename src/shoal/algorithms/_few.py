@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms._pool import join_nearest
-
-#: Records up to which this is quicker than to load the kernels.
-FEW = 500
+from shoal.kernels.neighbours.distance import all_squares
 
 
 def mdav(X: NDArray[np.float64], k: int) -> NDArray[np.int64]:
@@ -35,8 +33,4 @@ def mdav(X: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 
 
 def _squares(X: NDArray[np.float64], point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared distances to a point, summed attribute by attribute as the kernels do."""
-    squares = np.zeros(len(X))
-    for column, value in zip(X.T, point):
-        squares += np.square(column - value)
-    return squares
+    return all_squares(X, point[None])[:, 0]

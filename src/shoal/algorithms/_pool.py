@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from shoal.kernels.neighbours import pool as kernels
 
-#: Most records that leave before the pool is tended, but the share that may leave if that is more.
+#: Records, or a share of the free ones if that is more, that leave before the pool is tended. To tend it more
+#: often costs passes over all free records; less often, searches visit boxes that a better centre rules out.
 STRIDE, SHARE = 500, 32
 
 
@@ -33,7 +34,7 @@ def join_nearest(X: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
 class Pool:
     """Free records of X; taking k of them makes the next group. Ties always go to the lowest row index.
 
-    `progress` is told the share of the records that are in a group.
+    `progress` gets the share of the records that are in a group.
     """
 
     _tend_at: int
@@ -78,13 +79,13 @@ class Pool:
 
     def nearest(self, record: int, count: int) -> NDArray[np.int64]:
         """The free records nearest to a record, nearest first, without itself; fewer if fewer are free."""
-        found, _ = kernels.nearest(self._free, self.X[record], count, record)
-        return found[found >= 0]
+        records, _ = kernels.nearest(self._free, self.X[record], count, record)
+        return records[records >= 0]
 
     def nearest_to(self, record: int) -> tuple[int, float]:
         """The nearest free record to a record, and their squared distance: (-1, inf) if there is none."""
-        found, square = kernels.nearest(self._free, self.X[record], 1, record)
-        return found[0], square[0]
+        records, squares = kernels.nearest(self._free, self.X[record], 1, record)
+        return records[0], squares[0]
 
     def take(self, records: Sequence[int] | NDArray[np.int64]) -> None:
         """Make these free records the next group."""

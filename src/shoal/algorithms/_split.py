@@ -16,6 +16,12 @@ from shoal.grouping.runner import run_method
 Labels = NDArray[np.int64]
 
 
+def members_of(labels: Labels) -> list[NDArray[np.int64]]:
+    """The records of each group, by rising label; in each group by rising row."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+
+
 def by_falling_sse(X: NDArray[np.float64], labels: Labels) -> Labels:
     """The groups, that with the largest SSE first."""
     squares = np.square(X - group_means(X, labels)[labels]).sum(1)
@@ -26,11 +32,9 @@ def split_large(
     X: NDArray[np.float64], labels: Labels, k: int, how: Callable[[NDArray[np.float64], int], Labels]
 ) -> Labels:
     """Labels 0, 1, ... where each group of 2k or more records is partitioned by `how` on its own records."""
-    order = np.argsort(labels, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
     fresh = np.empty_like(labels)
     count = 0
-    for members in groups:
+    for members in members_of(labels):
         parts = how(X[members], k) if len(members) >= 2 * k else np.zeros(len(members), np.int64)
         fresh[members] = count + parts
         count += int(parts.max()) + 1
@@ -41,18 +45,24 @@ def start_labels(
     X: NDArray[np.float64],
     k: int,
     start: str | ArrayLike,
-    own: Collection[str] = (),
+    excluded: Collection[str] = (),
     seed: Callable[[], int] = lambda: 0,
+    any_size: bool = False,
 ) -> Labels:
-    """The partition that a method starts from: another method's key (none of its `own`), or labels."""
+    """The partition that a method starts from: another method's key (none of those `excluded`), or labels.
+
+    Labels must be of groups of k or more, unless `any_size` will do.
+    """
     if isinstance(start, str):
         info = get_method(start)
-        if start in own:
+        if start in excluded:
             raise InputError(f"start={start!r} would start from itself: name another method, or give labels")
         return run_method(info, X, k, seed=seed()).labels
     labels = np.asarray(start)
     if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
-        raise InputError(f"start must be a method's key or {len(X)} whole numbers, one label for each record")
+        raise InputError(f"start must be a method's key or one whole number for each of the {len(X)} records")
+    if any_size:
+        return labels
     partition = Partition(labels)
     if partition.sizes.min() < k:
         raise InputError(

@@ -49,13 +49,13 @@ def _strike(X, free, near, sse, least):
             gone |= not free[near[i, t]]
         if not gone:
             continue
-        kept = 0
+        left = 0
         for other in near[i]:
             if other >= 0 and free[other]:
-                near[i, kept] = other
-                kept += 1
-        near[i, kept:] = -1
-        if kept < least:
+                near[i, left] = other
+                left += 1
+        near[i, left:] = -1
+        if left < least:
             short[many] = i
             many += 1
         else:
@@ -77,8 +77,8 @@ def dba1(X, k, *, progress=None):
     short = pool.records()
     while len(pool) >= k:
         for i in short:
-            found = pool.nearest(i, near.shape[1])
-            near[i, : len(found)] = found
+            others = pool.nearest(i, near.shape[1])
+            near[i, : len(others)] = others
             sse[i] = _spread(X, i, near[i, : k - 1])
         densest = int(np.argmin(sse))
         group = [densest, *near[densest, : k - 1]]

@@ -56,14 +56,6 @@ def _diameter_pairs(X: NDArray[np.float64], k: int, make_group, progress) -> NDA
     return pool.finish()
 
 
-def _from_centroid(X: NDArray[np.float64], k: int, make_group, progress) -> NDArray[np.int64]:
-    """Groups around the record farthest from the free records' centroid while k remain; then as above."""
-    pool = Pool(X, progress)
-    while len(pool) >= k:
-        make_group(pool, pool.farthest_from_centroid(), k)
-    return pool.finish()
-
-
 @method(title="Diameter-based fixed size (D)", paper=LASZLO, sizes="k..2k-1", cost="n^2, up to n^3/k")
 def diameter(X, k, *, progress=None):
     """Take the two records farthest apart, and gather a group around the moving centroid of each.
@@ -76,7 +68,10 @@ def diameter(X, k, *, progress=None):
 @method(title="Centroid-based fixed size (C)", paper=LASZLO, sizes="k..2k-1", cost="n^2")
 def centroid(X, k, *, progress=None):
     """Take the record farthest from the centroid, and gather a group around its moving centroid."""
-    return _from_centroid(X, k, Pool.gather, progress)
+    pool = Pool(X, progress)
+    while len(pool) >= k:
+        pool.gather(pool.farthest_from_centroid(), k)
+    return pool.finish()
 
 
 @method(
@@ -115,9 +110,7 @@ def vmdav(X, k, *, gamma: float = 0.2, progress=None):
             break
         group = [e, *pool.nearest(e, k - 1).tolist()]
         pool.take(group)
-        nearest: dict[
-            int, tuple[float, int]
-        ] = {}  # to each member; sought anew only when that one has joined
+        nearest: dict[int, tuple[float, int]] = {}  # to each member; searched again when that one joins
         while len(group) < 2 * k - 1 and len(pool):
             for member in group:
                 if member not in nearest or nearest[member][1] not in pool:

@@ -6,13 +6,13 @@ import numpy as np
 
 from shoal.algorithms.mdav import mdav
 from shoal.grouping.registry import method
+from shoal.kernels.neighbours.distance import to_columns
 from shoal.kernels.runtime.jit import kernel
-from shoal.kernels.sequence.paths import squared_distances
 
 FIRST_M = 1.1  # the exponent of the first attempt: nearly crisp
 STEP_M = 0.1  # what each further attempt adds
-ITERATIONS = 30  # of fuzzy c-means, at most
-FAINT = 1e-9  # memberships below that share of the largest are not counted
+ITERATIONS = 30  # of fuzzy c-means, at most: a cluster that is not at rest by then will do
+FAINT = 1e-9  # memberships below that share of the largest are left out
 
 
 @kernel
@@ -34,7 +34,7 @@ def fuzzy_c_means(X, seeds, m):
         weights = np.zeros(c)
         changed = False
         for i in range(n):
-            squared_distances(centres, X[i], 0, c, distance)
+            to_columns(centres, X[i], 0, c, distance)
             best = np.argmin(distance)
             changed = changed or best != labels[i]
             labels[i] = best
@@ -93,9 +93,9 @@ def fuzzy(X, k, *, rng):
         inside = np.zeros(len(part), np.int64)
         if len(part) >= 2 * k:
             records = X[part]
-            found = _clusters(records, k, rng)
-            if found is not None:
-                parts += [part[found == g] for g in range(found.max() + 1)]
+            clusters = _clusters(records, k, rng)
+            if clusters is not None:
+                parts += [part[clusters == g] for g in range(clusters.max() + 1)]
                 continue
             inside = mdav(records, k)
         labels[part] = groups + inside

@@ -24,11 +24,11 @@ def igd(X, k, *, start: str | ArrayLike = "mdav"):
     `start` is another method's key, or the labels of a partition. Ours: the default start (the paper's
     figures name none); groups are dissolved by falling SSE and shrunk in the order of their labels.
     """
-    labels = split_large(X, start_labels(X, k, start, own=("igd",)), k, centroid)
+    labels = split_large(X, start_labels(X, k, start, excluded=("igd",)), k, centroid)
     best = np.inf
     while (sse := Partition(labels).sse(X)) < best * (1 - 1e-12):
-        best, kept = sse, labels
+        best, best_labels = sse, labels
         labels = dissolve(X, labels, by_falling_sse(X, labels), len(X))
         labels = split_large(X, labels, k, centroid)
         labels = split_large(X, shrink(X, labels, k), k, centroid)
-    return kept
+    return best_labels

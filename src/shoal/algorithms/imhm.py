@@ -6,14 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.mdav import mdav
-from shoal.algorithms.orders import group_order, neighbour_lists, npn_order, partition_along, tour_order
+from shoal.algorithms.orders import (
+    LEAST_GAIN,
+    group_order,
+    neighbour_lists,
+    npn_order,
+    partition_along,
+    tour_order,
+)
 from shoal.errors import InputError, did_you_mean
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import method
 from shoal.kernels.search.transport import transport
 from shoal.kernels.sequence.paths import nearest_rows
 
-LEAST_GAIN = 1e-7  # of SSE, for another round
 CHOICES = 32  # nearest groups that a record may be re-assigned to
 
 ORDERS = {

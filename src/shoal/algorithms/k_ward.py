@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from shoal.algorithms._pool import Pool
 from shoal.algorithms.fixed_size import _Diameter
 from shoal.grouping.registry import method
+from shoal.kernels.neighbours.distance import between
 from shoal.kernels.runtime.jit import kernel
 
 
@@ -15,19 +16,15 @@ from shoal.kernels.runtime.jit import kernel
 def _nearest(mean, size, alive, i):
     """The group whose union with group i adds least SSE (the first of equals), and that SSE."""
     best = np.inf
-    found = -1
+    nearest = -1
     for j in alive:
         if j == i or size[j] == 0:
             continue
-        total = 0.0
-        for c in range(mean.shape[1]):
-            t = mean[i, c] - mean[j, c]
-            total += t * t
-        total *= size[i] * size[j] / (size[i] + size[j])
-        if total < best:
-            best = total
-            found = j
-    return found, best
+        cost = between(mean, i, j) * (size[i] * size[j] / (size[i] + size[j]))
+        if cost < best:
+            best = cost
+            nearest = j
+    return nearest, best
 
 
 @kernel

@@ -3,6 +3,7 @@
 from shoal.algorithms import _few
 from shoal.algorithms._pool import Pool
 from shoal.grouping.registry import method
+from shoal.kernels.runtime.jit import WORTH_COMPILING
 
 PAPER = "Domingo-Ferrer and Torra 2005"
 
@@ -17,7 +18,7 @@ def _pairs(X, k, least, progress):
 @method(title="MDAV", paper=PAPER, sizes="k..2k-1", cost="n^2/k")
 def mdav(X, k, *, progress=None):
     """The classic form: pairs of groups while 2k remain; then k to 2k-1 form a group, fewer join theirs."""
-    if len(X) <= _few.FEW:
+    if len(X) <= WORTH_COMPILING:
         return _few.mdav(X, k)
     pool = _pairs(X, k, 2 * k, progress)
     if len(pool) >= k:

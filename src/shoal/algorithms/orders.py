@@ -18,7 +18,10 @@ from shoal.kernels.sequence.tour import improve_tour
 #: How a group is gone through: always on to the nearest record, or by inserting records into a path.
 RULES = {"walk": paths.WALK, "nearest": paths.NEAREST, "cheapest": paths.CHEAPEST}
 
-#: Nearest neighbours that are kept of each record; what is found does not depend on it, only the time.
+#: Of SSE, for another round of a method that orders and cuts by turns.
+LEAST_GAIN = 1e-7
+
+#: Nearest neighbours in each record's list. The order does not depend on it, only the time.
 NEIGHBOURS = 24
 
 #: The tour's 2-opt and Or-opt look at that many nearest neighbours of each record ...
@@ -66,10 +69,7 @@ def tour_order(X: NDArray[np.float64], kicks: int | None = None) -> Order:
 
 
 def group_order(
-    X: NDArray[np.float64],
-    labels: ArrayLike,
-    rule: str = "walk",
-    near: NDArray[np.int64] | None = None,
+    X: NDArray[np.float64], labels: ArrayLike, rule: str = "walk", near: NDArray[np.int64] | None = None
 ) -> Order:
     """Group by group: from the record farthest from the centroid through its group, then to the nearest
     record of any group not yet visited, through that one's group, and so on.

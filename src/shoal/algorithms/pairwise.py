@@ -54,13 +54,13 @@ def rank_sums(orders, count, free):
     """
     sums = np.zeros(len(free), np.int64)
     for j in range(len(orders)):
-        kept = 0
+        rank = 0
         for t in range(count):
             record = orders[j, t]
             if free[record]:
-                orders[j, kept] = record
-                kept += 1
-                sums[record] += kept
+                orders[j, rank] = record
+                rank += 1
+                sums[record] += rank
     return sums
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.algorithms._split import start_labels
-from shoal.algorithms.orders import RULES, neighbour_lists
+from shoal.algorithms.orders import LEAST_GAIN, RULES, neighbour_lists
 from shoal.errors import InputError
 from shoal.grouping.registry import method
 from shoal.kernels.runtime.jit import kernel
@@ -19,7 +18,6 @@ from shoal.kernels.search.kmeans import kmeans
 from shoal.kernels.sequence.cut import cut
 from shoal.kernels.sequence.paths import farthest_from_centroid, group_path
 
-LEAST_GAIN = 1e-7  # of SSE, for another round
 DEFAULT_STARTS = 20
 
 
@@ -92,20 +90,12 @@ def repeated_ordering(
         raise InputError(f"insertion must be 'nearest' or 'cheapest', but is {insertion!r}")
     near = neighbour_lists(X)
     first = farthest_from_centroid(X)
-    lock = threading.Lock()
-    done = 0
 
     def run(labels: ArrayLike) -> Outcome:
-        nonlocal done
         groups = np.unique(labels, return_inverse=True)[1]
-        outcome = Outcome(*_repeat(X, k, groups, near, first, RULES[insertion]))
-        with lock:
-            done += 1
-            if progress is not None:
-                progress(done / len(starts))
-        return outcome
+        return Outcome(*_repeat(X, k, groups, near, first, RULES[insertion]))
 
-    return map_threads(run, starts, threads)
+    return map_threads(run, starts, threads, progress)
 
 
 def kmeans_starts(
@@ -129,20 +119,11 @@ def repordmic(
     less than 1e-7 is the last. Ours: equal records and edges go to the earliest, and k-means is our own.
     """
     if start is not None:
-        given: list[ArrayLike] = [_start(X, k, start)]
+        # unlike in other methods, groups of any size will do
+        given: list[ArrayLike] = [start_labels(X, k, start, any_size=True)]
     elif starts >= 1 and starts == int(starts):
         given = list(kmeans_starts(X, int(starts), rng))
     else:
         raise InputError(f"starts must be a whole number of at least 1, but is {starts!r}")
     outcomes = repeated_ordering(X, k, given, insertion, progress=progress)
     return min(outcomes, key=lambda outcome: outcome.sse[-1]).labels
-
-
-def _start(X: NDArray[np.float64], k: int, start: ArrayLike | str) -> ArrayLike:
-    """Labels from a method's key, or as given: unlike in other methods groups of any size will do."""
-    if isinstance(start, str):
-        return start_labels(X, k, start)
-    labels = np.asarray(start)
-    if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
-        raise InputError(f"start must be a method's key or one whole number for each of the {len(X)} records")
-    return labels

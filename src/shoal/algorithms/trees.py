@@ -11,10 +11,13 @@ from shoal.algorithms.fixed_size import centroid, diameter
 from shoal.errors import InputError
 from shoal.grouping.registry import method
 from shoal.kernels.neighbours import spanning_tree as kernels
+from shoal.kernels.neighbours.kd_tree import build_tree
 from shoal.kernels.runtime.threads import map_threads
 
 PAPER = "Laszlo and Mukherjee 2005"
-CHUNKS = 8  # parts of a Boruvka round that may run at the same time
+#: Parts of a Boruvka round that may run at the same time. The tree does not depend on it. In more parts fewer
+#: searches profit from a bound that another one has lowered.
+CHUNKS = 8
 
 
 def spanning_tree(X: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -36,51 +39,28 @@ def spanning_tree(X: NDArray[np.float64]) -> NDArray[np.int64]:
     return edges[np.lexsort((edges[:, 1], edges[:, 0], -squares))]
 
 
-def _kd_tree(X: NDArray[np.float64]) -> tuple[NDArray, ...]:
-    """A balanced k-d tree, as `kernels.mst` reads it: halved at the median of the widest side."""
-    depth = max(0, int(np.ceil(np.log2(len(X) / kernels.LEAF))))
-    nodes = 2 ** (depth + 1) - 1
-    rows = np.arange(len(X))
-    start, end = np.zeros(nodes, np.int64), np.full(nodes, len(X))
-    low, high = np.empty((nodes, X.shape[1])), np.empty((nodes, X.shape[1]))
-    for node in range(nodes):
-        a, b = start[node], end[node]
-        mine = rows[a:b]
-        low[node], high[node] = X[mine].min(0), X[mine].max(0)
-        if node < nodes // 2:
-            half = (b - a) // 2
-            widest = np.argmax(high[node] - low[node])
-            rows[a:b] = mine[np.argpartition(X[mine, widest], half)]
-            start[2 * node + 1 : 2 * node + 3] = a, a + half
-            end[2 * node + 1 : 2 * node + 3] = a + half, b
-    return rows, start, end, low, high
-
-
 def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Edges and squared lengths for distinct rows: each component adds its shortest way out, and again."""
     n = len(X)
-    rows, start, end, low, high = _kd_tree(X)
-    X = X[rows]
-    leaf_ranges = zip(start[len(start) // 2 :], end[len(start) // 2 :])
-    columns = np.concatenate([X[a:b].T.ravel() for a, b in leaf_ranges])
-    leaves = np.linspace(len(start) // 2, len(start), CHUNKS + 1).astype(int)
+    tree = build_tree(X)
+    columns = kernels.leaf_columns(X, tree)
+    X = X[tree.order]
+    leaves = np.flatnonzero(tree.child < 0)
+    chunks = np.array_split(leaves[np.argsort(tree.start[leaves])], CHUNKS)
     component, parent, near = np.arange(n), np.arange(n), np.full(n, -1)
     length, bound = np.zeros(n), np.empty(n)
-    colour = np.empty(len(start), np.int64)
+    colour = np.empty(len(tree.child), np.int64)
     edges, squares = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
     made = 0
 
-    def search(chunk: int) -> None:
-        kernels.nearest_outside(
-            X, columns, rows, start, end, low, high, colour, component, bound.copy(), near, length,
-            leaves[chunk], leaves[chunk + 1],
-        )  # fmt: skip
+    def search(chunk: NDArray[np.int64]) -> None:
+        kernels.nearest_outside(X, columns, tree, colour, component, bound.copy(), near, length, chunk)
 
     while made < n - 1:
-        kernels.colour_nodes(component, start, end, colour)
+        kernels.colour_nodes(component, tree, colour)
         kernels.seed_bounds(component, near, length, bound)
-        map_threads(search, range(CHUNKS))
-        made = kernels.join(rows, component, near, length, parent, edges, made, squares)
+        map_threads(search, chunks)
+        made = kernels.join(tree.order, component, near, length, parent, edges, made, squares)
     return edges, squares
 
 

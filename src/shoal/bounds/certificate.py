@@ -38,9 +38,7 @@ class Bound:
     method: str
     certificate: Certificate
     seconds: float = 0.0
-    records: NDArray[np.float64] | None = field(
-        default=None, repr=False
-    )  # standardised, as the proof saw them
+    records: NDArray[np.float64] | None = field(default=None, repr=False)  # standardised, for the proof
     groups: list[tuple[int, ...]] = field(default_factory=list, repr=False)  # cheap groups met on the way
 
     def verify(self, data: Any = None, columns: Any = None) -> bool:
@@ -101,13 +99,13 @@ def total_sum_of_squares(X: NDArray[np.float64]) -> float:
 
 def priced_value(prices: NDArray[np.float64], penalties: NDArray[np.float64]) -> float:
     """The bound that feasible prices and penalties prove, with the margin taken off."""
-    kept = math.fsum(prices) - MARGIN * math.fsum(np.abs(prices)) - (1 + MARGIN) * math.fsum(penalties)
-    return max(0.0, kept)
+    value = math.fsum(prices) - MARGIN * math.fsum(np.abs(prices)) - (1 + MARGIN) * math.fsum(penalties)
+    return max(0.0, value)
 
 
 def matrix_value(paid: NDArray[np.float64], taken: float, size: float) -> float:
     """What a matrix of this size (Frobenius norm) proves: what the rows pay, less what it takes back."""
-    kept = (
+    value = (
         math.fsum(paid) - taken - MARGIN * (math.fsum(np.abs(paid)) + abs(taken)) - 1e-12 * len(paid) * size
     )
-    return max(0.0, kept)
+    return max(0.0, value)

@@ -5,7 +5,7 @@ each record such that no group is worth more than it costs; the sum of such pric
 Three records S give a cut: at most one group of a partition can hold two or all of them. Its penalty is paid
 by such groups, and subtracted from the bound.
 
-Prices come from a linear program over the groups found so far (HiGHS), held in a box around the best
+Prices come from a linear program over the groups so far (HiGHS), held in a box around the best
 feasible prices; `charge` finds the groups that undercut them and makes them feasible, which gives a valid
 bound at each step. What is ours: pricing each group once only, at its dearest record, charging as it goes;
 and the box, which keeps the prices near feasible ones and so the search small.
@@ -14,7 +14,7 @@ and the box, which keeps the prices near feasible ones and so the search small.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -23,13 +23,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from shoal.bounds.highs import quiet_solver
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.search.pricing import charge, violated_triples
 
-REGIONS = 4  # priced independently of one another, by as many threads as there are
-SPEED = 2e7  # candidates weighed in a second, at least; keeps one pricing within a tenth of the time
-CENTRE = 0.3  # share of the best feasible prices in the prices that are tried
-ENOUGH = 2e-4  # the program counts as solved when prices are this near to its value, relatively
+#: Parts of the table that are priced independently of one another, so that several threads can work. Records
+#: of one part do not see what those of another were charged, so with more parts prices fall too far.
+REGIONS = 4
+#: Candidates weighed in a second, at least. It turns the time for one pricing, a tenth of all, into a budget.
+SPEED = 2e7
+#: Share of the best feasible prices in the prices that are tried. More of it makes steps small and pricing
+#: quick, less makes steps large and pricing slow.
+CENTRE = 0.3
+#: The program counts as solved, and cuts are looked for, when the bound is within this share of its value.
+ENOUGH = 2e-4
+#: Steps in a row without a gain or a new group after which there is nothing more to gain.
+IDLE = 10
 
 
 @dataclass
@@ -59,17 +68,17 @@ def cut_lists(n: int, triples: NDArray[np.int64], penalties: NDArray[np.float64]
     return start, np.ascontiguousarray(other[order]), np.tile(penalties, 3)[order]
 
 
-def regions(X: NDArray[np.float64], parts: int) -> list[NDArray[np.int64]]:
+def regions(X: NDArray[np.float64], number: int) -> list[NDArray[np.int64]]:
     """Split the records into compact parts: halve at the median of the widest column, again and again."""
-    found = [np.arange(len(X))]
-    while len(found) < parts and len(X) > 50 * parts:
+    parts = [np.arange(len(X))]
+    while len(parts) < number and len(X) > 50 * number:
         halves = []
-        for part in found:
+        for part in parts:
             column = np.argmax(np.ptp(X[part], axis=0))
             order = part[np.argsort(X[part, column], kind="stable")]
             halves += [np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])]
-        found = halves
-    return found
+        parts = halves
+    return parts
 
 
 class Pricer:
@@ -94,16 +103,16 @@ class Pricer:
         with ThreadPoolExecutor(self.threads) as pool:
             answers = list(pool.map(work, self.parts))
         feasible = prices.copy()
-        found = []
+        undercutting = []
         for part, (lowered, groups, sizes, _) in zip(self.parts, answers):
             feasible[part] = lowered
             for t, q in zip(*np.nonzero(sizes)):
-                found.append(groups[t, q, : sizes[t, q]])
-        return feasible, found, all((weighed >= 0).all() for *_, weighed in answers)
+                undercutting.append(groups[t, q, : sizes[t, q]])
+        return feasible, undercutting, all((weighed >= 0).all() for *_, weighed in answers)
 
 
 class Master:
-    """The linear program over the groups known so far, with the prices held in a box.
+    """The linear program over the groups so far, with the prices held in a box.
 
     Only the first n records have prices to be found; those of the others are `fixed`.
     """
@@ -112,12 +121,10 @@ class Master:
         self.X, self.n, self.fixed = X, n, fixed
         self.groups: list[tuple[int, ...]] = []
         self.costs: list[float] = []
-        self.known: set[tuple[int, ...]] = set()
+        self.seen: set[tuple[int, ...]] = set()
         self.triples = np.empty((0, 3), np.int64)
         self.cuts_of: list[list[int]] = [[] for _ in range(len(X))]
-        self.lp = highspy.Highs()
-        for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off")):
-            self.lp.setOptionValue(option, value)
+        self.lp = quiet_solver(presolve="off")
         n, none = self.n, np.empty(0, np.int32)
         self.lp.addRows(n, np.ones(n), np.ones(n), 0, np.zeros(n, np.int32), none, np.empty(0))
         rows = np.arange(n, dtype=np.int32)
@@ -132,9 +139,9 @@ class Master:
         costs: list[float] = []
         for group in groups:
             key = tuple(sorted(int(i) for i in group))
-            if key in self.known or key[0] >= self.n:
+            if key in self.seen or key[0] >= self.n:
                 continue
-            self.known.add(key)
+            self.seen.add(key)
             self.groups.append(key)
             members = self.X[list(key)]
             self.costs.append(float(np.square(members - members.mean(0)).sum()))
@@ -228,7 +235,6 @@ def solve(
     largest: int = 5000,
     give_up: bool = False,
     threads: int = 2,
-    watch: Callable[[str], None] | None = None,
 ) -> Prices:
     """Prices whose value is the best bound found in the time given.
 
@@ -257,7 +263,7 @@ def solve(
     optimal = value <= 0.0  # every record has k - 1 copies
     last = 0.0  # seconds of the last pricing
     idle = 0  # steps in a row without a gain or a new group
-    while not optimal and idle < 10:
+    while not optimal and idle < IDLE:
         left = seconds - (time.perf_counter() - began)
         answer = master.solve(best[:block], reach, left - last) if left > 1.5 * last else None
         if answer is None:
@@ -267,19 +273,13 @@ def solve(
         prices = np.append(CENTRE * best[:block] + (1 - CENTRE) * prices, best[block:])
         sigma = CENTRE * penalties + (1 - CENTRE) * sigma
         tick = time.perf_counter()
-        feasible, found, complete = pricer(prices, master.triples, sigma, budget)
+        feasible, undercutting, complete = pricer(prices, master.triples, sigma, budget)
         last = time.perf_counter() - tick
         gained = feasible.sum() - sigma.sum() - value
         if gained > 0:
             best, penalties, value = feasible, sigma, value + gained
-        new = master.add_groups(found)
+        new = master.add_groups(undercutting)
         idle = 0 if new or gained > 0 else idle + 1
-        if watch:
-            watch(
-                f"{time.perf_counter() - began:.1f}s pricing {last:.2f}s program {target:.3f} "
-                f"bound {value:.3f} new {new} groups {len(master.groups)} cuts {len(master.triples)} "
-                f"complete {complete}"
-            )
         if give_up and not complete:
             break
         if not complete and not new and last < 0.1 * left:

@@ -15,7 +15,6 @@ the semidefinite cone on the other, M the multiplier of their agreement.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
@@ -28,7 +27,8 @@ from shoal.bounds.certificate import matrix_value
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.search.semidefinite import row_bounds, row_step
 
-LOOK = 10  # rounds between two looks at what M proves
+#: Rounds between two looks at what M proves: a look takes the eigenvalues of M, as a round does.
+LOOK = 10
 
 
 def spectral_limit(M: NDArray[np.float64], n: int, k: int) -> float:
@@ -74,15 +74,9 @@ def proven(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArray[
 
 
 def solve(
-    X: NDArray[np.float64],
-    k: int,
-    *,
-    seconds: float,
-    largest: int = 1200,
-    threads: int = 2,
-    watch: Callable[[str], None] | None = None,
+    X: NDArray[np.float64], k: int, *, seconds: float, largest: int = 1200, threads: int = 2
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """(block, M): the best certificate found in the time given."""
+    """(block, M): the best certificate that the time allows."""
     began = time.perf_counter()
     prices = neighbour_prices(near_sums(X, k), k)
     block = np.sort(np.argsort(-prices, kind="stable")[:largest])
@@ -116,16 +110,10 @@ def solve(
                 small = M.astype(np.float32)
                 exact = small.astype(np.float64)
                 value = rest + row_bounds(half, outside, exact, k).sum() - spectral_limit(exact, n, k)
-                if watch:
-                    watch(
-                        f"{step} {tick - began:.1f}s rho {rho:.1f} apart {apart:.1e} moved {moved:.1e} "
-                        f"bound {value:.3f}"
-                    )
                 if value > best:
-                    if value - best < 1e-6 * value:
-                        best, best_M = value, small
+                    gained, best, best_M = value - best, value, small
+                    if gained < 1e-6 * value:
                         break
-                    best, best_M = value, small
                 look_time = max(0.8 * look_time, time.perf_counter() - tick)
     return block, best_M
 

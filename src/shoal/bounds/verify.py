@@ -1,11 +1,13 @@
 """Proofs of a bound from the records and the certificate alone. Nothing here is shared with the search.
 
-Plain code on purpose. Each proof recomputes the stated value; a bound is verified if no group undercuts its
-prices, and the value proven is the value stated.
+Plain code on purpose: margins, sums and the fingerprint are written out again, and a test reads the imports.
+Each proof recomputes the stated value; a bound is verified if no group undercuts its prices, and the value
+proven is the value stated.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,22 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from shoal.bounds.certificate import (
-    MARGIN,
-    Bound,
-    fingerprint,
-    matrix_value,
-    priced_value,
-    total_sum_of_squares,
-)
+from shoal.bounds.certificate import Bound
 from shoal.kernels.runtime.jit import kernel
+
+#: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
+MARGIN = 1e-9
+#: Candidates for one group up to which their distances among themselves are summed again, and only if they
+#: are fewer than this share of those before. This trades the square of their number against a smaller search;
+#: what is proven does not depend on it.
+AMONG, FEWER = 300, 0.8
 
 
 def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
     """Does the certificate prove the stated figures for these standardised records?"""
     certificate, n = bound.certificate, len(X)
     k, arrays = certificate.k, certificate.arrays
-    if certificate.fingerprint != fingerprint(X, k) or not 1 <= k <= n or certificate.proof not in PROOFS:
+    if certificate.fingerprint != _fingerprint(X, k) or not 1 <= k <= n or certificate.proof not in PROOFS:
         return False
     if any(not np.isfinite(array).all() for array in arrays.values()):
         return False
@@ -37,7 +39,7 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
         value = PROOFS[certificate.proof](X, k, **arrays)
     except (TypeError, ValueError, IndexError):
         return False  # arrays missing, or of a wrong shape
-    total = total_sum_of_squares(X)
+    total = _total(X)
     loss = 100 * value / total if total > 0 else 0.0
     return math.isclose(value, bound.sse, rel_tol=1e-9, abs_tol=1e-12 * total) and math.isclose(
         loss, bound.information_loss, rel_tol=1e-8, abs_tol=1e-10
@@ -50,14 +52,12 @@ def by_one_group(X: NDArray[np.float64], k: int) -> float:
         return 0.0
     if len(X) >= 2 * k:
         raise ValueError("more than one group is possible")
-    return total_sum_of_squares(X) * (1 - MARGIN)
+    return _total(X) * (1 - MARGIN)
 
 
 def by_neighbours(X: NDArray[np.float64], k: int) -> float:
     """Each record pays half of its distances to its nearest, at the best size."""
-    near = _near_sums(X, 2 * k - 2)
-    paid = np.min([near[:, s - 1] / (2 * s) for s in range(k, 2 * k)], axis=0)
-    return priced_value(paid, np.empty(0))
+    return _value_of_prices(_paid_to_neighbours(X, k), np.empty(0))
 
 
 def by_prices(
@@ -75,7 +75,7 @@ def by_prices(
         triples.min() < 0 or triples.max() >= n or (np.diff(np.sort(triples), axis=1) == 0).any()
     ):
         raise ValueError("a cut needs three different records")
-    value = priced_value(prices, penalties)
+    value = _value_of_prices(prices, penalties)
     lowered = prices - MARGIN * np.abs(prices)
     order = np.argsort(-lowered, kind="stable")
     place = np.argsort(order)
@@ -98,15 +98,14 @@ def by_matrix(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArr
     n, b = len(X), len(block)
     if M.shape != (b, b) or len(np.unique(block)) != b or block.min() < 0 or block.max() >= n:
         raise ValueError("arrays do not fit the records")
-    near = _near_sums(X, 2 * k - 2)
-    paid = np.min([near[:, s - 1] / (2 * s) for s in range(k, 2 * k)], axis=0)
+    paid = _paid_to_neighbours(X, k)
     S = M.astype(np.float64)
     sizes = np.arange(k, 2 * k)
     for row, i in enumerate(block):
         cost = np.square(X - X[i]).sum(axis=1) / 2
         cost[block] += S[row]
-        own, cost[i] = cost[i], np.inf
-        sums = own + np.cumsum(np.sort(np.partition(cost, 2 * k - 3)[: 2 * k - 2]))
+        itself, cost[i] = cost[i], np.inf
+        sums = itself + np.cumsum(np.sort(np.partition(cost, 2 * k - 3)[: 2 * k - 2]))
         paid[i] = (sums[sizes - 2] / sizes).min()
     size = np.linalg.norm(S)
     S = (S + S.T) / 2
@@ -118,7 +117,31 @@ def by_matrix(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArr
     rank = n // k - 1 if b == n else b / k
     values = np.sort(np.linalg.eigvalsh(S))[::-1]
     taken += np.maximum(values[: math.ceil(rank)], 0).sum() + 1e-12 * (rank + 1) * b * size
-    return matrix_value(paid, float(taken), float(size))
+    value = math.fsum(paid) - taken - 1e-12 * n * size
+    return max(0.0, float(value - MARGIN * (math.fsum(np.abs(paid)) + abs(taken))))
+
+
+def _fingerprint(X: NDArray[np.float64], k: int) -> str:
+    """The name of k and the records to eight decimals."""
+    rounded = np.ascontiguousarray(np.round(X, 8) + 0.0)  # no negative zero
+    return hashlib.sha256(f"{k} {X.shape}".encode() + rounded.tobytes()).hexdigest()
+
+
+def _total(X: NDArray[np.float64]) -> float:
+    """Sum of squared distances to the common mean."""
+    return float(np.square(X - X.mean(axis=0)).sum())
+
+
+def _value_of_prices(prices: NDArray[np.float64], penalties: NDArray[np.float64]) -> float:
+    """What feasible prices and penalties prove."""
+    value = math.fsum(prices) - MARGIN * math.fsum(np.abs(prices)) - (1 + MARGIN) * math.fsum(penalties)
+    return max(0.0, value)
+
+
+def _paid_to_neighbours(X: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """What each record pays at least, in a group of the size that suits it best."""
+    near = _near_sums(X, 2 * k - 2)
+    return np.min([near[:, s - 1] / (2 * s) for s in range(k, 2 * k)], axis=0)
 
 
 def _near_sums(X: NDArray[np.float64], most: int) -> NDArray[np.float64]:
@@ -168,15 +191,15 @@ def _sums_among(X, pool, among, least):
 def _undercuts(X, k, leads, prices, near, cuts):
     """Is there a group, led by one of these records and otherwise of later ones, that undercuts its prices?
 
-    Depth-first. At each depth `pool` lists the records that may still come, `own` what each adds to the cost
-    of those chosen. With r to come, each also has half its distances to the r-1 others before it, at least
-    those to its nearest, and half the penalties it brings on: the r cheapest must reach below zero, and
+    Depth-first. At each depth `pool` lists the records that may still come, `added` what each adds to the
+    cost of those chosen. With r to come, each also has half its distances to the r-1 others before it, at
+    least those to its nearest, and half the penalties it brings on: the r cheapest must reach below zero, and
     whoever cannot with the r-1 cheapest is left out. Those left after the first look are looked at again with
     the nearest among themselves, which are farther.
     """
     n = len(X)
     chosen = np.zeros(n, np.bool_)
-    pool, own = np.empty((2 * k, n), np.int64), np.empty((2 * k, n))
+    pool, added = np.empty((2 * k, n), np.int64), np.empty((2 * k, n))
     count, at, cost = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
     distance, worth, least = np.empty(n), np.empty(n), np.empty(2 * k)
     among = np.zeros((n, 2 * k - 1))
@@ -190,7 +213,7 @@ def _undercuts(X, k, leads, prices, near, cuts):
             count[1] = n - 1 - i
             for c in range(i + 1, n):
                 pool[1, c - i - 1] = c
-                own[1, c - i - 1] = distance[c] / s - prices[c]
+                added[1, c - i - 1] = distance[c] / s - prices[c]
             at[1] = -1
             sums, before = near, n
             while depth > 0:
@@ -200,7 +223,7 @@ def _undercuts(X, k, leads, prices, near, cuts):
                     for q in range(count[depth]):
                         c = pool[depth, q]
                         due = _due(c, cuts, chosen)
-                        v = own[depth, q] + (due if r == 1 else 0.5 * due) + sums[c, r - 1] / (2 * s)
+                        v = added[depth, q] + (due if r == 1 else 0.5 * due) + sums[c, r - 1] / (2 * s)
                         worth[q] = v
                         p = r - 1
                         if v < least[p]:
@@ -216,10 +239,10 @@ def _undercuts(X, k, leads, prices, near, cuts):
                         for q in range(count[depth]):
                             if worth[q] < room:
                                 pool[depth, hopeful] = pool[depth, q]
-                                own[depth, hopeful] = own[depth, q]
+                                added[depth, hopeful] = added[depth, q]
                                 hopeful += 1
                     count[depth] = hopeful
-                    if depth == 1 and hopeful < 0.8 * before and r <= hopeful <= 300:
+                    if depth == 1 and hopeful < FEWER * before and r <= hopeful <= AMONG:
                         _sums_among(X, pool[1, :hopeful], among, least)
                         sums, before = among, hopeful
                         continue
@@ -232,12 +255,12 @@ def _undercuts(X, k, leads, prices, near, cuts):
                     continue
                 at[depth] = t + 1
                 c = pool[depth, t]
-                cost[depth + 1] = cost[depth] + own[depth, t] + _due(c, cuts, chosen)
+                cost[depth + 1] = cost[depth] + added[depth, t] + _due(c, cuts, chosen)
                 count[depth + 1] = count[depth] - t - 1
                 for q in range(count[depth + 1]):
                     other = pool[depth, t + 1 + q]
                     pool[depth + 1, q] = other
-                    own[depth + 1, q] = own[depth, t + 1 + q] + _d2(X, c, other) / s
+                    added[depth + 1, q] = added[depth, t + 1 + q] + _d2(X, c, other) / s
                 chosen[c] = True
                 depth += 1
                 at[depth] = -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,20 +13,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import CheckFailed
 from shoal.kernels.groups import sums as groups
-from shoal.kernels.groups.hand_back import hand_back, sse_and_sst
+from shoal.kernels.groups.hand_back import PILE, hand_back, sse_and_sst
 from shoal.kernels.groups.sums import pivot_and_shift, relabel, squared_errors
 from shoal.kernels.runtime.threads import together
 
-TOGETHER_FROM = 100_000  # records from which two threads pay
-MANY_GROUPS = 500_000  # groups from which their values leave the cache: better visited one by one
+
+@dataclass(frozen=True)
+class Tuning:
+    """From which sizes on a partition works in another way. Labels do not depend on it."""
+
+    #: Records from which two threads pay: to start the second takes a fixed time.
+    two_threads: int = 100_000
+    #: Groups above which their values leave a core's cache, so that records are visited group by group.
+    many_groups: int = 500_000
+    #: Places in a pile of `hand_back`.
+    pile: int = PILE
 
 
-class Own(NamedTuple):
-    """What a method that groups by one column knows of it."""
+USUAL = Tuning()
 
-    means: NDArray[np.float64]
+
+class ColumnMoments(NamedTuple):
+    """Means and sums of squares of the one column that a method grouped by."""
+
+    means: NDArray[np.float64]  # of each group
     sse: float
     sst: float
+    by_record: NDArray[np.float64] | None = None  # the mean of each record's group, where it is at hand
 
 
 class Partition:
@@ -34,7 +48,14 @@ class Partition:
     Groups are numbered in order of first appearance, or as they were handed over (`in_order`).
     """
 
-    def __init__(self, labels: ArrayLike):
+    labels: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    #: Of the column that the method grouped by, where it grouped by one and handed over its values.
+    moments: ColumnMoments | None
+    _in_order: tuple[NDArray, NDArray[np.int64]] | None
+    _tuning: Tuning
+
+    def __init__(self, labels: ArrayLike, tuning: Tuning = USUAL):
         given = np.asarray(labels)
         if given.ndim != 1 or given.dtype.kind not in "iu":
             raise TypeError("labels must be one whole number for each record")
@@ -43,57 +64,51 @@ class Partition:
         if high - low > 4 * len(given):  # too wide for a table of all labels
             given = np.unique(given, return_inverse=True)[1]
             low, high = 0, len(given)
-        self.labels: NDArray[np.int64]
-        self.sizes: NDArray[np.int64]
-        self.labels, self.sizes = relabel(np.ascontiguousarray(given), low, high - low + 1)
-        self._freeze()
+        fresh, sizes = relabel(np.ascontiguousarray(given), low, high - low + 1)
+        self._set(fresh, sizes, tuning)
 
     @classmethod
     def in_order(
-        cls, order: NDArray, starts: NDArray[np.int64], values: NDArray[np.float64] | None = None
+        cls,
+        order: NDArray,
+        starts: NDArray[np.int64],
+        values: NDArray[np.float64] | None = None,
+        tuning: Tuning = USUAL,
     ) -> Partition:
         """The partition whose groups 0, 1, .. are order[starts[0]:starts[1]], order[starts[1]:starts[2]], ..
 
         For a method that has its records group by group anyway: all that follows is then much faster. The
-        more so if it groups by one column and gives its `values`, ascending, in that order: see `own`.
+        more so if it groups by one column and gives its `values`, ascending, in that order: see `moments`.
         """
         self = cls.__new__(cls)
-        self._in_order = (order, starts)
-        self.sizes = np.diff(starts)
-        if values is not None and len(self) > MANY_GROUPS:
-            self.labels, placed, means, sums = hand_back(order, starts, values)
-            self._placed = means, placed
-            self.own = Own(means, *sums)
+        n, count = len(order), len(starts) - 1
+        moments = None
+        if values is not None and count > tuning.many_groups:
+            labels, by_record, means, sums = hand_back(order, starts, values, tuning.pile)
+            moments = ColumnMoments(means, *sums, by_record)
         else:
-            self.labels = np.empty(len(order), np.int64)
-            self._for_halves(len(self), groups.put, order, starts, np.arange(len(self)), self.labels)
+            labels = np.empty(n, np.int64)
+            _in_halves(n, count, tuning, groups.put, order, starts, np.arange(count), labels)
             if values is not None:
-                self.own = self._moments(values)
-        self._freeze()
+                moments = _moments(values, starts, tuning)
+        self._set(labels, np.diff(starts), tuning, moments, (order, starts))
         return self
 
-    #: What is known of the column that the method grouped by, where it grouped by one and handed it over.
-    own: Own | None = None
-    #: own.means, and the same by record: handed out once, by `spread`.
-    _placed: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-    _in_order: tuple[NDArray, NDArray[np.int64]] | None = None
+    def _set(
+        self,
+        labels: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        tuning: Tuning,
+        moments: ColumnMoments | None = None,
+        in_order: tuple[NDArray, NDArray[np.int64]] | None = None,
+    ) -> None:
+        for array in (labels, sizes, *(moments or ())):
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+        self.__dict__.update(labels=labels, sizes=sizes, moments=moments, _in_order=in_order, _tuning=tuning)
 
-    def _moments(self, values: NDArray[np.float64]) -> Own:
-        """Means and SSE of a column whose values are given group by group; and SST, if they ascend."""
-        assert self._in_order is not None
-        means = np.empty(len(self))
-        sums = self._for_halves(len(self), groups.moments, values, self._in_order[1], means)
-        return Own(means, *sse_and_sst(len(values), sums))
-
-    def _freeze(self) -> None:
-        for array in (self.labels, self.sizes, *([] if self.own is None else [self.own.means])):
-            array.flags.writeable = False
-
-    def _for_halves(self, n: int, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Both halves of 0..n at once, if there are many records; the halves do not depend on the cores."""
-        middle = n // 2 if len(self.labels) >= TOGETHER_FROM else n
-        halves = [(a, b) for a, b in ((0, middle), (middle, n)) if a < b]
-        return together(*(partial(kernel, a, b, *arguments) for a, b in halves))
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a partition cannot be changed: {name!r} is fixed")
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -116,31 +131,33 @@ class Partition:
         """Both at once, to the last digits: the means are rounded only after the SSE is known."""
         X = _matrix(X)
         if self._in_order is not None:
-            columns = [self._moments(column[self._in_order[0]]) for column in X.T]
-            return np.stack([own.means for own in columns], axis=1), sum(own.sse for own in columns)
+            order, starts = self._in_order
+            columns = [_moments(column[order], starts, self._tuning) for column in X.T]
+            return np.stack([column.means for column in columns], axis=1), sum(c.sse for c in columns)
         parts = pivot_and_shift(X, self.labels, self.sizes)
         return parts[:, :, 0] + parts[:, :, 1], float(squared_errors(X, self.labels, parts))
 
     def spread(self, published: NDArray) -> NDArray:
-        """For each record what its group publishes."""
-        if self._placed is not None and published is self._placed[0]:
-            placed, self._placed = self._placed[1], None
-            return placed
+        """For each record what its group publishes, in a new array.
+
+        Of the exact means of `moments` there may be one at hand: `moments.by_record`.
+        """
         if published.dtype not in (np.float64, np.int64):
             return published[self.labels]
         out = np.empty(len(self.labels), published.dtype)
         published = np.ascontiguousarray(published)
-        if self._in_order is not None and len(self) > MANY_GROUPS:
-            self._for_halves(len(self), groups.put, *self._in_order, published, out)
+        if self._in_order is not None and len(self) > self._tuning.many_groups:
+            _in_halves(len(out), len(self), self._tuning, groups.put, *self._in_order, published, out)
         else:
-            self._for_halves(len(out), groups.spread, published, self.labels, out)
+            _in_halves(len(out), len(out), self._tuning, groups.spread, published, self.labels, out)
         return out
 
     def sst(self, X: NDArray[np.float64]) -> float:
         """Sum of squared distances of all records to their common mean: the SSE of a single group."""
         X = _matrix(X)
-        centre = sum(self._for_halves(len(X), groups.sums_from_first, X)) / len(X)
-        return float(sum(self._for_halves(len(X), groups.squares_about, X, centre)))
+        halves = partial(_in_halves, len(X), len(X), self._tuning)
+        centre = sum(halves(groups.sums_from_first, X)) / len(X)
+        return float(sum(halves(groups.squares_about, X, centre)))
 
     def check(self, k: int, records: int, largest: int | None = None) -> None:
         """Raise unless there is one label for each record and every group has k..largest records."""
@@ -157,6 +174,22 @@ class Partition:
             )
 
 
+def _in_halves(
+    records: int, n: int, tuning: Tuning, kernel: Callable[..., Any], *arguments: Any
+) -> list[Any]:
+    """Both halves of 0..n at once, if there are many records; the halves do not depend on the cores."""
+    middle = n // 2 if records >= tuning.two_threads else n
+    halves = [(a, b) for a, b in ((0, middle), (middle, n)) if a < b]
+    return together(*(partial(kernel, a, b, *arguments) for a, b in halves))
+
+
+def _moments(values: NDArray[np.float64], starts: NDArray[np.int64], tuning: Tuning) -> ColumnMoments:
+    """Means and SSE of a column whose values are given group by group; and SST, if they ascend."""
+    means = np.empty(len(starts) - 1)
+    sums = _in_halves(len(values), len(means), tuning, groups.moments, values, starts, means)
+    return ColumnMoments(means, *sse_and_sst(len(values), sums))
+
+
 def _matrix(X: NDArray) -> NDArray[np.float64]:
     """C-ordered doubles under a read-only view: one type of array, so that kernels compile only once."""
     X = np.ascontiguousarray(X, np.float64).view()
@@ -165,7 +198,7 @@ def _matrix(X: NDArray) -> NDArray[np.float64]:
 
 
 def count_partitions(n: int, k: int) -> int:
-    """In how many ways n records fall into groups of k to 2k-1: why nobody looks at all of them.
+    """In how many ways n records fall into groups of k to 2k-1: too many to look at all of them.
 
     The recurrence of Laszlo and Mukherjee 2005 (appendix A, where formula (6) lacks an m!) said more simply:
     the first record shares its group with size-1 of the others, and what remains is divided likewise.

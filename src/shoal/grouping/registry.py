@@ -22,7 +22,7 @@ _registry: dict[str, MethodInfo] = {}
 
 @dataclass(frozen=True)
 class MethodInfo:
-    """What is known of a method: from its decorator and its signature."""
+    """A method as its decorator and its signature describe it."""
 
     key: str
     title: str
@@ -49,15 +49,15 @@ def method(*, title: str, paper: str, sizes: str, cost: str, **facts: Any) -> Ca
 
     def register(function: Callable) -> Callable:
         names = inspect.signature(function).parameters
-        own = {name: p.default for name, p in names.items() if p.kind is p.KEYWORD_ONLY}
+        defaults = {name: p.default for name, p in names.items() if p.kind is p.KEYWORD_ONLY}
         _registry[function.__name__] = MethodInfo(
             key=function.__name__,
             title=title,
             paper=paper,
             sizes=sizes,
             cost=cost,
-            parameters=MappingProxyType({name: d for name, d in own.items() if name not in SUPPLIED}),
-            supplied=tuple(name for name in own if name in SUPPLIED),
+            parameters=MappingProxyType({name: d for name, d in defaults.items() if name not in SUPPLIED}),
+            supplied=tuple(name for name in defaults if name in SUPPLIED),
             summary=(inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " "),
             function=function,
             **facts,
@@ -76,10 +76,10 @@ def methods() -> Mapping[str, MethodInfo]:
 
 def get_method(key: str, parameters: Mapping[str, Any] | None = None) -> MethodInfo:
     """The method of that key, if it also takes these parameters."""
-    known = methods()
-    if key not in known:
-        raise InputError(f"unknown method {key!r}: {did_you_mean(str(key), known)}")
-    info = known[key]
+    registered = methods()
+    if key not in registered:
+        raise InputError(f"unknown method {key!r}: {did_you_mean(str(key), registered)}")
+    info = registered[key]
     for name, value in (parameters or {}).items():
         if name not in info.parameters:
             hint = did_you_mean(name, info.parameters) if info.parameters else "it takes none"

@@ -42,19 +42,19 @@ def run_within(
     info: MethodInfo,
     X: NDArray,
     k: int,
-    cells: NDArray[np.int64] | None,
+    strata: NDArray[np.int64] | None,
     *,
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,
     **options: Any,
 ) -> Partition:
-    """Group the rows of X, each cell (0, 1, ..) on its own; None is one cell of all rows."""
-    if cells is None:
+    """Group the rows of X, each stratum (0, 1, ..) for itself; None is one stratum of all rows."""
+    if strata is None:
         return run_method(info, X, k, time_limit=time_limit, progress=progress, **options)
-    order = np.argsort(cells, kind="stable")
+    order = np.argsort(strata, kind="stable")
     labels = np.empty(len(X), np.int64)
     done = groups = 0
-    for rows in np.split(order, np.cumsum(np.bincount(cells))[:-1]):
+    for rows in np.split(order, np.cumsum(np.bincount(strata))[:-1]):
         part = run_method(
             info,
             X[rows],

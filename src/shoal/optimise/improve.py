@@ -1,4 +1,4 @@
-"""The anytime search: anneal several times, recombine what was found, heat it up again, and so on."""
+"""The anytime search: anneal several times, recombine the groups, heat it up again, and so on."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class Schedule(NamedTuple):
     most: int  # proposals of one of its runs for each record, at most
 
 
+#: With k up to 5 several short runs, recombined, gain more than one long run.
 UP_TO_5 = Schedule(
     (Run(10.0), Run(30.0)) * 4,
     (Run(2.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
@@ -59,14 +60,17 @@ ABOVE_5 = Schedule(
     opening=0.75,
     most=64_000,
 )
-#: Later generations without a time limit.
+#: Later generations without a time limit: this bounds the work, together with `effort`.
 GENERATIONS = 4
+#: A generation that leaves more than this share of the SSE has gained next to nothing.
+STILL = 0.9998
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
 #: up to so large a k and so many records.
 COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 20.0, 5, 5000
-#: Above so many records the search works in blocks.
+#: Above so many records the search works in blocks: all cores have work, and what a block needs stays in the
+#: cache; but groups at the borders must wait for the next pass.
 LARGE = 10_000
 
 
@@ -99,7 +103,7 @@ def search(
     clock: Clock,
     progress: Callable[[int], None] | None = None,
     patience: float = np.inf,
-    known: Iterable[NDArray[np.int64]] = (),
+    others: Iterable[NDArray[np.int64]] = (),
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
 
@@ -108,13 +112,13 @@ def search(
     partitioning over all groups seen looks for more; after the first generation of a long search with small
     k also over the groups that the bound's linear program adds (`columns`). A generation that gains next
     to nothing makes the next one's runs half as long again; `patience` is for how many such in a row the
-    search goes on. `known` are partitions whose groups are recombined too. Runs, seeds and regions do not
+    search goes on. `others` are partitions whose groups are recombined too. Runs, seeds and regions do not
     depend on the number of threads.
     """
     best = labels
     plan = _schedule(problem.k)
     pool = Pool(problem)
-    for partition in (*known, best):
+    for partition in (*others, best):
         pool.add(partition)
     still = 0
     value = problem.sse(best).sum()
@@ -123,16 +127,16 @@ def search(
             break
         seeds = [int(seed) for seed in rng.integers(2**63, size=len(planned))]
         anneal = partial(_anneal, problem, best, proposals, clock)
-        for found in map_threads(anneal, list(zip(seeds, planned))):
-            best = combine(problem, best, found)
-            pool.add(found)
+        for annealed in map_threads(anneal, list(zip(seeds, planned))):
+            best = combine(problem, best, annealed)
+            pool.add(annealed)
         best = pool.improve(best, rng, clock)
         if planned is plan.first and _long_enough_for_columns(problem, clock):
             from shoal.optimise.columns import recombine
 
             best = recombine(pool, best, clock)
         before, value = value, problem.sse(best).sum()
-        still = still + 1 if value > 0.9998 * before else 0
+        still = still + 1 if value > STILL * before else 0
         if still:
             proposals += proposals // 2
         if progress:
@@ -178,13 +182,13 @@ def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> in
 
 def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:
     """Labels of groups of k..2k-1 from the name of a method or from labels."""
-    found = start_labels(X, k, start, own=("optimise", "auto"), seed=lambda: int(rng.integers(2**31)))
-    return tidy(X, found, k)
+    excluded = ("optimise", "auto")
+    return tidy(X, start_labels(X, k, start, excluded, lambda: int(rng.integers(2**31))), k)
 
 
 @method(title="Optimise", paper="shoal", sizes="k..2k-1", cost="n", mixed=True)
 def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=None):
-    """Anneal a partition many times over and recombine the groups found: the least loss that time allows.
+    """Anneal a partition many times over and recombine their groups: the least loss that time allows.
 
     `start` is the name of a method or labels. Without a time limit the work is bounded by moves (`effort`
     scales them), and the same seed gives the same groups on any number of threads. With one, the search
@@ -204,9 +208,13 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
         return blocks.improve(X, k, labels, rng, 3 * effort, clock, report)
     labels = _start(X, k, start, rng)
     problem = pose(X, k)
-    told = lambda done: report(done / (1 + GENERATIONS))  # noqa: E731
+
+    def report_generation(done: int) -> None:
+        report(done / (1 + GENERATIONS))
+
     if time_limit is None:
         plan = _schedule(k)
         generations = [plan.first, *[plan.later] * GENERATIONS]
-        return search(problem, labels, rng, int(PROPOSALS * effort * len(X)), generations, clock, told)
-    return search_again(problem, labels, rng, _affordable(problem, labels, clock), clock, told)
+        proposals = int(PROPOSALS * effort * len(X))
+        return search(problem, labels, rng, proposals, generations, clock, report_generation)
+    return search_again(problem, labels, rng, _affordable(problem, labels, clock), clock, report_generation)

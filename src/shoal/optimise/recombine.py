@@ -9,42 +9,44 @@ from numpy.typing import NDArray
 
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cover import cover
-from shoal.optimise.search import Clock, Problem
+from shoal.optimise.search import Clock, Problem, renumber
 
-#: Nodes of one search for a cover: what bounds its work, the same on every machine.
+#: Nodes of one search for a cover. They bound its work, alike on every machine; a region that needs more is
+#: called hard, and the next regions are smaller.
 NODES = 5_000
+
+
+def groups_of(labels: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of these groups (rows of `members`, filled up with -1) belong to the partition."""
+    first = labels[members[:, 0]]
+    inside = (np.where(members >= 0, labels[members], first[:, None]) == first[:, None]).all(1)
+    return inside & ((members >= 0).sum(1) == np.bincount(labels)[first])
+
+
+def labels_from(groups: NDArray[np.int64], records: int) -> NDArray[np.int64]:
+    """Labels of the records: the number of the row that holds each. Undefined for records in no row."""
+    labels = np.empty(records, np.int64)
+    row, place = np.nonzero(groups >= 0)
+    labels[groups[row, place]] = row
+    return labels
 
 
 def _prices(members: NDArray[np.int64], cost: NDArray[np.float64], records: int) -> NDArray[np.float64]:
     """The duals of the set-partitioning linear program: what each record costs at least."""
-    import highspy
+    from shoal.bounds.highs import set_partitioning
 
-    inside = members >= 0
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(cost), records
-    lp.col_cost_ = cost
-    lp.col_lower_, lp.col_upper_ = np.zeros(len(cost)), np.full(len(cost), np.inf)
-    lp.row_lower_ = lp.row_upper_ = np.ones(records)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(inside.sum(1))])
-    lp.a_matrix_.index_ = members[inside]
-    lp.a_matrix_.value_ = np.ones(inside.sum())
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("solver", "simplex")
-    solver.passModel(lp)
-    solver.run()
-    return np.asarray(solver.getSolution().row_dual)
+    program = set_partitioning(members, cost, records, solver="simplex")
+    program.run()
+    return np.asarray(program.getSolution().row_dual)
 
 
 def cheapest_cover(
-    members: NDArray[np.int64], cost: NDArray[np.float64], known: NDArray[np.bool_]
+    members: NDArray[np.int64], cost: NDArray[np.float64], current: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], bool]:
     """Which groups (rows of `members`, filled up with -1) hold every record exactly once at least cost.
 
-    `known` is a cover to improve on. The linear program prices the records; a group whose reduced cost
-    exceeds the distance from the known cover down to the program's value cannot be in a better one, and a
+    `current` is a cover to improve on. The linear program prices the records; a group whose reduced cost
+    exceeds the distance from the current cover down to the program's value cannot be in a better one, and a
     depth-first search goes through the others. Also tells whether the answer is proven to be the best.
     """
     records, index = np.unique(members, return_inverse=True)
@@ -53,24 +55,24 @@ def cheapest_cover(
     count = len(records) - missing
     price = _prices(members, cost, count)
     if len(price) != count:
-        return known, False
+        return current, False
     reduced = np.maximum(0.0, cost - np.append(price, 0.0)[members].sum(1))
-    gap = cost[known].sum() - price.sum()
-    gap -= 1e-10 * cost[known].sum()
+    gap = cost[current].sum() - price.sum()
+    gap -= 1e-10 * cost[current].sum()
     open_ = np.flatnonzero(reduced < gap)
     if gap <= 0 or len(np.unique(members[open_])) - missing < count:
-        return known, True
+        return current, True
     open_ = open_[np.argsort(reduced[open_], kind="stable")]
     column, place = np.nonzero(members[open_] >= 0)
     record = members[open_[column], place]
     holders = column[np.argsort(record, kind="stable")]
     start = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=count))])
     best = np.empty(count, np.int64)
-    found, proven = cover(members[open_], reduced[open_], start, holders, gap, NODES, best)
-    if found == 0:
-        return known, proven
+    size, proven = cover(members[open_], reduced[open_], start, holders, gap, NODES, best)
+    if size == 0:
+        return current, proven
     chosen = np.zeros(len(cost), bool)
-    chosen[open_[best[:found]]] = True
+    chosen[open_[best[:size]]] = True
     return chosen, proven
 
 
@@ -82,8 +84,8 @@ class Pool:
         self.width = 2 * problem.k - 1
         self.members = np.empty((0, self.width), np.int64)
         self.cost = np.empty(0)
-        self.target = 400  # groups of the pool in a region; adapts to how hard the programs are
-        self.sweeps = 4  # adapts to what they gain: little where k is large and groups seldom recur
+        self.target = 400  # groups of the pool in a region: halved where programs are hard, grown where not
+        self.sweeps = 4  # 1 after a call without a gain: where k is large, groups seldom recur
 
     def add(self, labels: NDArray[np.int64]) -> None:
         """Add the groups of a partition; keep the newest ones if there are very many."""
@@ -116,7 +118,7 @@ class Pool:
             labels = labels.copy()
             for inside, new in better:
                 labels[inside] = new + labels.max() + 1
-            labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+            labels = renumber(labels)
             hard = not all(proven for _, proven in answers)
             self.target = max(100, self.target // 2) if hard else min(4000, self.target * 3 // 2)
             idle = 0 if better else idle + 1
@@ -168,14 +170,9 @@ class Pool:
         members, cost = self.members[fits], self.cost[fits]
         if len(cost) <= len(region) or clock.left() <= 0:
             return None, True
-        known = np.where(members >= 0, labels[members], -1)
-        same = (known == known[:, :1]) | (known < 0)
-        known = same.all(1) & ((members >= 0).sum(1) == np.bincount(labels)[known[:, 0]])
-        best, proven = cheapest_cover(members, cost, known)
-        if best is known:
+        current = groups_of(labels, members)
+        best, proven = cheapest_cover(members, cost, current)
+        if np.array_equal(best, current):
             return None, proven
         records = np.flatnonzero(inside)
-        new = np.empty(len(inside), np.int64)
-        for g, row in enumerate(members[best]):
-            new[row[row >= 0]] = g
-        return (records, new[records]), proven
+        return (records, labels_from(members[best], len(inside))[records]), proven

@@ -12,12 +12,13 @@ from shoal.algorithms.mdav import mdav
 from shoal.kernels.neighbours.lists import nearest
 from shoal.kernels.search.anneal import PATIENCE, anneal, cross, fill, refresh
 
-#: The coldest temperature, in mean cost of a record, if a run has none of its own.
+#: The coldest temperature, in mean cost of a record, if a run does not name another.
 COLD = 0.03
-#: Temperatures of a run, and the most proposals between two looks at the clock.
+#: Temperatures of a run. More only cost calls: the logarithm falls by less than a tenth at each.
 STEPS = 100
+#: Proposals between two looks at the clock, at most: a time limit is kept to a fraction of a second.
 CHUNK = 500_000
-#: Temperatures between two sums of all means anew, against rounding.
+#: Temperatures between two sums of all means anew, against rounding, which adds up with every move.
 FRESH = 10
 
 
@@ -63,12 +64,7 @@ class Problem:
 
 
 def pose(
-    X: NDArray[np.float64],
-    k: int,
-    *,
-    near: int | None = None,
-    threads: int | None = None,
-    slack: float = 1.0,
+    X: NDArray[np.float64], k: int, *, near: int | None = None, threads: int | None = None, slack: float = 1.0
 ) -> Problem:
     """Neighbour lists of `near` (or 2k+8) records, and a temperature for each record.
 
@@ -95,9 +91,14 @@ def pose(
     return Problem(P, k, neighbours, draw, root * (1.35 * total / n * total / (root * cost).sum()))
 
 
+def renumber(labels: NDArray) -> NDArray[np.int64]:
+    """The same groups under the labels 0..g-1, in the order of the labels given."""
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
 def tidy(X: NDArray[np.float64], labels: NDArray, k: int) -> NDArray[np.int64]:
     """Labels 0..g-1 of the same groups, those above 2k-1 split by MDAV."""
-    labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    labels = renumber(labels)
     groups = int(labels.max()) + 1
     for g in np.flatnonzero(np.bincount(labels) >= 2 * k):
         inside = np.flatnonzero(labels == g)
@@ -132,7 +133,7 @@ def cool(
         if step % FRESH == 0:
             refresh(*state[:4])
         anneal(*state, *fixed, temperature, proposals // steps, random)
-    return np.unique(state[4], return_inverse=True)[1].astype(np.int64)
+    return renumber(state[4])
 
 
 def cool_region(
@@ -147,8 +148,8 @@ def cool_region(
 ) -> NDArray[np.int64]:
     """One run on the groups around a random record only, that hold about such a share of the records.
 
-    The groups make a table of their own: nothing outside is disturbed, so the outcome can be judged for
-    itself, and each record is tried that many times as often.
+    The groups are annealed as a table by themselves: nothing outside changes, so the outcome can be judged
+    by itself, and each record is tried that many times as often.
     """
     state = problem.state(labels)
     refresh(*state[:4])
@@ -159,13 +160,11 @@ def cool_region(
     if len(inside) < 2 * problem.k:
         return labels
     part = pose(problem.P[inside], problem.k, threads=1)
-    own = np.unique(labels[inside], return_inverse=True)[1].astype(np.int64)
     new = labels.copy()
-    new[inside] = cool(part, own, seed, proposals, hot, clock, cold) + labels.max() + 1
-    return np.unique(new, return_inverse=True)[1].astype(np.int64)
+    new[inside] = cool(part, renumber(labels[inside]), seed, proposals, hot, clock, cold) + labels.max() + 1
+    return renumber(new)
 
 
 def combine(problem: Problem, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
     """The better of both wherever they can be cut apart; never worse than the first."""
-    labels = cross(first, problem.sse(first), second, problem.sse(second))
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return renumber(cross(first, problem.sse(first), second, problem.sse(second)))

@@ -5,66 +5,180 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
 from shoal.errors import InputError, did_you_mean
+from shoal.plan.keywords import explicit, take_loose
 from shoal.words import CENTROIDS, MISSING, PRESERVE, ROLES, SCALINGS, TYPES
 
+#: A column as its table calls it: a text in files, anything hashable in dataframes. Not `Hashable`, because
+#: mappings by `str` would not be mappings by `Hashable` to a type checker.
+Column = Any
+#: One column, or several.
+Names = Iterable[Hashable] | Hashable
+_Put = Callable[[str, Any], None]
+_FIELDS_BY_POSITION = 99  # all of them, as 0.1 allowed
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, init=False, repr=False)
 class Plan:
-    """What is asked for. `columns=None` means every numeric column that has no other role."""
+    """What is asked for: everything needed to make the same release again.
+
+    A plan never changes; `dataclasses.replace` gives another one. Plans that ask for the same are equal.
+    After it is made, `columns`, `log` and `strata` are tuples, and `roles` has the roles that `columns`,
+    `strata` and `weight` give.
+
+    Parameters
+    ----------
+    k : int
+        How many records must share each published combination of values, at least.
+    columns : column or list of columns, optional
+        The columns to protect. None means every numeric column that has no other role.
+    method : str
+        How to group: a key of `shoal.methods()`.
+    parameters : mapping of str to value, optional
+        The method's own parameters.
+    seed : int
+        The same seed gives the same release.
+    time_limit : float, optional
+        Seconds after which the method returns the best it has found.
+    per_column : bool
+        Group each column on its own; k then holds for each column, not for the record.
+    blocks : list of lists of columns, optional
+        Group each of these blocks of columns on its own.
+    roles : mapping of column to str, optional
+        What columns are: identifier (dropped), quasi (protected), stratum, weight, confidential or other.
+    types : mapping of column to str, optional
+        What columns hold, where the stored type misleads: continuous, integer, date, ordinal, nominal or
+        boolean.
+    levels : mapping of column to list, optional
+        The levels of ordinal columns, lowest first.
+    scaling : str or mapping of column to str
+        How columns are scaled for grouping: standard, robust, range, rank or none.
+    log : column or list of columns
+        Columns to group by their logarithm.
+    column_weights : mapping of column to float, optional
+        The share of columns in distances.
+    centroids : str or mapping of column to str, optional
+        What a group publishes: mean, median, trimmed or mode.
+    preserve : str, optional
+        "totals": whole numbers add up to what they did.
+    missing : str
+        What to do with gaps: group (a gap is a value of its own), impute, error or drop.
+    strata : column or list of columns
+        No group crosses the border of a stratum.
+    merge_small_strata : bool
+        Merge strata of fewer than k records with the most similar, instead of refusing them.
+    weight : column, optional
+        Survey weights, which enter centroids and loss.
+    version : str, optional
+        The version of shoal that wrote the plan.
+    sha256 : str, optional
+        The fingerprint of the data that the plan was written for.
+
+    Raises
+    ------
+    InputError
+        If a value or a keyword is not one that a plan may have.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> plan = shoal.Plan(5, columns=["turnover", "wages"], strata="region")
+    >>> plan
+    Plan(5, columns=('turnover', 'wages'), strata=('region',))
+    >>> plan.roles
+    {'region': 'stratum', 'turnover': 'quasi', 'wages': 'quasi'}
+    >>> shoal.Plan(5, seeds=7)
+    Traceback (most recent call last):
+    ...
+    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'levels'?
+    """
 
     k: int
-    columns: Any = None  # a tuple once made
+    columns: tuple[Column, ...] | None = None
     method: str = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     time_limit: float | None = None
-    per_column: bool = False  # each column is grouped on its own
-    blocks: Any = None  # or each of these blocks of columns
-    roles: Mapping[Any, str] = field(default_factory=dict)  # column -> role
-    types: Mapping[Any, str] = field(default_factory=dict)  # column -> type, where the stored one misleads
-    levels: Mapping[Any, Sequence[Any]] = field(
-        default_factory=dict
-    )  # ordinal column -> levels, lowest first
-    scaling: Any = "standard"  # one word, or column -> word; for grouping only
-    log: Any = ()  # columns to group by their logarithm
-    column_weights: Mapping[Any, float] = field(default_factory=dict)  # column -> its share in distances
-    centroids: Any = field(default_factory=dict)  # one word, or column -> word
-    preserve: str | None = None  # "totals": whole numbers add up to what they did
+    per_column: bool = False
+    blocks: tuple[tuple[Column, ...], ...] | None = None
+    roles: Mapping[Column, str] = field(default_factory=dict)
+    types: Mapping[Column, str] = field(default_factory=dict)
+    levels: Mapping[Column, Collection[Any]] = field(default_factory=dict)
+    scaling: str | Mapping[Column, str] = "standard"
+    log: tuple[Column, ...] = ()
+    column_weights: Mapping[Column, float] = field(default_factory=dict)
+    centroids: str | Mapping[Column, str] = field(default_factory=dict)
+    preserve: str | None = None
     missing: str = "group"
-    strata: Any = ()
+    strata: tuple[Column, ...] = ()
     merge_small_strata: bool = False
-    weight: Any = None  # the column of survey weights that enter centroids and loss
-    version: str | None = None  # of shoal, that the plan was made with
-    sha256: str | None = None  # of the data that the plan was made for
+    weight: Column = None
+    version: str | None = None
+    sha256: str | None = None
 
-    def __post_init__(self) -> None:
-        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+    @explicit(positional=_FIELDS_BY_POSITION)
+    def __init__(
+        self,
+        k: int,
+        *,
+        columns: Names | None = None,
+        method: str = "auto",
+        parameters: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        time_limit: float | None = None,
+        per_column: bool = False,
+        blocks: Iterable[Names] | None = None,
+        roles: Mapping[Column, str] | None = None,
+        types: Mapping[Column, str] | None = None,
+        levels: Mapping[Column, Collection[Any]] | None = None,
+        scaling: str | Mapping[Column, str] = "standard",
+        log: Names = (),
+        column_weights: Mapping[Column, float] | None = None,
+        centroids: str | Mapping[Column, str] | None = None,
+        preserve: str | None = None,
+        missing: str = "group",
+        strata: Names = (),
+        merge_small_strata: bool = False,
+        weight: Hashable = None,
+        version: str | None = None,
+        sha256: str | None = None,
+    ) -> None:
+        put = partial(object.__setattr__, self)  # the plan is frozen
+        put("k", _whole("k", k, 1))
+        put("columns", None if columns is None else _names(columns))
+        put("method", method)
+        put("parameters", _mapping("parameters", parameters))
+        put("seed", _whole("seed", seed, 0))
+        put("time_limit", _seconds(time_limit))
+        put("per_column", per_column)
+        put("blocks", None if blocks is None else tuple(_names(block) for block in blocks))
+        put("roles", _mapping("roles", roles))
+        put("types", _mapping("types", types))
+        put("levels", _mapping("levels", levels))
+        put("scaling", scaling)
+        put("log", _names(log))
+        put("column_weights", _mapping("column_weights", column_weights))
+        put("centroids", {} if centroids is None else centroids)
+        put("preserve", preserve)
+        put("missing", missing)
+        put("strata", _names(strata))
+        put("merge_small_strata", merge_small_strata)
+        put("weight", weight)
+        put("version", version)
+        put("sha256", sha256)
         self._check_kinds()
-        put("k", _whole("k", self.k, 1))
-        put("seed", _whole("seed", self.seed, 0))
-        put("blocks", None if self.blocks is None else tuple(_names(block) for block in self.blocks))
-        put("columns", None if self.columns is None else _names(self.columns))
-        for name in ("log", "strata"):
-            put(name, _names(getattr(self, name)))
-        for name in ("parameters", "roles", "types", "levels", "column_weights"):
-            put(name, dict(getattr(self, name)))
-        if self.time_limit is not None and not (
-            isinstance(self.time_limit, Real)
-            and not isinstance(self.time_limit, bool)
-            and 0 < self.time_limit < math.inf
-        ):
-            raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}")
-        put("time_limit", None if self.time_limit is None else float(self.time_limit))
         self._check_words()
-        self._spread_roles(put)
+        if self.columns is None and self.named("quasi"):
+            put("columns", tuple(self.named("quasi")))
         if self.blocks is not None:
-            self._check_blocks(put)
+            put("columns", self._columns_of(self.blocks))
+        self._spread_roles(put)
 
     def _check_kinds(self) -> None:
         """A word such as "no" must not pass for true."""
@@ -96,12 +210,11 @@ class Plan:
             if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
                 raise InputError(f"the weight of column {name!r} must be a number from 0 up, not {weight!r}")
 
-    def _spread_roles(self, put: Any) -> None:
+    def _spread_roles(self, put: _Put) -> None:
         """`roles` and the fields `columns`, `strata` and `weight` say the same, whichever was given."""
-        if self.columns is None and self.named("quasi"):
-            put("columns", tuple(self.named("quasi")))
         put("strata", self.strata or tuple(self.named("stratum")))
-        weights = dict.fromkeys([*self.named("weight"), *([] if self.weight is None else [self.weight])])
+        weights: dict[Column, None] = dict.fromkeys(self.named("weight"))
+        weights |= {} if self.weight is None else {self.weight: None}
         if len(weights) > 1:
             raise InputError(f"{len(weights)} columns are weights, but only one can be: {list(weights)}")
         put("weight", next(iter(weights), None))
@@ -116,41 +229,53 @@ class Plan:
             roles.setdefault(name, role)
         put("roles", roles)
 
-    def _check_blocks(self, put: Any) -> None:
-        listed = [name for block in self.blocks for name in block]
+    def _columns_of(self, blocks: Sequence[Sequence[Column]]) -> tuple[Column, ...]:
+        """The columns of all blocks, each of them once."""
+        listed = [name for block in blocks for name in block]
         if self.per_column:
             raise InputError("blocks and per_column both say what to group on its own: give one of them")
         for name in listed:
             if listed.count(name) > 1:
                 raise InputError(f"column {name!r} is in two blocks: name it once")
-        if not all(self.blocks) or not self.blocks:
+        if not all(blocks) or not blocks:
             raise InputError("a block has no column: name at least one in each")
         if self.columns is not None and set(self.columns) != set(listed):
             raise InputError("blocks and columns name different columns: blocks alone suffice")
-        put("columns", tuple(listed))
+        return tuple(listed)
 
     @property
     def apart(self) -> bool:
         """Whether columns are grouped in several parts, so that k holds for each part only."""
         return self.per_column or (self.blocks is not None and len(self.blocks) > 1)
 
-    def parts(self, names: Sequence[Any]) -> list[list[Any]]:
+    def __repr__(self) -> str:
+        """As Python would ask for it again: what is at its default is left out."""
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
+        plain = type(self)(self.k)
+        implied = {*(self.columns or ()), *self.strata, self.weight}
+        given["roles"] = {name: role for name, role in self.roles.items() if name not in implied}
+        if self.blocks is not None:
+            del given["columns"]
+        words = [f"{name}={value!r}" for name, value in given.items() if value != getattr(plain, name)]
+        return f"Plan({', '.join([str(self.k), *words])})"
+
+    def parts(self, names: Sequence[Column]) -> list[list[Column]]:
         """The columns that are grouped together."""
         if self.blocks is not None:
             return [list(block) for block in self.blocks]
         return [[name] for name in names] if self.per_column else [list(names)]
 
-    def named(self, role: str) -> list[Any]:
+    def named(self, role: str) -> list[Column]:
         """The columns that have this role."""
         return [name for name, given in self.roles.items() if given == role]
 
-    def scaling_of(self, name: Any) -> str:
+    def scaling_of(self, name: Column) -> str:
         return self.scaling if isinstance(self.scaling, str) else self.scaling.get(name, "standard")
 
-    def centroid_of(self, name: Any) -> str | None:
+    def centroid_of(self, name: Column) -> str | None:
         return self.centroids if isinstance(self.centroids, str) else self.centroids.get(name)
 
-    def called(self, names: Sequence[Any]) -> Plan:
+    def called(self, names: Sequence[Column]) -> Plan:
         """The plan with columns called as the table calls them: a file of a plan knows only texts."""
         known = {str(name): name for name in names if not isinstance(name, str)}
         if not known:
@@ -172,30 +297,123 @@ class Plan:
 
     @classmethod
     def of(cls, k: int, **options: Any) -> Plan:
-        """A plan from keywords; those that no field takes are the method's own parameters."""
-        own = {f.name for f in fields(cls)}
-        parameters = {name: value for name, value in options.items() if name not in own}
-        return cls(k, **{n: v for n, v in options.items() if n in own}, parameters=parameters)
+        """A plan from keywords, as `Plan(k, ...)` makes it.
+
+        Parameters
+        ----------
+        k : int
+            As for `Plan`.
+        **options
+            The fields of `Plan`. Parameters of the method, as keywords of their own, are deprecated.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError
+            If a value or a keyword is not one that a plan may have.
+
+        Examples
+        --------
+        >>> import shoal
+        >>> shoal.Plan.of(5, method="vmdav", parameters={"gamma": 0.5})
+        Plan(5, method='vmdav', parameters={'gamma': 0.5})
+        """
+        known = [f.name for f in fields(cls)]
+        if any(name not in known for name in options):
+            options = take_loose(options, known)
+        return cls(k, **options)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], k: int | None = None) -> Plan:
-        """The plan in a TOML file. `k` is needed only where the file has none."""
+        """The plan in a TOML file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, as `shoal plan` or `Plan.toml` wrote it.
+        k : int, optional
+            Needed only where the file has none.
+
+        Returns
+        -------
+        Plan
+            With the version of shoal that wrote it. Where that is not this one, the outcome notes it.
+
+        Raises
+        ------
+        InputError
+            If there is no such file, it is not a plan, or it has another k.
+
+        Examples
+        --------
+        >>> import shoal
+        >>> with open("plan.toml", "w") as file:
+        ...     _ = file.write(shoal.Plan(5, columns=["wages"]).toml())
+        >>> shoal.Plan.read("plan.toml").columns
+        ('wages',)
+        """
         from shoal.plan.toml import read_plan
 
         return read_plan(path, k)
 
     @classmethod
     def parse(cls, text: str) -> Plan:
-        """The plan in the text of a TOML file."""
+        """The plan in the text of a TOML file.
+
+        Parameters
+        ----------
+        text : str
+            What `Plan.toml` gave.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError
+            If the text is not a plan.
+
+        Examples
+        --------
+        >>> import shoal
+        >>> shoal.Plan.parse("[release]\\nk = 5")
+        Plan(5)
+        """
         from shoal.plan.toml import parse_plan
 
         return parse_plan(text)
 
-    def toml(self, reasons: Mapping[Any, str] | None = None) -> str:
-        """The plan as a TOML file that reads back as itself; `reasons` become comments on columns."""
+    def toml(self, reasons: Mapping[Column, str] | None = None) -> str:
+        """The plan as a TOML file that reads back as itself.
+
+        Parameters
+        ----------
+        reasons : mapping of column to str, optional
+            Comments on columns.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import shoal
+        >>> plan = shoal.Plan(5, columns=["wages"], version=shoal.__version__)
+        >>> shoal.Plan.parse(plan.toml({"wages": "as the office asked"})) == plan
+        True
+        """
         from shoal.plan.toml import as_toml
 
         return as_toml(self, reasons or {})
+
+
+def plan_among(arguments: Mapping[str, Any]) -> Plan:
+    """The plan that a function was asked for: its arguments (`locals()`) that are called like the fields."""
+    return Plan(**{f.name: arguments[f.name] for f in fields(Plan)})
 
 
 def _whole(name: str, value: Any, least: int) -> int:
@@ -208,8 +426,25 @@ def _whole(name: str, value: Any, least: int) -> int:
     return number
 
 
-def _names(given: Any) -> tuple[Any, ...]:
-    return (given,) if isinstance(given, (str, int)) else tuple(given)
+def _seconds(given: Any) -> float | None:
+    if given is None:
+        return None
+    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) < math.inf:
+        raise InputError(f"time_limit must be a positive number of seconds, not {given!r}")
+    return float(given)
+
+
+def _names(given: Names) -> tuple[Column, ...]:
+    """Several columns, or one: a text, or anything else that has no members."""
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+
+
+def _mapping(name: str, given: Any) -> dict[Any, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"{name} is a mapping, such as {{'name': value}}, not {given!r}")
+    return dict(given or {})
 
 
 def _each(given: Any) -> Collection[str]:

@@ -74,9 +74,8 @@ def as_python(
     words.append(f"columns={list(columns or plan.columns or ())!r}")
     for name in changed(plan):
         value = _roles(plan) if name == "roles" else getattr(plan, name)
-        if name not in ("k", "columns", "parameters") and not (name == "roles" and not value):
+        if name not in ("k", "columns") and not (name == "roles" and not value):
             words.append(f"{name}={value!r}")
-    words += [f"{name}={value!r}" for name, value in plan.parameters.items()]
     if source is None:
         return f"shoal.microaggregate({', '.join(words)})"
     call = "".join(f"    {word},\n" for word in words)
@@ -103,6 +102,6 @@ def _typed(value: Any) -> str:
 def _can_be_typed(value: Any) -> bool:
     """Whether a parameter reads back as itself."""
     try:
-        return json.loads(_typed(value)) == value
+        return bool(json.loads(_typed(value)) == value)
     except (TypeError, json.JSONDecodeError):
         return isinstance(value, str)

@@ -106,20 +106,23 @@ def read_plan(path: str | os.PathLike[str], k: int | None = None) -> Plan:
     try:
         with open(path, "rb") as file:
             text = file.read().decode()
-        return parse_plan(text, k)
     except FileNotFoundError:
         raise InputError(
             f"there is no plan {str(path)!r}: `shoal plan FILE > plan.toml` writes one"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise InputError(f"{str(path)!r} is not a plan in TOML: {error}") from None
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+    return parse_plan(text, k, repr(str(path)))
 
 
-def parse_plan(text: str, k: int | None = None) -> Plan:
-    """The plan in a text; TOMLDecodeError if it is none."""
-    found = tomllib.loads(text)
+def parse_plan(text: str, k: int | None = None, called: str = "the text") -> Plan:
+    """The plan in a text, which messages call so."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{called} is not a plan in TOML: {error}") from None
     _known("section", found, _SECTIONS)
     _known("key of [made]", _table(found, "made"), _MADE)
     release = _table(found, "release")

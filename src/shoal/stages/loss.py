@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frame.column import Column
-from shoal.grouping.partition import Own, Partition
+from shoal.grouping.partition import ColumnMoments, Partition
 from shoal.stages.encode import Space
+from shoal.stages.publish import GroupValues
 
 
 class Loss(NamedTuple):
@@ -31,17 +32,17 @@ class Loss(NamedTuple):
 def measure(
     space: Space,
     columns: Sequence[Column],
-    published: Sequence[NDArray],
+    published: Sequence[GroupValues],
     partition: Partition,
     weight: NDArray[np.float64] | None,
-    known: Own | None = None,
+    moments: ColumnMoments | None = None,
 ) -> Loss:
     """The loss in standardised space. A gap weighs nothing: there is nothing to lose.
 
-    `known`: what the method knows of the only column.
+    `moments`: what the method that grouped by the only column has left there.
     """
     Z = space.matrix
-    places = [space.place(j, values) for j, values in enumerate(published)]
+    places = [space.place(j, groups.values) for j, groups in enumerate(published)]
     if weight is not None or any(column.gaps is not None for column in columns):
         loss = Loss()
         for j, column in enumerate(columns):
@@ -50,10 +51,10 @@ def measure(
             for z, place in zip(Z[:, space.spans[j]].T, places[j].T):
                 loss += _weighted(z, place, partition, shares)
         return loss
-    means, within = (known.means[:, None], known.sse) if known else partition.means_and_sse(Z)
-    total = known.sst if known else partition.sst(Z)
+    means, within = (moments.means[:, None], moments.sse) if moments else partition.means_and_sse(Z)
+    total = moments.sst if moments else partition.sst(Z)
     rounding = 0.0
-    if known is None or published[0] is not known.means:
+    if moments is None or not published[0].exact:
         rounding = sum(
             float(partition.sizes @ np.square(place - means[:, span]).sum(axis=1))
             for place, span in zip(places, space.spans)

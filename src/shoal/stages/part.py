@@ -60,17 +60,17 @@ def protect_part(
         plan, columns, strata, weight, scales=scales, seed=seed, time_limit=time_limit, progress=progress
     )
     partition, space = grouping.partition, grouping.space
-    known = partition.own if space.unit == "raw" else None  # grouped and measured by the same values
+    moments = partition.moments if space.unit == "raw" else None  # grouped and measured by the same values
     groups = [
-        publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, known)
+        publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments)
         for column in columns
     ]
-    loss = measure(space, columns, [column.values for column in groups], partition, weight, known)
+    loss = measure(space, columns, groups, partition, weight, moments)
     if scales is not None:  # the table's centre is 0 in every coordinate; a block's is not
         loss = loss._replace(total=float(np.square(space.matrix).sum()))
     cells = {
         column.name: column.holding(
-            partition.spread(published.values),
+            published.spread(partition),
             None if published.gaps is None else published.gaps[partition.labels],
         )
         for column, published in zip(columns, groups)

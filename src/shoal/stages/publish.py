@@ -8,17 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frame.column import Column
-from shoal.grouping.partition import Own, Partition
+from shoal.grouping.partition import ColumnMoments, Partition
 from shoal.stages.totals import keep_total
 
 _USUAL = {"nominal": "mode", "boolean": "mode", "ordinal": "median"}  # all others: the mean
 
 
 class GroupValues(NamedTuple):
-    """What each group publishes in one column, and which groups have no value and publish a gap."""
+    """What each group publishes in one column."""
 
     values: NDArray
-    gaps: NDArray[np.bool_] | None = None
+    gaps: NDArray[np.bool_] | None = None  # the groups that have no value and publish a gap
+    by_record: NDArray | None = None  # the values by record, where they are at hand
+    exact: bool = False  # whether the values are the groups' means to the last digit
+
+    def spread(self, partition: Partition) -> NDArray:
+        """What each record publishes."""
+        return partition.spread(self.values) if self.by_record is None else self.by_record.copy()
 
 
 def publish(
@@ -27,15 +33,17 @@ def publish(
     how: str | None = None,
     weight: NDArray[np.float64] | None = None,
     preserve: str | None = None,
-    known: Own | None = None,
+    moments: ColumnMoments | None = None,
 ) -> GroupValues:
     """One value for each group, made of those that are there.
 
-    `known`: what the method knows of the column.
+    `moments`: what the method that grouped by this column alone has left there.
     """
     how = how or _USUAL.get(column.type, "mean")
-    if known and how == "mean" and column.type == "continuous" and weight is None and preserve is None:
-        return GroupValues(known.means.astype(column.values.dtype, copy=False))
+    if moments and how == "mean" and column.type == "continuous" and weight is None and preserve is None:
+        if column.values.dtype == np.float64:
+            return GroupValues(moments.means, by_record=moments.by_record, exact=True)
+        return GroupValues(moments.means.astype(column.values.dtype))
     if column.gaps is None:
         return GroupValues(_middle(column, column.values, partition, how, weight, preserve))
     there = ~column.gaps

@@ -27,11 +27,41 @@ def check(
     blocks: Sequence[Sequence[str]] | None = None,
     strata: Sequence[str] | NDArray[np.int64] | None = None,
 ) -> list[Finding]:
-    """Count, in a released file or Arrow table, how many records share each combination of the columns.
+    """Count, in a release, how many records share each combination of the columns.
 
-    A folder of Parquet parts is one table. One finding for all columns together, or one for each column or
-    block where the promise is such. A gap is a value of its own. `strata` (columns, or an
-    array of numbers) counts within each stratum.
+    A gap is a value of its own.
+
+    Parameters
+    ----------
+    release : table or path
+        Any dataframe, a file, or a folder of Parquet parts, which is one table.
+    k : int
+        How many records must share each combination, at least.
+    columns : list of str, optional
+        The protected columns; every numeric one if left out.
+    per_column : bool
+        Count each column alone, where each was grouped on its own.
+    blocks : list of lists of str, optional
+        Count each block of columns alone, where each was grouped on its own.
+    strata : list of str or array of int, optional
+        Count within each stratum: the columns that make it, or its number for each record.
+
+    Returns
+    -------
+    list of Finding
+        One for all columns together, or one for each column or block; see `Finding.passed`.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or column.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=5, columns=["turnover", "wages"])
+    >>> [finding.passed for finding in shoal.check(release.table, 5, ["turnover", "wages"])]
+    [True]
     """
     table = _contents(release).table
     blocks = _blocks(table, columns, per_column, blocks)
@@ -54,10 +84,41 @@ def check_original(
     without_gaps: bool = False,
     totals_kept: bool = False,
 ) -> Agreement:
-    """Compare a released file or Arrow table with its original: rows, their order, the untouched columns.
+    """Compare a release with its original: rows, their order, the untouched columns.
 
-    `dropped` columns must not be there; `without_gaps`: records with a gap in the `columns` were left out;
-    `totals_kept`: whole numbers may lie a little outside their records' values.
+    Parameters
+    ----------
+    release, original : table or path
+        Any dataframe, a file, or a folder of Parquet parts.
+    columns : list of str, optional
+        The protected columns; every numeric one if left out.
+    per_column, blocks
+        As for `check`.
+    dropped : collection of str
+        Columns that must not be there.
+    without_gaps : bool
+        Whether records with a gap in the `columns` were left out.
+    totals_kept : bool
+        Whether whole numbers may lie a little outside their records' values.
+
+    Returns
+    -------
+    Agreement
+        What does not agree, in sentences; see `Agreement.passed`.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or column.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.check import check_original
+    >>> firms = shoal.datasets.survey(60)
+    >>> release = shoal.microaggregate(firms, k=5, columns=["turnover", "wages"])
+    >>> check_original(release.table, firms, ["turnover", "wages"]).passed
+    True
     """
     (table, written), (before, cells) = _contents(release), _contents(original)
     blocks = _blocks(table, columns, per_column, blocks)

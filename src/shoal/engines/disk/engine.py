@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from shoal.frame.column import Column
 from shoal.io import parquet
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.outcome import Outcome, notes_on
-from shoal.plan import Plan
+from shoal.plan import Plan, explicit, plan_among
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
 from shoal.verify import policy
@@ -41,25 +41,77 @@ AT_ONCE = 2
 SHARES = (0.03, 0.07, 0.9, 0.95)
 
 
+@explicit(loose=True)
 def protect_files(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     k: int,
     *,
-    columns: Sequence[str] | str | None = None,
+    columns: Iterable[str] | str | None = None,
     method: str = "auto",
+    parameters: Mapping[str, Any] | None = None,
     seed: int = 0,
+    time_limit: float | None = None,
+    per_column: bool = False,
+    blocks: Iterable[Iterable[str] | str] | None = None,
+    roles: Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
+    levels: Mapping[str, Collection[Any]] | None = None,
+    scaling: str | Mapping[str, str] = "standard",
+    log: Iterable[str] | str = (),
+    column_weights: Mapping[str, float] | None = None,
+    centroids: str | Mapping[str, str] | None = None,
+    preserve: str | None = None,
+    missing: str = "group",
+    strata: Iterable[str] | str = (),
+    merge_small_strata: bool = False,
+    weight: str | None = None,
+    version: str | None = None,
+    sha256: str | None = None,
     replace: bool = False,
     progress: Progress | None = None,
-    **options: Any,
 ) -> Outcome:
     """Protect a Parquet file, or a folder of Parquet files, that need not fit into memory.
 
-    `target` is a .parquet file, or a folder that gets part files and a manifest. Rows stay in their
-    order. Further keywords are fields of `shoal.Plan` or the method's own parameters.
+    Rows stay in their order. What was written is read again and checked before it takes its name.
+
+    Parameters
+    ----------
+    source : str or path
+        A .parquet file, or a folder of them.
+    target : str or path
+        A .parquet file, or a folder that gets part files and a manifest.
+    k : int
+        How many records must share each published combination of values, at least.
+    columns, method, parameters, seed, time_limit, per_column, blocks, roles, types, levels, scaling, log, \
+    column_weights, centroids, preserve, missing, strata, merge_small_strata, weight, version, sha256
+        As `shoal.Plan` has them.
+    replace : bool
+        Whether `target` may exist; it is then replaced in one step.
+    progress : callable, optional
+        Called with the share of the work that is done, from 0 to 1.
+
+    Returns
+    -------
+    Outcome
+        What was lost, how large the groups are, what is promised.
+
+    Raises
+    ------
+    InputError
+        If the files, a value or a keyword is wrong, or `target` exists.
+    CheckFailed
+        If what was written does not keep its promise; nothing is published.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.write(shoal.datasets.survey(200), "firms.parquet")
+    >>> outcome = shoal.protect_files("firms.parquet", "safe.parquet", k=5, columns=["turnover", "wages"])
+    >>> outcome.records, outcome.engine, outcome.smallest_group >= 5
+    (200, 'disk', True)
     """
-    plan = Plan.of(k, columns=columns, method=method, seed=seed, **options)
-    return run(plan, source, target, replace=replace, progress=progress)
+    return run(plan_among(locals()), source, target, replace=replace, progress=progress)
 
 
 def run(

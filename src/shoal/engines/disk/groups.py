@@ -53,7 +53,9 @@ class Groups:
             values = np.concatenate([part.values for part in blocks])
             gaps = None
             if any(part.gaps is not None for part in blocks):
-                gaps = np.concatenate([np.zeros(len(v), bool) if g is None else g for v, g in blocks])
+                gaps = np.concatenate(
+                    [np.zeros(len(part.values), bool) if part.gaps is None else part.gaps for part in blocks]
+                )
             self.values[name] = GroupValues(values, gaps)
             blocks.clear()
         return self

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.limits import columns_to_protect
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.spark.fingerprint import hashable
+from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import session, speaking
 from shoal.engines.spark.tasks import (
     BLOCK,
@@ -25,56 +25,79 @@ from shoal.engines.spark.tasks import (
     find_moments,
     release_block,
 )
+from shoal.engines.spark.write import write
 from shoal.errors import InputError
 from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
-from shoal.plan import Plan
+from shoal.plan import Plan, explicit, plan_among
 from shoal.stages.moments import Moments
 
 
-@dataclass(frozen=True, eq=False)
-class SparkRelease:
-    """A protected DataFrame that is not yet computed: `write` computes, checks and publishes it.
-
-    `table` is the DataFrame. Other names are looked up there, so that a release can be used like one.
-    """
-
-    table: Any
-    plan: BlockPlan
-    original: Any
-    measured: Any  # the table with the facts of its blocks
-    began: float
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "table":
-            raise AttributeError(name)
-        return getattr(self.table, name)
-
-    def __getitem__(self, name: Any) -> Any:
-        return self.table[name]
-
-
+@explicit(loose=True, positional=1)
 def protect(
     df: Any,
     k: int,
-    columns: Sequence[str] | str | None = None,
     *,
+    columns: Iterable[str] | str | None = None,
     method: str = "auto",
+    parameters: Mapping[str, Any] | None = None,
     seed: int = 0,
+    time_limit: float | None = None,
+    per_column: bool = False,
+    blocks: Iterable[Iterable[str] | str] | None = None,
+    roles: Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
+    levels: Mapping[str, Collection[Any]] | None = None,
+    scaling: str | Mapping[str, str] = "standard",
+    log: Iterable[str] | str = (),
+    column_weights: Mapping[str, float] | None = None,
+    centroids: str | Mapping[str, str] | None = None,
+    preserve: str | None = None,
+    missing: str = "group",
+    strata: Iterable[str] | str = (),
+    merge_small_strata: bool = False,
+    weight: str | None = None,
+    version: str | None = None,
+    sha256: str | None = None,
     block_plan: BlockPlan | None = None,
     block_records: int | None = None,
-    **options: Any,
 ) -> SparkRelease:
-    """Protect a Spark DataFrame: each record becomes the mean of a group of at least k similar ones.
+    """Protect a Spark DataFrame: each record becomes the centroid of a group of at least k similar ones.
 
     Statistics, a sample and exact counts are taken at once (three readings of the data); the grouping is
-    lazy, and deterministic if the data are. Give the outcome to `write`, which checks before it publishes.
-    `block_plan` follows a plan that another run made. Further keywords are fields of `shoal.Plan` or the
-    method's own parameters.
+    lazy, and deterministic if the data are. Give the release to `shoal.spark.write`, which checks before it
+    publishes.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        The records.
+    k : int
+        How many records must share each published combination of values, at least.
+    columns, method, parameters, seed, time_limit, per_column, blocks, roles, types, levels, scaling, log, \
+    column_weights, centroids, preserve, missing, strata, merge_small_strata, weight, version, sha256
+        As `shoal.Plan` has them.
+    block_plan : BlockPlan, optional
+        A block plan to follow, that another run made.
+    block_records : int, optional
+        How many records a block should have.
+
+    Returns
+    -------
+    SparkRelease
+        Its `.table` is the protected DataFrame.
+
+    Raises
+    ------
+    InputError
+        If the data, a value or a keyword is wrong; the message says what to do.
+
+    Examples
+    --------
+    >>> release = shoal.spark.protect(df, 5, columns=["turnover", "wages"])  # doctest: +SKIP
+    >>> outcome = shoal.spark.write(release, "safe")  # doctest: +SKIP
     """
-    return _protect(
-        Plan.of(k, columns=columns, method=method, seed=seed, **options), df, block_plan, block_records
-    )
+    return _protect(plan_among(locals()), df, block_plan, block_records)
 
 
 def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None) -> SparkRelease:
@@ -137,8 +160,6 @@ def run(
     block_records: int | None = None,
 ) -> Outcome:
     """Protect Parquet files that driver and workers can reach; what `shoal protect --engine spark` does."""
-    from shoal.engines.spark.write import write
-
     table = ParquetTable(source)
     columns_to_protect(plan, table.schema)
     with session(master) as spark:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import shoal
-from shoal.engines.spark.engine import SparkRelease
 from shoal.engines.spark.fingerprint import fingerprint, salts
+from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
 from shoal.engines.spark.tasks import FACTS
 from shoal.errors import InputError, MachineError

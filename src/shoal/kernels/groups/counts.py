@@ -8,16 +8,18 @@ from numpy.typing import NDArray
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import together
 
-BITS = 14  # 2**BITS groups are counted at a time: what is known of them stays in a core's own cache
-FEW = 200_000  # groups up to which they are all counted at once
+#: 2**BITS groups are counted at a time: their counts and values (16 bytes each) stay in a core's own cache.
+BITS = 14
+#: Groups up to which all are counted at once: their table (3 MB) still is in the cache that cores share.
+FEW = 200_000
 
 
-def count_and_compare(labels: NDArray[np.int64], values: NDArray) -> tuple[NDArray, bool]:
+def count_and_compare(labels: NDArray[np.int64], values: NDArray, few: int = FEW) -> tuple[NDArray, bool]:
     """How many records each group has, and whether each group's values are all the same.
 
-    A label below 0, or too large for groups of one record each, is told as a group of none. Both halves of
-    the records are looked at at once. Few groups are counted in two tables, one for each half, that must
-    agree. For many groups, a table would leave the cache: the records are first dealt into piles by the
+    A label below 0, or too large for groups of one record each, is reported as a group of none. Two threads
+    count a half of the records each. Up to `few` groups are counted in two tables, one for each half, which
+    must agree. A table of more groups would leave the cache: the records are first dealt into piles by the
     leading bits of their labels, and then counted pile by pile.
     """
     n = len(labels)
@@ -28,7 +30,7 @@ def count_and_compare(labels: NDArray[np.int64], values: NDArray) -> tuple[NDArr
         return np.zeros(1, np.int64), True
     values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64, copy=False)
     halves = [(labels[:middle], values[:middle]), (labels[middle:], values[middle:])]
-    if groups <= FEW:
+    if groups <= few:
         seen = np.zeros((2, groups, 2), values.dtype)
         alike = together(*(partial(_count, *half, table) for half, table in zip(halves, seen)))
         (value, count), (other, more) = seen[0].T, seen[1].T
@@ -94,7 +96,7 @@ def _count_piles(first, last, borders, low, moved, sizes):
         seen[:] = 0
         begin, end = borders[pile], borders[pile + 1]
         alike &= _count(low[begin:end], moved[begin:end], seen)
-        own = sizes[pile << BITS : (pile + 1) << BITS]
-        for g in range(len(own)):
-            own[g] = seen[g, 1]
+        counts = sizes[pile << BITS : (pile + 1) << BITS]
+        for g in range(len(counts)):
+            counts[g] = seen[g, 1]
     return alike

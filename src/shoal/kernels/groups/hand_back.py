@@ -15,41 +15,44 @@ from shoal.kernels.groups.sums import moments
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import together
 
-PILE = 32_771  # places in a pile; no power of two, for such piles would crowd the same lines of the cache
+#: Places in a pile: their labels and means (16 bytes each) fit into a core's own cache. Not a power of two:
+#: the heads of such piles would crowd the same lines of the cache.
+PILE = 32_771
+#: Each pile that is being filled takes a line of the cache: 512 lines are 32 kB, the innermost cache.
 MOST_PILES = 512
 
 
 def hand_back(
-    order: NDArray[np.uint32], starts: NDArray[np.int64], values: NDArray[np.float64]
+    order: NDArray[np.uint32], starts: NDArray[np.int64], values: NDArray[np.float64], pile: int = PILE
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], tuple[float, float]]:
     """Labels and means by record, means by group, SSE and SST of the groups order[starts[g] : starts[g + 1]].
 
     `values` are in that order, and ascend. Two threads begin to fill each pile from its two ends.
     """
     n, groups = len(order), len(starts) - 1
-    piles = min(n // PILE + 1, MOST_PILES)
+    piles = min(n // pile + 1, MOST_PILES)
     rate = (piles << 32) // n  # record i is on the pile i * rate >> 32
     borders = -(-(np.arange(piles + 1) << 32) // rate)
     borders[-1] = n
-    words, placed, means = np.empty(n, np.int64), np.empty(n), np.empty(groups)
+    words, by_record, means = np.empty(n, np.int64), np.empty(n), np.empty(groups)
     sums = together(
         partial(moments, 0, groups // 2, values, starts, means),
         partial(moments, groups // 2, groups, values, starts, means),
     )
-    arguments = (order, starts, rate, words, placed, means)
+    arguments = (order, starts, rate, words, by_record, means)
     together(
         partial(_deal, 0, groups // 2, 1, borders[:-1].copy(), *arguments),
         partial(_deal, groups // 2, groups, -1, borders[1:] - 1, *arguments),
     )
     together(
-        partial(_settle, borders[: piles // 2 + 1], words, placed),
-        partial(_settle, borders[piles // 2 :], words, placed),
+        partial(_put_in_order, borders[: piles // 2 + 1], words, by_record),
+        partial(_put_in_order, borders[piles // 2 :], words, by_record),
     )
-    return words, placed, means, sse_and_sst(n, sums)
+    return words, by_record, means, sse_and_sst(n, sums)
 
 
 def sse_and_sst(n: int, sums: Any) -> tuple[float, float]:
-    """SSE and SST from what `moments` found in each part of the groups.
+    """SSE and SST from what `moments` returned for each part of the groups.
 
     The sums between groups are about the median, which is never further than one standard deviation
     from the mean: going over to the mean costs no digits.
@@ -59,7 +62,7 @@ def sse_and_sst(n: int, sums: Any) -> tuple[float, float]:
 
 
 @kernel
-def _deal(first, last, step, places, order, starts, rate, words, placed, means):
+def _deal(first, last, step, places, order, starts, rate, words, by_record, means):
     """Deal the records of the groups first..last-1. One long loop is faster than many short ones."""
     g = first
     end = starts[g + 1]
@@ -71,16 +74,16 @@ def _deal(first, last, step, places, order, starts, rate, words, placed, means):
         at = places[pile]
         places[pile] = at + step
         words[at] = record << 32 | g
-        placed[at] = means[g]
+        by_record[at] = means[g]
 
 
 @kernel
-def _settle(borders, words, placed):
-    """Put each record of these piles into its own place, and leave only its label there."""
+def _put_in_order(borders, words, by_record):
+    """Put each record of these piles into its place, and leave only its label there."""
     for pile in range(len(borders) - 1):
         start, end = borders[pile], borders[pile + 1]
-        own_words, own_placed = words[start:end].copy(), placed[start:end].copy()
+        its_words, its_means = words[start:end].copy(), by_record[start:end].copy()
         for i in range(end - start):
-            record = own_words[i] >> 32
-            words[record] = own_words[i] & 0xFFFFFFFF
-            placed[record] = own_placed[i]
+            record = its_words[i] >> 32
+            words[record] = its_words[i] & 0xFFFFFFFF
+            by_record[record] = its_means[i]

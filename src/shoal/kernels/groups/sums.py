@@ -4,7 +4,9 @@ import numpy as np
 
 from shoal.kernels.runtime.jit import kernel
 
-STRETCH = 256  # groups whose sums are added up before they join the sum of all, against rounding
+#: Groups, or records, whose sums are added up before they join the sum of all. This is against rounding: its
+#: error grows with the length of a stretch and with the number of stretches.
+STRETCH, RECORDS = 256, 1024
 
 
 @kernel
@@ -13,11 +15,11 @@ def relabel(given, low, span):
 
     `given` holds whole numbers in low..low+span-1.
     """
-    known = np.zeros((span, 2), np.int32)  # new name and count, side by side in memory
+    renamed = np.zeros((span, 2), np.int32)  # new name and count, side by side in memory
     labels = np.empty(len(given), np.int64)
     groups = 0
     for i in range(len(given)):
-        entry = known[given[i] - low]
+        entry = renamed[given[i] - low]
         if entry[1] == 0:
             entry[0] = groups
             groups += 1
@@ -25,8 +27,8 @@ def relabel(given, low, span):
         labels[i] = entry[0]
     sizes = np.empty(groups, np.int64)
     for old in range(span):
-        if known[old, 1] > 0:
-            sizes[known[old, 0]] = known[old, 1]
+        if renamed[old, 1] > 0:
+            sizes[renamed[old, 0]] = renamed[old, 1]
     return labels, sizes
 
 
@@ -61,9 +63,9 @@ def squared_errors(X, labels, parts):
     """Sum of squared distances to pivot + shift of one's group, summed by stretches against rounding."""
     n, d = X.shape
     total = 0.0
-    for start in range(0, n, 1024):
+    for start in range(0, n, RECORDS):
         stretch = 0.0
-        for i in range(start, min(start + 1024, n)):
+        for i in range(start, min(start + RECORDS, n)):
             g = labels[i]
             for j in range(d):
                 difference = X[i, j] - parts[g, j, 0] - parts[g, j, 1]
@@ -89,9 +91,9 @@ def squares_about(first, last, X, centre):
     """Sum of squared distances of those records to a centre counted from the very first record."""
     total = 0.0
     for j in range(X.shape[1]):
-        for start in range(first, last, 1024):
+        for start in range(first, last, RECORDS):
             stretch = 0.0
-            for i in range(start, min(start + 1024, last)):
+            for i in range(start, min(start + RECORDS, last)):
                 difference = X[i, j] - X[0, j] - centre[j]
                 stretch += difference * difference
             total += stretch
@@ -105,7 +107,7 @@ def spread(first, last, published, labels, out):
         out[i] = published[labels[i]]
 
 
-# --- where the records are known group by group: order[starts[g] : starts[g + 1]] is group g -------------
+# --- where the records are given group by group: order[starts[g] : starts[g + 1]] is group g -------------
 
 
 @kernel

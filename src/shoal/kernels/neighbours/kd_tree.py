@@ -1,8 +1,40 @@
 """A k-d tree: records halved along the widest side of their box, again and again."""
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.kernels.runtime.jit import kernel
+
+#: Records in a leaf, at most. Smaller leaves mean more boxes to compare, larger ones more distances.
+LEAF = 32
+#: Places for nodes that wait in a search: every level leaves one, and no table in memory has 64 levels.
+DEPTH = 64
+
+
+class Tree(NamedTuple):
+    """Nodes come after their parents. A node's second child follows its first; -1: the node is a leaf."""
+
+    order: NDArray[np.int64]  # the rows, leaf by leaf
+    start: NDArray[np.int64]  # each node's first place in that order
+    end: NDArray[np.int64]
+    child: NDArray[np.int64]
+    low: NDArray[np.float64]  # (nodes, attributes) least value of the node's records
+    high: NDArray[np.float64]
+
+
+def build_tree(X: NDArray[np.float64]) -> Tree:
+    """A tree of the rows of X."""
+    n, d = X.shape
+    most = 4 * (n // LEAF + 1)
+    order = np.arange(n)
+    start, end, child = (np.empty(most, np.int64) for _ in range(3))
+    low, high = np.empty((most, d)), np.empty((most, d))
+    nodes = _build(X, order, start, end, child, low, high)
+    return Tree(order, *(part[:nodes] for part in (start, end, child, low, high)))
 
 
 @kernel
@@ -29,12 +61,8 @@ def _select(values, order, start, end, middle):
 
 
 @kernel
-def build(X, leaf, order, start, end, child, low, high):
-    """Halve the records along the widest side of their box until `leaf` or fewer are together.
-
-    Fills in the order of the records, and for each node its range in that order, its first child (the
-    second follows it; a leaf has none: -1) and its box. Returns the number of nodes.
-    """
+def _build(X, order, start, end, child, low, high):
+    """Fill in the order of the records and all nodes; return the number of nodes."""
     n, d = X.shape
     values = np.empty(n)
     start[0] = 0
@@ -52,7 +80,7 @@ def build(X, leaf, order, start, end, child, low, high):
                 high[node, j] = max(high[node, j], X[order[t], j])
             if high[node, j] - low[node, j] > high[node, widest] - low[node, widest]:
                 widest = j
-        if e - s > leaf:
+        if e - s > LEAF:
             for t in range(s, e):
                 values[order[t]] = X[order[t], widest]
             middle = (s + e) // 2
@@ -66,10 +94,50 @@ def build(X, leaf, order, start, end, child, low, high):
 
 
 @kernel
-def box_distance(point, low, high):
-    """Squared distance of a point to a box."""
+def point_to_box(point, low, high):
+    """Squared distance of a point to a box.
+
+    It is summed as `leaf_distances` sums and rounding is monotone, so no record inside seems nearer.
+    """
     total = 0.0
     for j in range(len(point)):
         gap = max(low[j] - point[j], point[j] - high[j], 0.0)
         total += gap * gap
     return total
+
+
+@kernel
+def box_to_box(low, high, other_low, other_high):
+    """Squared distance of two boxes, summed as that of a point to a box."""
+    total = 0.0
+    for j in range(len(low)):
+        gap = max(low[j] - other_high[j], other_low[j] - high[j], 0.0)
+        total += gap * gap
+    return total
+
+
+@kernel
+def leaf_distances(columns, start, room, count, point, out):
+    """Squared distances of the point to the first `count` records of a leaf that has places for `room`.
+
+    `columns` holds the coordinates leaf by leaf, and within a leaf attribute by attribute. Not
+    `to_columns`: that needs a matrix, and this hottest of all loops should not make one for each leaf.
+    """
+    d = len(point)
+    out[:count] = 0.0
+    for j in range(d):
+        value = point[j]
+        begin = start * d + j * room
+        column = columns[begin : begin + count]
+        for i in range(count):
+            difference = column[i] - value
+            out[i] += difference * difference
+
+
+@kernel
+def fill_leaf(X, rows, start, end, columns):
+    """Put the coordinates of the records at the places start..end-1 where `leaf_distances` expects them."""
+    d = X.shape[1]
+    for t in range(start, end):
+        for j in range(d):
+            columns[start * d + j * (end - start) + t - start] = X[rows[t], j]

@@ -2,36 +2,44 @@
 
 import numpy as np
 
+from shoal.kernels.neighbours.distance import all_squares
 from shoal.kernels.neighbours.pool import lay_out, search
-from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.runtime.jit import WORTH_COMPILING, kernel
 from shoal.kernels.runtime.threads import map_threads
 
+#: Records that one thread looks up before it takes the next ones: many enough that handing them out costs
+#: nothing, few enough that the threads end together.
 STEP = 5000
-FEW = 500  # records up to which all distances are sorted: quicker than to load or compile kernels
 
 
 @kernel
 def _query(X, free, first, last, ids, squares, slack):
     """Fill the rows of the records at the places first..last-1: neighbours by distance, ties by lowest index.
 
-    One place after another: what a search touches is still in the cache for the next.
+    Neighbouring places share leaves: what one search reads is still in the cache for the next.
     """
-    found = np.empty(ids.shape[1], np.int64)
+    row = np.empty(ids.shape[1], np.int64)
     for at in range(first, last):
         record = free.ids[at]
-        search(free, X[record], record, found, squares[record], slack)
-        for place in range(len(found)):  # to assign an array would take seconds to compile
-            ids[record, place] = found[place]
+        search(free, X[record], record, row, squares[record], slack)
+        for place in range(len(row)):  # to assign an array would take seconds to compile
+            ids[record, place] = row[place]
 
 
 def nearest(
-    X: np.ndarray, m: int, threads: int | None = None, slack: float = 1.0
+    X: np.ndarray, m: int, threads: int | None = None, slack: float = 1.0, few: int = WORTH_COMPILING
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The m nearest other records of each record (n x m, nearest first) and their squared distances."""
+    """The m nearest other records of each record (n x m, nearest first) and their squared distances.
+
+    Of up to `few` records all distances are sorted; the outcome is the same.
+    """
     n = len(X)
     m = min(m, n - 1)
-    if n <= FEW:
-        return _sorted(X, m)
+    if n <= few:
+        squares = all_squares(X, X)
+        np.fill_diagonal(squares, np.inf)
+        order = np.argsort(squares, axis=1, kind="stable")[:, :m]
+        return order.astype(np.int32), np.take_along_axis(squares, order, axis=1)
     free = lay_out(X, np.arange(n))
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
@@ -41,13 +49,3 @@ def nearest(
         threads,
     )
     return ids, squares
-
-
-def _sorted(X: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same for few records, to the last digit: squares are summed attribute by attribute."""
-    squares = np.zeros((len(X), len(X)))
-    for column in X.T:
-        squares += np.square(column[:, None] - column)
-    np.fill_diagonal(squares, np.inf)
-    order = np.argsort(squares, axis=1, kind="stable")[:, :m]
-    return order.astype(np.int32), np.take_along_axis(squares, order, axis=1)

@@ -17,22 +17,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.neighbours.kd_tree import box_distance, build
+from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, build_tree, fill_leaf, leaf_distances, point_to_box
 from shoal.kernels.runtime.jit import kernel
 
-LEAF = 32
-#: Deeper than any tree of records that memory can hold: every level leaves one more node waiting.
-DEPTH = 64
-#: More than rounding can make of an upper bound.
+#: An upper bound on a distance is raised by this. Rounding is below 1e-12 of it.
 MARGIN = 1 + 1e-9
 
 
 class Free(NamedTuple):
-    """The free records. A node's first child is followed by its second; -1: a leaf."""
+    """The free records in a `kd_tree.Tree`. The first left[leaf] places of a leaf are taken."""
 
-    cells: NDArray[np.float64]  # leaf by leaf, within a leaf attribute by attribute
-    ids: NDArray[np.int64]  # whose coordinates they are: the first left[leaf] places of a leaf are taken
-    reach: NDArray[np.float64]  # squared distance from the centre, by place
+    columns: NDArray[np.float64]  # coordinates, as `kd_tree.leaf_distances` reads them
+    ids: NDArray[np.int64]  # the record at each place
+    reach: NDArray[np.float64]  # its squared distance from the centre
     start: NDArray[np.int64]  # first place of each node
     end: NDArray[np.int64]
     child: NDArray[np.int64]
@@ -49,20 +46,18 @@ class Free(NamedTuple):
 def lay_out(X: NDArray[np.float64], records: NDArray[np.int64]) -> Free:
     """A tree of these rows of X."""
     n, d = len(records), X.shape[1]
-    most = 4 * (n // LEAF + 1)
-    own = X[records]
-    order = np.arange(n)
-    start, end, child = (np.empty(most, np.int64) for _ in range(3))
-    low, high = np.empty((most, d)), np.empty((most, d))
-    nodes = build(own, LEAF, order, start, end, child, low, high)
+    order, start, end, child, low, high = build_tree(X[records])
+    nodes = len(start)
     free = Free(
         np.empty(n * d),
         records[order],
         np.empty(n),
-        *(part[:nodes] for part in (start, end, child)),
+        start,
+        end,
+        child,
         np.empty(nodes, np.int64),
-        low[:nodes],
-        high[:nodes],
+        low,
+        high,
         np.empty(nodes, np.int64),
         np.full(nodes, -np.inf),
         np.full(len(X), -1),
@@ -77,7 +72,6 @@ def lay_out(X: NDArray[np.float64], records: NDArray[np.int64]) -> Free:
 @kernel
 def _fill(X, free):
     """All that follows from the tree and the order of the records."""
-    d = X.shape[1]
     free.parent[0] = -1
     for node in range(len(free.child)):
         s, e = free.start[node], free.end[node]
@@ -85,11 +79,10 @@ def _fill(X, free):
         if free.child[node] >= 0:
             free.parent[free.child[node] : free.child[node] + 2] = node
             continue
-        for t in range(s, e):
-            record = free.ids[t]
+        fill_leaf(X, free.ids, s, e, free.columns)
+        for record in free.ids[s:e]:
             free.leaf[record] = node
-            for j in range(d):
-                free.cells[s * d + j * (e - s) + t - s] = X[record, j]
+            for j in range(X.shape[1]):
                 _add(free.total, j, X[record, j])
 
 
@@ -114,9 +107,9 @@ def _add(total, j, value):
     """Add to a sum without losing what rounding cuts off (two-sum)."""
     before = total[0, j]
     after = before + value
-    kept = after - before
+    added = after - before
     total[0, j] = after
-    total[1, j] += (before - (after - kept)) + (value - kept)
+    total[1, j] += (before - (after - added)) + (value - added)
 
 
 @kernel
@@ -157,32 +150,23 @@ def _most_of(values, first, last):
 @kernel
 def _distances(free, leaf, point, out):
     """Squared distances of a leaf's free records to the point."""
-    m = free.left[leaf]
-    room = free.end[leaf] - free.start[leaf]
-    d = len(point)
-    begin = free.start[leaf] * d
-    out[:m] = 0.0
-    for j in range(d):
-        value = point[j]
-        column = free.cells[begin + j * room : begin + j * room + m]
-        for i in range(m):
-            difference = column[i] - value
-            out[i] += difference * difference
+    start = free.start[leaf]
+    leaf_distances(free.columns, start, free.end[leaf] - start, free.left[leaf], point, out)
 
 
 @kernel
-def search(free, point, but, found, distance, slack):
+def search(free, point, but, ids, distance, slack):
     """Fill in the free records nearest to the point, without record `but`, and their squared distances.
 
     Nearest first. Where fewer records are there, the rest is -1. With a slack above 1 a node is skipped
     unless a record could be nearer by that factor: nearly the nearest, in a fraction of the time.
     """
-    found[:] = -1
+    ids[:] = -1
     distance[:] = np.inf
-    last = len(found) - 1
+    last = len(ids) - 1
     waiting = np.empty(DEPTH, np.int64)
     bounds = np.empty(DEPTH)
-    here = np.empty(2 * LEAF)
+    here = np.empty(LEAF)
     waiting[0] = 0
     bounds[0] = 0.0
     depth = 1 if last >= 0 else 0
@@ -194,8 +178,8 @@ def search(free, point, but, found, distance, slack):
         if free.child[node] >= 0:
             near = free.child[node]
             far = near + 1
-            least = box_distance(point, free.low[near], free.high[near])
-            other = box_distance(point, free.low[far], free.high[far])
+            least = point_to_box(point, free.low[near], free.high[near])
+            other = point_to_box(point, free.low[far], free.high[far])
             if other < least:
                 near, far = far, near
                 least, other = other, least
@@ -210,27 +194,27 @@ def search(free, point, but, found, distance, slack):
             if square > worst:
                 continue
             record = free.ids[free.start[node] + i]
-            if record == but or (square == worst and record > found[last]):
+            if record == but or (square == worst and record > ids[last]):
                 continue
             place = last
             while place > 0 and (
-                distance[place - 1] > square or (distance[place - 1] == square and found[place - 1] > record)
+                distance[place - 1] > square or (distance[place - 1] == square and ids[place - 1] > record)
             ):
                 distance[place] = distance[place - 1]
-                found[place] = found[place - 1]
+                ids[place] = ids[place - 1]
                 place -= 1
             distance[place] = square
-            found[place] = record
+            ids[place] = record
             worst = distance[last]
 
 
 @kernel
 def nearest(free, point, count, but):
     """The `count` free records nearest to the point, and their squared distances, as `search` finds them."""
-    found = np.empty(count, np.int64)
+    ids = np.empty(count, np.int64)
     distance = np.empty(count)
-    search(free, point, but, found, distance, 1.0)
-    return found, distance
+    search(free, point, but, ids, distance, 1.0)
+    return ids, distance
 
 
 @kernel
@@ -257,7 +241,7 @@ def farthest(free, point):
         square += away[j] * away[j]
     waiting = np.empty(DEPTH, np.int64)
     bounds = np.empty(DEPTH)
-    here = np.empty(2 * LEAF)
+    here = np.empty(LEAF)
     best = -1.0
     record = -1
     waiting[0] = 0
@@ -283,10 +267,10 @@ def farthest(free, point):
         _distances(free, node, point, here)
         for i in range(free.left[node]):
             if here[i] >= best:
-                own = free.ids[free.start[node] + i]
-                if here[i] > best or own < record:
+                candidate = free.ids[free.start[node] + i]
+                if here[i] > best or candidate < record:
                     best = here[i]
-                    record = own
+                    record = candidate
     return record, best
 
 
@@ -307,8 +291,8 @@ def remove(free, records):
         free.reach[s + gap] = free.reach[s + last]
         for j in range(d):
             place = s * d + j * room
-            _add(free.total, j, -free.cells[place + gap])
-            free.cells[place + gap] = free.cells[place + last]
+            _add(free.total, j, -free.columns[place + gap])
+            free.columns[place + gap] = free.columns[place + last]
         node = leaf
         while node >= 0:
             free.left[node] -= 1
@@ -327,8 +311,8 @@ def _shrink(free, leaf):
         free.outmost[leaf] = _most_of(free.reach, s, s + m)
         for j in range(d):
             begin = s * d + j * (free.end[leaf] - s)
-            free.low[leaf, j] = _least_of(free.cells, begin, begin + m)
-            free.high[leaf, j] = _most_of(free.cells, begin, begin + m)
+            free.low[leaf, j] = _least_of(free.columns, begin, begin + m)
+            free.high[leaf, j] = _most_of(free.columns, begin, begin + m)
     node = free.parent[leaf]
     while node >= 0 and free.left[node] > 0:
         a = free.child[node]

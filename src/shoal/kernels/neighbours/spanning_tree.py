@@ -3,53 +3,23 @@
 Edges are compared by (squared length, lower row, higher row). That order is total, so there is one minimum
 spanning tree, whatever the shape of the k-d tree and the number of threads.
 
-The k-d tree comes in heap layout (the children of node i are 2i+1 and 2i+2; the second half are leaves), the
-points in the order of its leaves: `start`, `end` are each node's range of points, `low`, `high` its box.
+Points are numbered in the order of the leaves of the k-d tree; `tree.order` are their rows.
 """
 
 import numpy as np
 
+from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, fill_leaf, leaf_distances, point_to_box
 from shoal.kernels.runtime.jit import kernel
 
-LEAF = 32  # points in a leaf of the k-d tree, at most
-
 
 @kernel
-def _point_to_box(X, p, low, high, node):
-    """Squared distance from a point to a box, summed like `_block`: no point inside ever seems nearer."""
-    total = 0.0
-    for j in range(X.shape[1]):
-        t = max(low[node, j] - X[p, j], X[p, j] - high[node, j], 0.0)
-        total += t * t
-    return total
-
-
-@kernel
-def _box_to_box(low, high, a, b):
-    total = 0.0
-    for j in range(low.shape[1]):
-        t = max(low[a, j] - high[b, j], low[b, j] - high[a, j], 0.0)
-        total += t * t
-    return total
-
-
-@kernel
-def _block(X, p, columns, first, last, out):
-    """Squared distances from p to the points of one leaf, whose coordinates lie column after column.
-
-    (Slices and a loop from 0 let the compiler use vector instructions: there is no sum across them.)
-    """
-    m = last - first
-    base = first * X.shape[1]
-    total = out[:m]
-    total[:] = 0.0
-    for j in range(X.shape[1]):
-        x = X[p, j]
-        column = columns[base : base + m]
-        for i in range(len(total)):
-            t = column[i] - x
-            total[i] += t * t
-        base += m
+def leaf_columns(X, tree):
+    """The coordinates of all rows, as `kd_tree.leaf_distances` reads them."""
+    columns = np.empty(X.size)
+    for node in range(len(tree.child)):
+        if tree.child[node] < 0:
+            fill_leaf(X, tree.order, tree.start[node], tree.end[node], columns)
+    return columns
 
 
 @kernel
@@ -63,43 +33,32 @@ def _before(length, a, b, other, c, d):
 
 
 @kernel
-def colour_nodes(component, start, end, colour):
-    """colour[node] = the component of all its rows, or -1 where there are several."""
-    nodes = len(start)
-    for node in range(nodes - 1, -1, -1):
-        if 2 * node + 2 < nodes:
-            left, right = colour[2 * node + 1], colour[2 * node + 2]
-            colour[node] = left if left == right else -1
+def colour_nodes(component, tree, colour):
+    """colour[node] = the component of all its points, or -1 where there are several."""
+    for node in range(len(tree.child) - 1, -1, -1):  # children come after their parents
+        child = tree.child[node]
+        if child >= 0:
+            colour[node] = colour[child] if colour[child] == colour[child + 1] else -1
         else:
-            colour[node] = component[start[node]]
-            for i in range(start[node], end[node]):
+            colour[node] = component[tree.start[node]]
+            for i in range(tree.start[node], tree.end[node]):
                 if component[i] != colour[node]:
                     colour[node] = -1
 
 
 @kernel
-def _below(node, a):
-    """Whether a node is a, or lies below a (heap layout)."""
-    while node > a:
-        node = (node - 1) // 2
-    return node == a
-
-
-@kernel
-def nearest_outside(
-    X, columns, rows, start, end, low, high, colour, component, bound, near, length, first, last
-):
-    """For the points of the leaves first..last-1 find the nearest point of another component.
+def nearest_outside(X, columns, tree, colour, component, bound, near, length, leaves):
+    """For the points of these leaves find the nearest point of another component. X is in the tree's order.
 
     `length[p]` is a lower bound on the way out of p; `near[p]` the point there, or -1 if not known. A search
     gives up beyond `bound` of p's component, which it lowers in turn: only the component's best way counts.
     """
-    leaves = len(start) // 2
-    stack = np.empty(64, np.int64)
-    away = np.empty(64)
+    rows, start, end, low, high = tree.order, tree.start, tree.end, tree.low, tree.high
+    stack = np.empty(DEPTH, np.int64)
+    away = np.empty(DEPTH)
     distance = np.empty(LEAF)
     active = np.empty(LEAF, np.int64)
-    for leaf in range(first, last):
+    for leaf in leaves:
         count = 0
         for p in range(start[leaf], end[leaf]):
             mine = component[p]
@@ -120,10 +79,12 @@ def nearest_outside(
                 limit = max(limit, bound[component[active[i]]])
             if away[top] > limit:
                 continue
-            if node < leaves:
-                a, b = 2 * node + 1, 2 * node + 2
-                to_a, to_b = _box_to_box(low, high, leaf, a), _box_to_box(low, high, leaf, b)
-                if to_a < to_b or (to_a == to_b and _below(leaf, a)):
+            if tree.child[node] >= 0:
+                a = tree.child[node]
+                b = a + 1
+                to_a = box_to_box(low[leaf], high[leaf], low[a], high[a])
+                to_b = box_to_box(low[leaf], high[leaf], low[b], high[b])
+                if to_a < to_b or (to_a == to_b and start[a] <= start[leaf] < end[a]):
                     a, b = b, a
                     to_a, to_b = to_b, to_a
                 if to_a <= limit and (colour[a] < 0 or colour[a] != colour[leaf]):
@@ -138,9 +99,10 @@ def nearest_outside(
             for i in range(count):
                 p = active[i]
                 mine = component[p]
-                if colour[node] == mine or _point_to_box(X, p, low, high, node) > bound[mine]:
+                if colour[node] == mine or point_to_box(X[p], low[node], high[node]) > bound[mine]:
                     continue
-                _block(X, p, columns, start[node], end[node], distance)
+                size = end[node] - start[node]
+                leaf_distances(columns, start[node], size, size, X[p], distance)
                 for q in range(start[node], end[node]):
                     t = distance[q - start[node]]
                     if t > bound[mine] or component[q] == mine:

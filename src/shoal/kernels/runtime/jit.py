@@ -12,6 +12,9 @@ import numba
 
 kernel: Any = numba.njit(cache=True, nogil=True)
 
+#: Records up to which numpy is quicker than to load or compile the kernels of the k-d tree.
+WORTH_COMPILING = 500
+
 _one_at_a_time = Lock()
 
 

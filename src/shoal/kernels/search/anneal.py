@@ -14,7 +14,10 @@ from shoal.kernels.runtime.jit import kernel
 #: -log of evenly spread probabilities: a move is taken if its change is below temperature * one of these.
 PATIENCE = -np.log((np.arange(1024) + 0.5) / 1024)
 
-#: The kind of a move by a random number below 1024: each kind takes the numbers below its own that are left.
+#: The kind of a move by a random number below 1024: each kind takes what is left below its number, cycles the
+#: rest. Measured on normal data, Census and EIA at k = 3 and 10, runs of 1,000 proposals a record: without
+#: create and dissolve the SSE is 0.7 to 4 % larger, on EIA 15 and 42 %; without paths and cycles 0.2 to 0.7 %
+#: larger, but on Census 0.2 % smaller.
 CREATE, DISSOLVE, RELOCATE, SWAP, PATH = 10, 20, 512, 820, 920
 
 
@@ -28,7 +31,10 @@ def _next(u):
 
 @kernel
 def _square(p, q):
-    """Squared distance of two padded vectors (four running sums: the processor works on them at once)."""
+    """Squared distance of two padded vectors.
+
+    Not `distance.between`: four running sums let the processor work on four columns at once.
+    """
     s0 = s1 = s2 = s3 = 0.0
     for j in range(0, p.shape[0], 4):
         d0 = p[j] - q[j]

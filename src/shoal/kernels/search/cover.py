@@ -49,10 +49,10 @@ def cover(members, reduced, start, holders, gap, limit, best):
     Rows of `members` are the columns' records, filled up with -1; reduced costs are not negative. The
     columns that hold record r are holders[start[r]:start[r + 1]], cheapest first. Always branches on the
     record with the fewest columns left. Fills `best` and returns how many columns that is (0: nothing
-    below the gap was found) and whether the search was finished within `limit` steps.
+    is below the gap) and whether the search was finished within `limit` steps.
     """
     records = len(start) - 1
-    found = 0
+    count = 0
     covered = np.zeros(records, np.bool_)
     branch = np.empty(records + 1, np.int64)
     position = np.empty(records + 1, np.int64)
@@ -78,15 +78,15 @@ def cover(members, reduced, start, holders, gap, limit, best):
                 position[depth] = start[r]
             else:
                 gap = spent
-                found = depth
+                count = depth
                 for c in range(depth):
                     best[c] = chosen[c]
                 back = True
         if back:
             depth -= 1
             if depth < 0:
-                return found, True
+                return count, True
             spent -= reduced[chosen[depth]]
             _mark(members, covered, chosen[depth], False)
             position[depth] += 1
-    return found, False
+    return count, False

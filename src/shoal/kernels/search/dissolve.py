@@ -1,11 +1,12 @@
 """Passes over a partition that move records to other groups where that lowers the SSE.
 
-Groups are kept as centroid, size and SSE, all brought up to date with each record that comes or goes;
-an increase b/(b+1) |x - c|^2 is exact and needs no difference of large numbers.
+Each group has a centroid, a size and an SSE, which follow every record that comes or goes. An increase
+b/(b+1) |x - c|^2 is exact and needs no difference of large numbers.
 """
 
 import numpy as np
 
+from shoal.kernels.neighbours.distance import to_columns
 from shoal.kernels.runtime.jit import kernel
 
 #: A change must be at least this part of what it replaces, so that rounding never decides.
@@ -40,16 +41,6 @@ def _enter(x, g, centre, size):
 
 
 @kernel
-def _distances(x, centre, out):
-    """Squared distances of x to all centroids."""
-    out[:] = 0.0
-    for j in range(len(x)):
-        for g in range(len(out)):
-            difference = centre[j, g] - x[j]
-            out[g] += difference * difference
-
-
-@kernel
 def dissolve(X, labels, order, limit):
     """Visit each group once, in the order given; dissolve it if the SSE falls when its members leave.
 
@@ -65,7 +56,7 @@ def dissolve(X, labels, order, limit):
         members = np.flatnonzero(labels == a)
         target = np.full(len(members), -1)
         for t in range(len(members)):
-            _distances(X[members[t]], centre, distance)
+            to_columns(centre, X[members[t]], 0, len(size), distance)
             for g in range(len(size)):
                 nearer = target[t] < 0 or distance[g] < distance[target[t]]
                 if nearer and g != a and size[g] > 0 and size[g] + coming[g] < limit:
@@ -113,7 +104,7 @@ def shrink(X, labels, k):
             leaver = -1
             goal = -1
             for i in np.flatnonzero(labels == a):
-                _distances(X[i], centre, distance)
+                to_columns(centre, X[i], 0, len(size), distance)
                 gain = distance[a] * size[a] / (size[a] - 1) * MARGIN
                 for g in range(len(size)):
                     change = distance[g] * size[g] / (size[g] + 1) - gain

@@ -1,7 +1,7 @@
 """Groups of records with gaps: moves that lower the SSE over the values that are there.
 
 Column by column that SSE is the sum of (x - y)^2 over all pairs of a group that both have the column, divided
-by how many have it: the distance over what both have, and no place of a gap enters it. The members of a
+by how many have it. Gaps do not enter it. The members of a
 group stand in a ring: `after` and `before` tell each record's neighbours in it.
 """
 
@@ -49,15 +49,15 @@ def leaves_one(has, counts, g, out, into):
 
 @kernel
 def _better(P, has, C, counts, A, B, x, z, freed, best):
-    """Change of SSE when x of group A and z of group B change places, if it is below `best` and allowed.
+    """Change of SSE when x of group A and z of group B change places; `best` if not below it, or forbidden.
 
-    Else `best`. The SSE of A falls by no more than if only x left it, which changes it by `freed`.
+    The SSE of A falls by no more than if only x left it, which changes it by `freed`.
     """
-    found = change(P, has, C, counts, B, z, x)
-    if found + freed < best:
-        found += change(P, has, C, counts, A, x, z)
-        if found < best and not leaves_one(has, counts, A, x, z) and not leaves_one(has, counts, B, z, x):
-            return found
+    promised = change(P, has, C, counts, B, z, x)
+    if promised + freed < best:
+        promised += change(P, has, C, counts, A, x, z)
+        if promised < best and not leaves_one(has, counts, A, x, z) and not leaves_one(has, counts, B, z, x):
+            return promised
     return best
 
 
@@ -106,10 +106,10 @@ def rings(labels, groups, after, before):
 def descend(P, has, C, counts, sizes, labels, after, before, neighbours, k, least, changed, seen, now):
     """Visit each record once and make the move of it that lowers the SSE most, if by more than `least`.
 
-    It may go to the group of one of its neighbours, alone or for a member of that group, so long as no group
-    falls short of k or grows beyond 2k-1 records by it. `changed` tells at which move a group last changed,
+    It may go to the group of one of its neighbours, alone or for a member of that group, unless that leaves
+    a group with fewer than k or more than 2k-1 records. `changed` tells at which move a group last changed,
     `seen` after how many moves a record was last visited: what has not changed since is not tried again.
-    The last row of P and `has` is nobody, who has nothing. Returns the number of moves made so far.
+    The last row of P and `has` stands for no record: it has no value. Returns the number of moves so far.
     """
     nobody = len(labels)
     looked = np.full(len(sizes), -1)
@@ -124,14 +124,14 @@ def descend(P, has, C, counts, sizes, labels, after, before, neighbours, k, leas
                 continue
             looked[B] = x
             if sizes[A] > k and sizes[B] < 2 * k - 1:
-                found = _better(P, has, C, counts, A, B, x, nobody, freed, best)
-                if found < best:
-                    best, place, partner = found, y, nobody
+                promised = _better(P, has, C, counts, A, B, x, nobody, freed, best)
+                if promised < best:
+                    best, place, partner = promised, y, nobody
             z = y
             while sizes[B] < 2 * k:  # a larger group need not take one back
-                found = _better(P, has, C, counts, A, B, x, z, freed, best)
-                if found < best:
-                    best, place, partner = found, y, z
+                promised = _better(P, has, C, counts, A, B, x, z, freed, best)
+                if promised < best:
+                    best, place, partner = promised, y, z
                 z = after[z]
                 if z == y:
                     break

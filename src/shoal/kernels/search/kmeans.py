@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from shoal.kernels.neighbours.distance import to_columns
 from shoal.kernels.runtime.jit import kernel
-from shoal.kernels.sequence.paths import squared_distances
 
+#: Rounds at most. Most clusterings come to rest sooner, and a start need not be at rest.
 ROUNDS = 100
 
 
@@ -29,7 +30,7 @@ def _spread(X, uniform):
                     if mark < 0.0:
                         break
         centres[:, c] = X[chosen]
-        squared_distances(T, X[chosen], 0, n, distance)
+        to_columns(T, X[chosen], 0, n, distance)
         for i in range(n):
             nearest[i] = min(nearest[i], distance[i])
     return centres
@@ -51,7 +52,7 @@ def kmeans(X, uniform):
         sizes = np.zeros(c)
         changed = False
         for i in range(n):
-            squared_distances(centres, X[i], 0, c, distance)
+            to_columns(centres, X[i], 0, c, distance)
             best = 0
             for g in range(1, c):
                 if distance[g] < distance[best]:

@@ -8,10 +8,15 @@ least rc of the groups of k..2k-1 records that a record leads, and makes the pri
 
 import numpy as np
 
+from shoal.kernels.neighbours.distance import between
 from shoal.kernels.runtime.jit import kernel
 
-FEW = 40  # with more candidates than this, a quick search among the best FEW comes first
-MANY = 150  # up to this many, the candidates' distances are tabled
+#: With more candidates than this, a quick search among the best FEW comes first: it lowers the goal, so that
+#: the full search drops more candidates.
+FEW = 40
+#: Candidates up to which a table of their distances is made: its MANY^2 numbers (180 kB) fit into a core's
+#: own cache.
+MANY = 150
 
 
 @kernel
@@ -26,15 +31,15 @@ def _insert(smallest, length, v):
 
 
 @kernel
-def _scan(i_price, distance, prices, near, k, goal, among, smallest, kept):
+def _scan(i_price, distance, prices, near, k, goal, among, smallest, stays):
     """Keep the records that can share with i a group of any size whose rc is below `goal`.
 
     In a group of s records, c costs at least d2(i, c)/s - price, and half of its distances to the s-2
     others. The s-2 cheapest of these complete the group; c is out if even with them it costs too much.
-    `among` lists the records' places in distance, prices and near. The number kept is returned.
+    `among` lists the records' places in distance, prices and near. Returns how many stay.
     """
     for q in range(len(among)):
-        kept[q] = False
+        stays[q] = False
     for s in range(k, 2 * k):
         smallest[: s - 1] = np.inf
         for q in range(len(among)):
@@ -47,22 +52,13 @@ def _scan(i_price, distance, prices, near, k, goal, among, smallest, kept):
         for q in range(len(among)):
             c = among[q]
             if distance[c] / s - prices[c] + near[c, s - 2] / (2 * s) < room:
-                kept[q] = True
+                stays[q] = True
     count = 0
     for q in range(len(among)):
-        if kept[q]:
+        if stays[q]:
             among[count] = among[q]
             count += 1
     return count
-
-
-@kernel
-def _squared(X, a, b):
-    total = 0.0
-    for j in range(X.shape[1]):
-        difference = X[a, j] - X[b, j]
-        total += difference * difference
-    return total
 
 
 @kernel
@@ -72,7 +68,7 @@ def _distances(X, record):
     D = np.zeros((size, size))
     for a in range(size):
         for b in range(a):
-            D[a, b] = _squared(X, record[a], record[b])
+            D[a, b] = between(X, record[a], record[b])
             D[b, a] = D[a, b]
     return D
 
@@ -198,7 +194,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
         for q in range(count[depth]):
             b = row[p + 1 + q]
             pool[depth, q] = b
-            d2 = D[a, b] if len(D) else _squared(X, record[a], record[b])
+            d2 = D[a, b] if len(D) else between(X, record[a], record[b])
             m[depth, b] = md[b] + d2 / s
         chosen[record[a]] = True
         at[depth] = -1
@@ -208,7 +204,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
 
 @kernel
 def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, weighed):
-    """Lower `prices` until no group led by one of `leads` has a negative reduced cost; note the groups found.
+    """Lower `prices` until no group led by one of `leads` has a negative reduced cost; note these groups.
 
     A group is led by its first record, so each group is searched once. The leads are visited from the last
     to the first: whoever comes later has been charged already. The whole violation is charged to the lead.
@@ -220,7 +216,7 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, weighed):
     n = len(X)
     distance = np.empty(n)
     smallest = np.empty(2 * k)
-    kept = np.empty(n, np.bool_)
+    stays = np.empty(n, np.bool_)
     among = np.empty(n, np.int64)
     chosen = np.zeros(n, np.bool_)
     group = np.empty(2 * k - 1, np.int64)
@@ -228,13 +224,13 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, weighed):
         i = leads[t]
         size = n - 1 - i
         for c in range(i + 1, n):
-            distance[c] = _squared(X, i, c)
+            distance[c] = between(X, i, c)
             among[c - i - 1] = c
         best = 0.0
         unsearched = np.inf
         work = 0
         for stage in range(2):
-            size = _scan(prices[i], distance, prices, near, k, best, among[:size], smallest, kept)
+            size = _scan(prices[i], distance, prices, near, k, best, among[:size], smallest, stays)
             if size < k - 1:
                 break
             if stage == 0 and size > FEW:
@@ -260,7 +256,7 @@ def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, weighed):
                 # The candidates' distances among themselves are larger than those among all: look again.
                 places = np.arange(len(record))
                 fewer = _scan(
-                    prices[i], distance[record], prices[record], inner, k, best, places, smallest, kept
+                    prices[i], distance[record], prices[record], inner, k, best, places, smallest, stays
                 )
                 if fewer == len(record):
                     break
@@ -297,14 +293,14 @@ def violated_triples(inside, shares, least):
     inside[i, g]: record i is in fractional group g. Such a triple has a record that meets both others.
     """
     n = len(inside)
-    found = []
+    violated = []
     excess = []
     met = np.empty(n, np.int64)
     is_met = np.zeros(n, np.bool_)
     for a in range(n):
-        own = np.flatnonzero(inside[a])
+        groups_of_a = np.flatnonzero(inside[a])
         count = 0
-        for g in own:
+        for g in groups_of_a:
             for b in range(n):
                 if b != a and inside[b, g] and not is_met[b]:
                     is_met[b] = True
@@ -317,16 +313,16 @@ def violated_triples(inside, shares, least):
             for q in range(p):
                 c = met[q]
                 total = -1.0
-                for g in own:
+                for g in groups_of_a:
                     if inside[b, g] or inside[c, g]:
                         total += shares[g]
                 for g in others:
                     if inside[c, g]:
                         total += shares[g]
                 if total > least:
-                    found.append((a, b, c))
+                    violated.append((a, b, c))
                     excess.append(total)
-    triples = np.empty((len(found), 3), np.int64)
-    for t in range(len(found)):
-        triples[t, 0], triples[t, 1], triples[t, 2] = found[t]
+    triples = np.empty((len(violated), 3), np.int64)
+    for t in range(len(violated)):
+        triples[t, 0], triples[t, 1], triples[t, 2] = violated[t]
     return triples, np.array(excess)

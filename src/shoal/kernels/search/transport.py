@@ -13,17 +13,15 @@ from shoal.kernels.runtime.jit import kernel
 
 
 @kernel
-def _search(
-    choices, costs, group, cost, head, after, flow, excess, potential, source, low, high, distance, via
-):
+def _search(choices, costs, cost, head, after, flow, excess, potential, source, low, high, distance, via):
     """Dijkstra from `source` to the nearest node that lacks a unit; returns that node.
 
     Nodes 0..g-1 are the groups, g is the outside, which must receive every group's records. `via[node]`
     is the move that leads to the node: (node before, record, choice), record -1 for a step to or from
-    the outside. Potentials of the settled nodes are updated.
+    the outside. Potentials of the nodes whose distance is final are updated.
     """
     groups = len(head)
-    settled = np.zeros(groups + 1, np.bool_)
+    final = np.zeros(groups + 1, np.bool_)
     order = [source]
     distance[:] = np.inf
     distance[source] = 0.0
@@ -31,9 +29,9 @@ def _search(
     end = -1
     while len(heap) > 0:
         far, node = heapq.heappop(heap)
-        if settled[node]:
+        if final[node]:
             continue
-        settled[node] = True
+        final[node] = True
         order.append(node)
         if excess[node] < 0:
             end = node
@@ -41,14 +39,14 @@ def _search(
         base = far + potential[node]
         if node == groups:
             for g in range(groups):
-                if flow[g] > low and not settled[g]:
+                if flow[g] > low and not final[g]:
                     reach = max(base - potential[g], far)
                     if reach < distance[g]:
                         distance[g] = reach
                         via[g, 0], via[g, 1], via[g, 2] = node, -1, 0
                         heapq.heappush(heap, (reach, g))
             continue
-        if flow[node] < high and not settled[groups]:
+        if flow[node] < high and not final[groups]:
             reach = max(base - potential[groups], far)
             if reach < distance[groups]:
                 distance[groups] = reach
@@ -58,7 +56,7 @@ def _search(
         while i >= 0:
             for choice in range(choices.shape[1]):
                 g = choices[i, choice]
-                if not settled[g]:
+                if not final[g]:
                     reach = max(base + costs[i, choice] - cost[i] - potential[g], far)
                     if reach < distance[g]:
                         distance[g] = reach
@@ -103,20 +101,7 @@ def transport(choices, costs, groups, low, high):
     for source in range(groups + 1):
         while excess[source] > 0:
             node = _search(
-                choices,
-                costs,
-                group,
-                cost,
-                head,
-                after,
-                flow,
-                excess,
-                potential,
-                source,
-                low,
-                high,
-                distance,
-                via,
+                choices, costs, cost, head, after, flow, excess, potential, source, low, high, distance, via
             )
             excess[source] -= 1
             excess[node] += 1

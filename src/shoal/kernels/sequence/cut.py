@@ -5,25 +5,13 @@ the start moves backwards; the group's sums are taken as differences from its la
 only what the group's own spread makes, and an offset or a far-away neighbour costs no digits.
 
 Early termination: a group that grows costs ever more. As soon as its own cost, plus the least cost of
-any path that could still precede it, reaches the best path found, no longer group can win.
+any path that could still precede it, reaches the best path so far, no longer group can win.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.runtime.jit import kernel
-
-
-def cut_integer(X: NDArray, k: int) -> NDArray[np.int64]:
-    """The same for whole numbers, each group replaced by its nearest whole centroid (IMHMI), exactly.
-
-    In 64 bits where the sums are sure to fit; otherwise in Python's unbounded integers.
-    """
-    X = np.ascontiguousarray(X, np.int64)
-    ranges = [int(column.max()) - int(column.min()) for column in X.T]
-    if 4 * len(X) * sum(r * r for r in ranges) < 2**63:
-        return labels_of(_sizes_integer(X, k))
-    return labels_of(whole_sizes_of_any_magnitude(X, k))
 
 
 @kernel
@@ -106,43 +94,13 @@ def _whole_cost(total, squares, m):
 whole_cost = kernel(_whole_cost)
 
 
-@kernel
-def _sizes_integer(X, k):
-    n, d = X.shape
-    best = np.full(n + 1, 2**62, np.int64)
-    best[0] = 0
-    size = np.zeros(n + 1, np.int32)
-    queue = np.empty(n + 1, np.int32)
-    head = tail = 0
-    total = np.empty(d, np.int64)
-    squares = np.empty(d, np.int64)
-    for end in range(k, n + 1):
-        tail = _push(queue, head, tail, best, end - k)
-        if queue[head] < end - 2 * k + 1:
-            head += 1
-        least = best[queue[head]]
-        total[:] = 0
-        squares[:] = 0
-        for m in range(2, min(2 * k - 1, end) + 1):
-            start = end - m
-            for j in range(d):
-                difference = X[end - 1, j] - X[start, j]
-                total[j] += difference
-                squares[j] += difference * difference
-            if m >= k:
-                cost = 0
-                for j in range(d):
-                    cost += whole_cost(total[j], squares[j], m)
-                if best[start] + cost < best[end]:
-                    best[end] = best[start] + cost
-                    size[end] = m
-                if least + cost >= best[end]:
-                    break
-    return size
+def cut_integer(X: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """`cut` where each group is replaced by its nearest whole centroid (IMHMI), exactly: labels."""
+    return labels_of(whole_sizes_of_any_magnitude(X, k))
 
 
 def whole_sizes_of_any_magnitude(matrix: NDArray[np.int64], k: int) -> NDArray[np.int32]:
-    """`_sizes_integer` in Python's integers, for values whose squares need more than 64 bits."""
+    """`_sizes` for whole centroids, in Python's integers: no sum is too large for them."""
     X = matrix.tolist()
     n, d = len(X), len(X[0])
     best: list[int] = [0] * (n + 1)
@@ -152,7 +110,7 @@ def whole_sizes_of_any_magnitude(matrix: NDArray[np.int64], k: int) -> NDArray[n
         last, total, squares = X[end - 1], [0] * d, [0] * d
         starts = range(end - k, max(end - 2 * k, -1), -1)
         least = min(best[start] for start in starts if reachable[start])
-        found = -1
+        least_cost = -1
         for m in range(2, min(2 * k - 1, end) + 1):
             start = end - m
             for j in range(d):
@@ -161,10 +119,10 @@ def whole_sizes_of_any_magnitude(matrix: NDArray[np.int64], k: int) -> NDArray[n
                 squares[j] += difference * difference
             if m >= k and reachable[start]:
                 cost = sum(_whole_cost(total[j], squares[j], m) for j in range(d))
-                if found < 0 or best[start] + cost < found:
-                    found = best[start] + cost
+                if least_cost < 0 or best[start] + cost < least_cost:
+                    least_cost = best[start] + cost
                     size[end] = m
-                if least + cost >= found:
+                if least + cost >= least_cost:
                     break
-        best[end] = found
+        best[end] = least_cost
     return size

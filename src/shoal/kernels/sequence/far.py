@@ -74,13 +74,13 @@ def _path(kind, inverse, base, sums, middle, start, end):
 @kernel
 def _choose(kind, inverse, base, sums, middle, best, size, low, high, end):
     """Find the best start in low..high; of equally good ones the last."""
-    found = _path(kind, inverse, base, sums, middle, high, end)
+    least_cost = _path(kind, inverse, base, sums, middle, high, end)
     where = high
     for start in range(high - 1, low - 1, -1):
         cost = _path(kind, inverse, base, sums, middle, start, end)
-        where = start if cost < found else where
-        found = min(cost, found)
-    best[end] = found
+        where = start if cost < least_cost else where
+        least_cost = min(cost, least_cost)
+    best[end] = least_cost
     size[end] = end - where
 
 
@@ -156,21 +156,21 @@ def _smawk(k, kind, inverse, base, sums, columns, best, size, middle, left, righ
     level = 0
     while rows >> level > 0:
         bottom = begin[level + 1]
-        kept = bottom
+        tail = bottom
         for i in range(begin[level], bottom):
             new = columns[i]
-            while kept > bottom:
-                row = first + ((kept - bottom) << level) - 1
-                if new > row - k or _path(kind, inverse, base, sums, middle, columns[kept - 1], row) < _path(
+            while tail > bottom:
+                row = first + ((tail - bottom) << level) - 1
+                if new > row - k or _path(kind, inverse, base, sums, middle, columns[tail - 1], row) < _path(
                     kind, inverse, base, sums, middle, new, row
                 ):
                     break
-                kept -= 1
-            if kept - bottom < rows >> level:
-                columns[kept] = new
-                kept += 1
+                tail -= 1
+            if tail - bottom < rows >> level:
+                columns[tail] = new
+                tail += 1
         level += 1
-        begin[level + 1] = kept
+        begin[level + 1] = tail
     while level > 0:
         level -= 1
         at = begin[level + 1]
@@ -180,12 +180,12 @@ def _smawk(k, kind, inverse, base, sums, columns, best, size, middle, left, righ
             if i + 1 < rows >> level:
                 stop = row + (1 << level) - size[row + (1 << level)]
             where = columns[at]
-            found = _path(kind, inverse, base, sums, middle, where, row)
+            least_cost = _path(kind, inverse, base, sums, middle, where, row)
             while columns[at] < stop and at + 1 < begin[level + 2] and columns[at + 1] <= row - k:
                 at += 1
                 cost = _path(kind, inverse, base, sums, middle, columns[at], row)
-                if cost <= found:
-                    found = cost
+                if cost <= least_cost:
+                    least_cost = cost
                     where = columns[at]
-            best[row] = found
+            best[row] = least_cost
             size[row] = row - where

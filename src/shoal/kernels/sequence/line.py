@@ -11,6 +11,8 @@ No sum here is a difference of larger sums; each starts at a member of the group
 large offset or a far-away neighbour costs no digits.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,15 +22,31 @@ from shoal.kernels.sequence.cut import whole_cost
 from shoal.kernels.sequence.far import ABSOLUTE, RANGE, SSE, WHOLE, in_leaps
 from shoal.kernels.sequence.side_by_side import several_ends
 
-FAR_FROM = 20  # k from which the far search is faster (benchmarks/univariate.py)
-HALVE_UP_TO = 256  # ends leapt over up to which halving beats the linear search
-SIDE_BY_SIDE_FROM = 100_000  # values from which it pays to compile a search for the very k
-SIDE_BY_SIDE_UP_TO = 64  # k up to which that is faster than the far search
-STRETCH = 1 << 18  # ends that are searched in one go: shorter ones wait more than they work
-TOGETHER_FROM = 200_000  # values from which two threads pay
+#: Ends leapt over up to which halving beats the linear search (benchmarks/univariate.py).
+HALVE_UP_TO = 256
 
 
-def cut_sorted(v: NDArray, k: int, kind: int) -> NDArray[np.int64]:
+@dataclass(frozen=True)
+class Tuning:
+    """From which sizes on another search is faster. All searches find the same optimum."""
+
+    #: k from which the far search beats the near one (benchmarks/univariate.py).
+    far_from: int = 20
+    #: Values from which it pays to compile a near search for the very k.
+    side_by_side_from: int = 100_000
+    #: k up to which that search beats the far one.
+    side_by_side_up_to: int = 64
+    #: Ends that it searches in one go. Shorter stretches wait more than they work; the costs of longer ones
+    #: (2 MB for these) leave the cache.
+    stretch: int = 1 << 18
+    #: Values from which two threads pay: to start the second takes a fixed time.
+    two_threads: int = 200_000
+
+
+USUAL = Tuning()
+
+
+def cut_sorted(v: NDArray, k: int, kind: int, tuning: Tuning = USUAL) -> NDArray[np.int64]:
     """Where the optimal groups of the ascending values v begin, and at last len(v).
 
     Of equally good partitions always the same one. Long sequences are searched from both ends at once:
@@ -36,10 +54,10 @@ def cut_sorted(v: NDArray, k: int, kind: int) -> NDArray[np.int64]:
     """
     n = len(v)
     inverse = inverses(v.dtype, k)
-    half = n // 2 if n >= TOGETHER_FROM and k * k <= n else n
+    half = n // 2 if n >= tuning.two_threads and k * k <= n else n
     left, right = together(
-        lambda: search(v[:half], k, kind, inverse),
-        lambda: search(v[half:], k, kind, inverse, mirrored=True),
+        lambda: search(v[:half], k, kind, inverse, tuning=tuning),
+        lambda: search(v[half:], k, kind, inverse, mirrored=True, tuning=tuning),
     )
     if half == n:
         return borders(left[1], n, right[1], n, k)
@@ -74,16 +92,17 @@ def search(
     far: bool | None = None,
     halve: int = HALVE_UP_TO,
     mirrored: bool = False,
+    tuning: Tuning = USUAL,
 ) -> tuple[NDArray, NDArray]:
     """For each number of first values: the least cost of grouping them, and the size of the last group.
 
     Of very many values only the last 2k costs are returned. `mirrored`: searched from the last value on.
     """
-    many = kind == SSE and len(v) >= max(SIDE_BY_SIDE_FROM, 2 * k + 8)
+    many = kind == SSE and len(v) >= max(tuning.side_by_side_from, 2 * k + 8)
     if far is None:
-        far = k > (SIDE_BY_SIDE_UP_TO if many else FAR_FROM - 1)
+        far = k > (tuning.side_by_side_up_to if many else tuning.far_from - 1)
     if many and not far:
-        return _in_stretches(v, k, inverse, mirrored)
+        return _in_stretches(v, k, inverse, mirrored, tuning.stretch)
     v = _mirrored(v) if mirrored else v
     best = np.empty(len(v) + 1, v.dtype)
     best[: max(k, 2)] = _unreached(v)
@@ -95,24 +114,28 @@ def search(
     return best, size
 
 
-def _in_stretches(v: NDArray, k: int, inverse: NDArray, mirrored: bool) -> tuple[NDArray, NDArray]:
+def _in_stretches(
+    v: NDArray, k: int, inverse: NDArray, mirrored: bool, stretch: int
+) -> tuple[NDArray, NDArray]:
     """`search` for small k that writes little: costs of one stretch after another, and sizes in a byte."""
     n, most = len(v), 2 * k - 1
     costs, first = search(_mirrored(v[n - most + 1 :]) if mirrored else v[: most - 1], k, SSE, inverse, False)
     size = np.empty(n + 1, np.uint8)
     size[:most] = first
-    best = np.empty(2 * STRETCH + most)
+    best = np.empty(2 * stretch + most)
     best[:most] = costs
-    stretches = max((n - most) // STRETCH, 1)
+    stretches = max((n - most) // stretch, 1)
     for i in range(stretches):
-        begin = i * STRETCH
-        end = n if i == stretches - 1 else begin + STRETCH + most - 1
+        begin = i * stretch
+        end = n if i == stretches - 1 else begin + stretch + most - 1
         part = _mirrored(v[n - end : n - begin]) if mirrored else v[begin:end]
-        own = best[: end - begin + 1]
-        run_packed(several_ends if k >= 3 else _one_end, part, (0,) * k, inverse, own, size[begin : end + 1])
+        costs = best[: end - begin + 1]
+        run_packed(
+            several_ends if k >= 3 else _one_end, part, (0,) * k, inverse, costs, size[begin : end + 1]
+        )
         if end < n:
-            best[:most] = own[-most:]
-    return own[-2 * k :], size
+            best[:most] = costs[-most:]
+    return costs[-2 * k :], size
 
 
 def borders(left_size: NDArray, start: int, right_size: NDArray, end: int, k: int) -> NDArray[np.int64]:
@@ -140,11 +163,11 @@ def _follow(size, i, where, at, step, n):
 
 
 @kernel
-def _last_group(v, kind, inverse, best, low, high, end, found):
+def _last_group(v, kind, inverse, best, low, high, end, least_cost):
     """Least cost of the first `end` values if their last group starts in low..high, and that start.
 
-    The group is grown from its end; its sums are those of the distances from its last value. `found`
-    is a cost above all others. Of equally good starts the last.
+    The group is grown from its end; its sums are those of the distances from its last value. `least_cost`
+    is a cost above all others to begin with. Of equally good starts the last.
     """
     last = v[end - 1]
     total = last - last
@@ -171,9 +194,9 @@ def _last_group(v, kind, inverse, best, low, high, end, found):
             else:
                 cost = whole_cost(total, squares, end - start)
         cost += best[start]
-        where = start if cost < found else where
-        found = min(cost, found)
-    return found, where
+        where = start if cost < least_cost else where
+        least_cost = min(cost, least_cost)
+    return least_cost, where
 
 
 @kernel
@@ -199,14 +222,14 @@ def _one_end(v, k, inverse, best, size):
         for start in range(most - 2, least - 1, -1):
             total += last - values[start]
             squares += (last - values[start]) * (last - values[start])
-        found, where = np.inf, 0
+        least_cost, where = np.inf, 0
         for start in range(least - 1, -1, -1):
             total += last - values[start]
             squares += (last - values[start]) * (last - values[start])
             cost = squares - total * total * inverse[most - start] + path[start]
-            where = start if cost < found else where
-            found = min(cost, found)
-        best[end] = found
+            where = start if cost < least_cost else where
+            least_cost = min(cost, least_cost)
+        best[end] = least_cost
         size[end] = most - where
 
 
@@ -217,12 +240,12 @@ def _meet(v, k, kind, inverse, left, right, worst):
     v holds the 2k - 1 values on each side of the middle, left and right the costs of reaching each of them.
     """
     half = 2 * k - 1
-    found = left[half] + right[half]
+    least_cost = left[half] + right[half]
     at = (half, half)
     for end in range(half + 1, half + 2 * k - 1):
         low, high = end - 2 * k + 1, min(half - 1, end - k)
         cost, start = _last_group(v, kind, inverse, left, low, high, end, worst)
-        if cost + right[2 * half - end] < found:
-            found = cost + right[2 * half - end]
+        if cost + right[2 * half - end] < least_cost:
+            least_cost = cost + right[2 * half - end]
             at = (start, end)
     return at

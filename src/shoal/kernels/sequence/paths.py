@@ -1,26 +1,14 @@
 """Paths through records: nearest neighbours, nearest point next, and groups visited one after another.
 
-Distances from one record to many are summed attribute by attribute over a transposed table: the compiler
-turns that into vector instructions without reordering any sum. Ties go to the lowest row throughout.
+Distances from one record to many are taken over a transposed table. Ties go to the lowest row throughout.
 """
 
 import numpy as np
 
+from shoal.kernels.neighbours.distance import between, to_columns
 from shoal.kernels.runtime.jit import kernel
 
 WALK, NEAREST, CHEAPEST = 0, 1, 2  # how `group_path` goes through one group
-
-
-@kernel
-def squared_distances(T, point, first, last, out):
-    """out[i] = squared distance of `point` to column i of T (d x n), for i in first..last-1."""
-    for i in range(first, last):
-        out[i] = 0.0
-    for j in range(T.shape[0]):
-        value = point[j]
-        for i in range(first, last):
-            difference = T[j, i] - value
-            out[i] += difference * difference
 
 
 @kernel
@@ -50,25 +38,25 @@ def nearest_rows(X, Y, m, apart):
     """
     T = Y.T.copy()
     near = np.empty((len(X), m), np.int64)
-    kept = np.empty((len(X), m))
+    squares = np.empty((len(X), m))
     distance = np.empty(len(Y))
     for i in range(len(X)):
-        squared_distances(T, X[i], 0, len(Y), distance)
+        to_columns(T, X[i], 0, len(Y), distance)
         count = 0
         for other in range(len(Y)):
             value = distance[other]
-            if (count == m and value >= kept[i, m - 1]) or (apart and other == i):
+            if (count == m and value >= squares[i, m - 1]) or (apart and other == i):
                 continue
             if count < m:
                 count += 1
             place = count - 1
-            while place > 0 and kept[i, place - 1] > value:
-                kept[i, place] = kept[i, place - 1]
+            while place > 0 and squares[i, place - 1] > value:
+                squares[i, place] = squares[i, place - 1]
                 near[i, place] = near[i, place - 1]
                 place -= 1
-            kept[i, place] = value
+            squares[i, place] = value
             near[i, place] = other
-    return near, kept
+    return near, squares
 
 
 @kernel
@@ -86,7 +74,7 @@ def nearest_point_next(X, start):
         for j in range(d):
             T[j, here] = T[j, left]
         record[here] = record[left]
-        squared_distances(T, point, 0, left, distance)
+        to_columns(T, point, 0, left, distance)
         here = 0
         for i in range(1, left):
             if distance[i] < distance[here] or (distance[i] == distance[here] and record[i] < record[here]):
@@ -133,7 +121,7 @@ def _distances(T, column, first, last, out):
     point = np.empty(len(T))
     for j in range(len(T)):
         point[j] = T[j, column]
-    squared_distances(T, point, first, last, out)
+    to_columns(T, point, first, last, out)
     for i in range(first, last):
         out[i] = np.sqrt(out[i])
 
@@ -278,12 +266,7 @@ def group_path(X, labels, near, start, rule):
                     continue
                 waiting[left] = other
                 left += 1
-                total = 0.0
-                for j in range(d):
-                    difference = X[other, j] - X[last, j]
-                    total += difference * difference
-                    if total >= best:
-                        break
-                if total < best:
-                    best, here = total, other
+                square = between(X, other, last)
+                if square < best:
+                    best, here = square, other
             many = left

@@ -18,7 +18,7 @@ def several_ends(v, k, inverse, best, size):
     """From the end 2k - 1 on: the least cost of the values up to each end, and the size of the last group.
 
     k is the length of a tuple, at least 3: so the compiler knows how long the loops are. For k = 3 the fourth
-    end depends on the first: it is found anew in the next round.
+    end depends on the first: it is searched again in the next round.
     """
     least, most = len(k), 2 * len(k) - 1
     ends = 8 if least >= 8 else 4
@@ -26,9 +26,9 @@ def several_ends(v, k, inverse, best, size):
         end = min(begin, len(v) + 1 - ends)  # at last, some ends come twice
         values, path = v[end - most : end + ends - 1], best[end - most : end + ends - least]
         last, total, squares = _four(values, most - 1), ZERO, ZERO
-        found, where = WORST, ZERO
+        cost, where = WORST, ZERO
         last2, total2, squares2 = ZERO, ZERO, ZERO
-        found2, where2 = WORST, ZERO
+        cost2, where2 = WORST, ZERO
         if least >= 8:
             last2 = _four(values, most + 3)
         for start in range(most - 2, least - 1, -1):
@@ -38,15 +38,15 @@ def several_ends(v, k, inverse, best, size):
         for start in range(least - 1, -1, -1):
             m = most - start
             total, squares = _grow(total, squares, last, _four(values, start))
-            found, where = _compare(total, squares, inverse[m], _four(path, start), float(m), found, where)
+            cost, where = _compare(total, squares, inverse[m], _four(path, start), float(m), cost, where)
             if least >= 8:
                 total2, squares2 = _grow(total2, squares2, last2, _four(values, start + 4))
-                found2, where2 = _compare(
-                    total2, squares2, inverse[m], _four(path, start + 4), float(m), found2, where2
+                cost2, where2 = _compare(
+                    total2, squares2, inverse[m], _four(path, start + 4), float(m), cost2, where2
                 )
-        _write(best[end : end + 4], size[end : end + 4], found, where)
+        _write(best[end : end + 4], size[end : end + 4], cost, where)
         if least >= 8:
-            _write(best[end + 4 : end + 8], size[end + 4 : end + 8], found2, where2)
+            _write(best[end + 4 : end + 8], size[end + 4 : end + 8], cost2, where2)
 
 
 @kernel
@@ -65,28 +65,28 @@ def _grow(total, squares, last, values):
 
 
 @kernel
-def _compare(total, squares, inverse, path, size, found, where):
+def _compare(total, squares, inverse, path, size, cost, where):
     """The least cost so far and its group's size, once groups of this size are considered too."""
     a = squares[0] - total[0] * total[0] * inverse + path[0]
     b = squares[1] - total[1] * total[1] * inverse + path[1]
     c = squares[2] - total[2] * total[2] * inverse + path[2]
     d = squares[3] - total[3] * total[3] * inverse + path[3]
     where = (
-        size if a < found[0] else where[0],
-        size if b < found[1] else where[1],
-        size if c < found[2] else where[2],
-        size if d < found[3] else where[3],
+        size if a < cost[0] else where[0],
+        size if b < cost[1] else where[1],
+        size if c < cost[2] else where[2],
+        size if d < cost[3] else where[3],
     )
-    found = (
-        a if a < found[0] else found[0],
-        b if b < found[1] else found[1],
-        c if c < found[2] else found[2],
-        d if d < found[3] else found[3],
+    cost = (
+        a if a < cost[0] else cost[0],
+        b if b < cost[1] else cost[1],
+        c if c < cost[2] else cost[2],
+        d if d < cost[3] else cost[3],
     )
-    return found, where
+    return cost, where
 
 
 @kernel
-def _write(best, size, found, where):
-    best[0], best[1], best[2], best[3] = found
+def _write(best, size, cost, where):
+    best[0], best[1], best[2], best[3] = cost
     size[0], size[1], size[2], size[3] = where[0], where[1], where[2], where[3]

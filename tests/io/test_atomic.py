@@ -358,3 +358,13 @@ def test_folders_that_cannot_be_synced_are_no_fault(tmp_path, monkeypatch):
     with parts.replacing(tmp_path / "out.csv") as part:
         part.write_bytes(b"new")
     assert (tmp_path / "out.csv").read_bytes() == b"new"
+
+
+def test_a_place_where_no_part_can_be_made(tmp_path, monkeypatch):
+    def full(path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(parts, "new_part", full)
+    with pytest.raises(shoal.errors.MachineError, match="cannot be written: No space left on device"):
+        shoal.write(pa.table({"a": [1]}), tmp_path / "t.csv")
+    assert not list(tmp_path.iterdir())

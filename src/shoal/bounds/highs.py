@@ -1,0 +1,47 @@
+"""The one place that sets up HiGHS, the solver of linear and integer programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+
+def quiet_solver(**options: Any) -> highspy.Highs:
+    """A solver that prints nothing and uses one thread, so that its outcome is always the same."""
+    solver = highspy.Highs()
+    for name, value in {"output_flag": False, "threads": 1, **options}.items():
+        solver.setOptionValue(name, value)
+    return solver
+
+
+def set_partitioning(
+    members: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    records: int,
+    *,
+    whole: bool = False,
+    **options: Any,
+) -> highspy.Highs:
+    """A solver that holds the program: choose groups that hold each record exactly once, at least cost.
+
+    Rows of `members` are the groups' records, filled up with -1. `whole`: a group is taken or not; otherwise
+    shares of groups will do.
+    """
+    inside = members >= 0
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(cost), records
+    lp.col_cost_ = cost
+    lp.col_lower_, lp.col_upper_ = np.zeros(len(cost)), np.full(len(cost), 1.0 if whole else np.inf)
+    lp.row_lower_ = lp.row_upper_ = np.ones(records)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(inside.sum(1))])
+    lp.a_matrix_.index_ = members[inside]
+    lp.a_matrix_.value_ = np.ones(inside.sum())
+    if whole:
+        lp.integrality_ = [highspy.HighsVarType.kInteger] * len(cost)
+    solver = quiet_solver(**options)
+    solver.passModel(lp)
+    return solver

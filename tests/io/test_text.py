@@ -1,0 +1,31 @@
+"""Text files: CSV, TSV and their packed forms."""
+
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.io.formats import text
+
+
+def test_categories_are_written_as_their_words(tmp_path):
+    shoal.write(pa.table({"w": pa.array(["x", "y", "x"]).dictionary_encode()}), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "w\nx\ny\nx\n"
+
+
+def test_a_long_record_does_not_hide_what_is_wrong_after_it():
+    content = b"a,b\n1," + b"x" * (3 << 20) + b"\n1,2,3\n"
+    with pytest.raises(pa.ArrowInvalid, match="Expected 2 columns, got 3"):
+        text.texts(content, text.Dialect(), "t.csv")
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet"])
+def test_gaps_of_the_only_column_are_written_although_a_line_may_not_be_empty(tmp_path, ending):
+    table = pa.table({"t": pa.array(["b", "b", None, None])})
+    release = shoal.microaggregate(table, 2, columns=["t"], types={"t": "nominal"}, missing="group")
+    release.write(tmp_path / f"out.{ending}")
+    assert [cell or None for cell in shoal.read(tmp_path / f"out.{ending}")["t"].to_pylist()] == [
+        "b",
+        "b",
+        None,
+        None,
+    ]

@@ -1,0 +1,20 @@
+"""Mean and spread of a column, from one pass or from many."""
+
+import numpy as np
+import pytest
+
+from shoal.stages.moments import UNCHANGED, Moments, Scale
+
+
+def test_moments_add_only_to_moments():
+    with pytest.raises(TypeError):
+        Moments() + 1
+
+
+def test_nothing_and_something():
+    assert Moments.of(np.empty(0), 3) == Moments(gaps=3)
+    assert Moments() + Moments.of(np.array([1.0, 2.0]), 1) == Moments.of(np.array([1.0, 2.0]), 1)
+    assert Moments.of(np.array([4, 4])).scale() == Scale(4, 0, 0.0, 1.0)
+    assert UNCHANGED.apply(np.array([1, 2])).tolist() == [1.0, 2.0]
+    assert Moments.of(np.array([1, 4])).middle() == 3  # 2.5, of which the even neighbour of 1.5 steps counts
+    assert Moments.of(np.array([1.0, 2.0])).middle() == 1.5
