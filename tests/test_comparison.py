@@ -141,10 +141,9 @@ def test_suggest_says_when_nothing_is_safe_enough(table):
     assert "no k tried" in found.reason
 
 
-def test_suggest_counts_the_upper_end_of_a_sample(monkeypatch):
-    monkeypatch.setattr("shoal.comparison.risk", lambda *a, **o: shoal.risk(*a, sample=50, seed=o["seed"]))
+def test_suggest_counts_the_upper_end_of_a_sample():
     X = np.random.default_rng(0).normal(size=(400, 2))
-    found = shoal.suggest(X, 0.3, k=[3, 5, 10], methods="mdav")
+    found = shoal.suggest(X, 0.3, k=[3, 5, 10], methods="mdav", sample=50)
     assert all(run.risk_high > run.risk for run in found.comparison.runs)
     chosen = next(run for run in found.comparison.runs if run.k == found.k)
     assert chosen.risk_high <= 0.3
@@ -166,6 +165,24 @@ def test_neighbours_keep_the_plan(table):
     assert neighbours(shoal.microaggregate(table, 1)) is None
 
 
+def test_tables_of_a_database_are_compared(table, tmp_path):
+    url = f"sqlite:///{tmp_path}/firms.db#firms"
+    shoal.write(table, url)
+    shoal.write(table, tmp_path / "firms.csv")
+    words = ("-k", "3,10", "-m", "mdav", "--json")
+    from_url, from_file = (
+        json.loads(call("compare", source, *words, "--bound-time", 0).stdout)
+        for source in (url, tmp_path / "firms.csv")
+    )
+    assert [run["information_loss"] for run in from_url["runs"]] == [
+        run["information_loss"] for run in from_file["runs"]
+    ]
+    assert json.loads(call("suggest", url, "--max-risk", "0.2", *words).stdout)["k"] == 10
+    assert shoal.suggest(url, 0.2, k=[3, 10], methods="mdav").k == 10
+    missing = call("compare", f"sqlite:///{tmp_path}/firms.db#frims", status=2).stderr
+    assert "the database cannot answer" in missing
+
+
 def test_command_line(table, tmp_path):
     path = tmp_path / "firms.csv"
     shoal.write(table, path)
@@ -183,6 +200,7 @@ def test_command_line(table, tmp_path):
         (("compare", path, "-k", "3,,5"), "something is missing at a comma"),
         (("compare", path, "-k", "3,x"), "k must be a whole number"),
         (("compare", path, "-o", "map.pdf"), "has another ending"),
+        (("suggest", path, "-o", "nowhere/map.svg"), "does not exist: make it first"),
         (("suggest", path, "--max-risk", "2"), "between 0 and 1"),
     ):
         assert sentence in call(*bad, status=2).stderr

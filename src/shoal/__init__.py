@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from shoal.bounds import Bound as Bound
     from shoal.bounds import lower_bound as lower_bound
     from shoal.comparison import Comparison as Comparison
-    from shoal.comparison import Suggestion as Suggestion
     from shoal.comparison import compare as compare
-    from shoal.comparison import suggest as suggest
     from shoal.engines.disk.engine import protect_files as protect_files
     from shoal.errors import CheckFailed as CheckFailed
     from shoal.errors import InputError as InputError
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from shoal.pipeline import microaggregate as microaggregate
     from shoal.plan import Plan as Plan
     from shoal.release import Release as Release
+    from shoal.suggestion import Suggestion as Suggestion
+    from shoal.suggestion import suggest as suggest
     from shoal.verify.files import check as check  # at run time a module that is called like it
 
 __version__ = "0.2.0"
@@ -46,7 +46,7 @@ _NAMES = {
     "Plan": "shoal.plan",
     "Release": "shoal.release",
     "ShoalError": "shoal.errors",
-    "Suggestion": "shoal.comparison",
+    "Suggestion": "shoal.suggestion",
     "compare": "shoal.comparison",
     "lower_bound": "shoal.bounds",
     "methods": "shoal.grouping.registry",
@@ -54,7 +54,7 @@ _NAMES = {
     "protect_files": "shoal.engines.disk.engine",
     "read": "shoal.io.files",
     "risk": "shoal.measures.risk",
-    "suggest": "shoal.comparison",
+    "suggest": "shoal.suggestion",
     "utility": "shoal.measures.utility",
     "write": "shoal.io.files",
 }

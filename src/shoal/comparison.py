@@ -1,4 +1,4 @@
-"""Many plans on one table: what each loses, what each risks, and which k answers a wish."""
+"""Many plans on one table: what each loses and what each risks."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.bounds import lower_bound
 from shoal.errors import InputError, ShoalError
-from shoal.frame.frame import Frame
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.source import frame_of
-from shoal.measures.risk import risk
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.release import Release
 
+if TYPE_CHECKING:
+    from shoal.frame.frame import Frame
+
 Progress = Callable[[float], None]
-CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)  # for k, if none are named
+Job = Callable[[], "Run | Failure | float | None"]
 BOUND_SECONDS = 10.0  # for the bound at each k
-NEIGHBOUR_SECONDS = 20.0  # a plan that took longer is not run again for a report
+NEIGHBOUR_SECONDS = 20.0  # a report makes three further releases, unless this one took longer than that
+ENDINGS = (".csv", ".json", ".svg")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,24 @@ class Run:
     seconds: float
     pareto: bool = False
 
+    @classmethod
+    def of(cls, release: Release, sample: int | None = None) -> Run:
+        """What a release loses and risks. What it has measured already is not measured again."""
+        risk = release.risk() if sample is None else release.risk(sample=sample)
+        outcome = release.outcome
+        return cls(
+            outcome.method,
+            outcome.k,
+            outcome.information_loss,
+            risk["linkage"].overall,
+            risk["linkage"].detail["high"],
+            risk["interval_sd"].overall,
+            outcome.groups,
+            outcome.smallest_group,
+            outcome.largest_group,
+            outcome.seconds,
+        )
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -60,7 +80,30 @@ class Failure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs sorted by loss; `bounds` has the proven least loss for each k, where one is known."""
+    """What `compare` gives back.
+
+    Attributes
+    ----------
+    records : int
+        How many records the table has.
+    columns : tuple of str
+        The columns that were protected.
+    runs : tuple of Run
+        What was carried out, by growing loss.
+    failures : tuple of Failure
+        What could not be carried out, with the reason.
+    bounds : mapping
+        The proven least loss for each k, where there is one.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> tried = shoal.compare(shoal.datasets.survey(60), k=[3, 5], methods="mdav", bound_time=None)
+    >>> tried
+    Comparison(60 records, 6 columns: 2 runs, 2 on the front, 0 failures)
+    >>> tried.front[0].k
+    3
+    """
 
     records: int
     columns: tuple[str, ...]
@@ -72,6 +115,12 @@ class Comparison:
     def front(self) -> list[Run]:
         """The runs that no other beats in loss and in risk, by growing loss."""
         return [run for run in self.runs if run.pareto]
+
+    def __repr__(self) -> str:
+        return (
+            f"Comparison({self.records:,} records, {len(self.columns)} columns: {len(self.runs)} runs, "
+            f"{len(self.front)} on the front, {len(self.failures)} failures)"
+        )
 
     def facts(self) -> dict[str, Any]:
         """As plain values, fit for JSON."""
@@ -96,21 +145,22 @@ class Comparison:
         """The risk-utility map as a picture that stands alone."""
         from shoal.report.figures import risk_utility_map
 
-        return risk_utility_map(self.facts())
+        return risk_utility_map(self.facts()).svg()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write as CSV, JSON or SVG, told by the ending."""
+        """Write as CSV, JSON or SVG, as the ending says."""
         path = Path(path)
-        makers = {
-            ".csv": self.csv,
-            ".json": lambda: json.dumps(self.facts(), indent=1) + "\n",
-            ".svg": self.svg,
-        }
-        if path.suffix.lower() not in makers:
-            raise InputError(f"{path.name!r} has another ending than .csv, .json or .svg: use one of these")
-        text = makers[path.suffix.lower()]()
+        refuse_ending(path)
+        ending = path.suffix.lower()
+        text = json.dumps(self.facts(), indent=1) + "\n" if ending == ".json" else getattr(self, ending[1:])()
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
+
+
+def refuse_ending(path: Path) -> None:
+    """Refuse a file that a comparison cannot be written to."""
+    if path.suffix.lower() not in ENDINGS:
+        raise InputError(f"{path.name!r} has another ending than .csv, .json or .svg: use one of these")
 
 
 def compare(
@@ -122,13 +172,46 @@ def compare(
     seed: int = 0,
     time_limit: float | None = None,
     bound_time: float | None = BOUND_SECONDS,
+    sample: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Run every method at every k, several at a time, and measure what each loses and risks.
 
-    `time_limit` is for each run. `bound_time` is what may be spent on the proven bound at each k (None: no
-    bounds). What cannot be run is kept with its reason; if nothing can, the first reason is raised.
+    Parameters
+    ----------
+    data
+        A table, a path, or the URL of a table in a database.
+    k : list of int
+        The group sizes to try.
+    methods : list of str
+        The methods to try; see `shoal.methods`.
+    columns : list, optional
+        What to protect; without it every numeric column.
+    seed : int
+        The same seed gives the same runs.
+    time_limit : float, optional
+        Seconds for each run.
+    bound_time : float or None
+        Seconds for the proven bound at each k; None for no bounds.
+    sample : int, optional
+        How many records record linkage tries; see `shoal.risk`.
+    workers : int, optional
+        How many runs go on at a time.
+    progress : callable, optional
+        Called with the share that is done.
+
+    Returns
+    -------
+    Comparison
+        What cannot be run is listed with its reason. If nothing can be run, the first reason is raised.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> tried = shoal.compare(shoal.datasets.survey(60), k=[3, 5], methods="mdav", bound_time=None)
+    >>> [(run.method, run.k) for run in tried.runs]
+    [('mdav', 3), ('mdav', 5)]
     """
     frame = frame_of(data)
     names = tuple(frame.choose(columns))
@@ -138,81 +221,75 @@ def compare(
         raise InputError("nothing to compare: name at least one k and one method")
     for key in keys:
         get_method(key)
-    settings: dict[str, Any] = {"columns": names, "seed": seed, "time_limit": time_limit}
-    plans = [Plan(size, method=key, **settings) for size in many_k for key in keys]
-    return compare_plans(plans, frame, names, bound_time, workers, progress)
+    plans = [
+        Plan(k=size, columns=names, method=key, seed=seed, time_limit=time_limit)
+        for size in many_k
+        for key in keys
+    ]
+    runs: list[Job] = [partial(_run, plan, frame.native, sample) for plan in plans]
+    bounds: list[Job] = [partial(_bound, frame, names, size, bound_time) for size in many_k if bound_time]
+    done = _together([*runs, *bounds], workers or min(os.cpu_count() or 1, 4), progress)
+    proven = {size: value for size, value in zip(many_k, done[len(runs) :]) if isinstance(value, float)}
+    return _compared(done[: len(runs)], len(frame), names, proven)
 
 
 def neighbours(release: Release, progress: Progress | None = None) -> Comparison | None:
-    """The same plan at half, twice and four times its k; None where making it took longer than some seconds.
+    """The same plan at half, twice and four times its k, beside the release itself.
 
-    It answers "why this k" in a report without making anybody wait.
+    It answers "why this k" in a report. None where the release took so long that nobody wants to wait for
+    three more.
     """
     k = release.plan.k
     if k < 2 or release.seconds > NEIGHBOUR_SECONDS:
         return None
-    frame = frame_of(release.original)
+    records = len(release.labels)
     sizes = sorted({max(2, k // 2), k, 2 * k, 4 * k})
-    plans = [replace(release.plan, k=size) for size in sizes if size <= max(k, len(frame) // 2)]
-    return compare_plans(plans, frame, release.columns, None, None, progress)
+    jobs: list[Job] = [
+        partial(Run.of, release)
+        if size == k
+        else partial(_run, replace(release.plan, k=size), release.original)
+        for size in sizes
+        if size <= max(k, records // 2)
+    ]
+    done = _together(jobs, min(os.cpu_count() or 1, 4), progress)
+    return _compared(done, records, release.columns, {})
 
 
-def compare_plans(
-    plans: Sequence[Plan],
-    frame: Frame,
+def _compared(
+    done: Sequence[Run | Failure | float | None],
+    records: int,
     names: Sequence[Any],
-    bound_time: float | None,
-    workers: int | None,
-    progress: Progress | None,
+    bounds: Mapping[int, float],
 ) -> Comparison:
-    """Carry out the plans, several at a time, and find the bounds at their k."""
-    sizes = list(dict.fromkeys(plan.k for plan in plans))
-    jobs: list[Callable[[], Any]] = [partial(_run, plan, frame.native) for plan in plans]
-    if bound_time is not None:
-        jobs += [partial(_bound, frame, names, size, bound_time) for size in sizes]
-    done = _together(jobs, workers or min(os.cpu_count() or 1, 4), progress)
-    runs = [outcome for outcome in done[: len(plans)] if isinstance(outcome, Run)]
-    failures = [outcome for outcome in done[: len(plans)] if isinstance(outcome, Failure)]
+    runs = [result for result in done if isinstance(result, Run)]
+    failures = [result for result in done if isinstance(result, Failure)]
     if not runs:
         raise InputError(failures[0].error)
-    bounds = {size: value for size, value in zip(sizes, done[len(plans) :]) if value is not None}
-    return Comparison(len(frame), tuple(map(str, names)), tuple(by_loss(runs)), tuple(failures), bounds)
+    return Comparison(records, tuple(map(str, names)), tuple(by_loss(runs)), tuple(failures), bounds)
 
 
-def _run(plan: Plan, data: Any) -> Run | Failure:
+def _run(plan: Plan, data: Any, sample: int | None = None) -> Run | Failure:
     try:
-        release = run(plan, data)
+        return Run.of(run(plan, data), sample)
     except ShoalError as error:
         return Failure(plan.method, plan.k, str(error))
-    found = risk(data, release.table, release.columns, per_column=plan.per_column, seed=plan.seed)
-    sizes = release.group_sizes
-    return Run(
-        plan.method,
-        plan.k,
-        release.information_loss,
-        found["linkage"].overall,
-        found["linkage"].detail["high"],
-        found["interval_sd"].overall,
-        len(sizes),
-        int(sizes.min()),
-        int(sizes.max()),
-        release.seconds,
-    )
 
 
 def _bound(frame: Frame, names: Sequence[Any], k: int, seconds: float) -> float | None:
-    """The proven least loss at this k; None where no bound can be had."""
+    """The proven least loss at this k; None where there is no bound."""
     try:
         return lower_bound(frame.native, k, columns=names, time_limit=seconds).information_loss
     except ShoalError:
         return None
 
 
-def _together(jobs: Sequence[Callable[[], Any]], workers: int, progress: Progress | None) -> list[Any]:
+def _together(
+    jobs: Sequence[Job], workers: int, progress: Progress | None
+) -> list[Run | Failure | float | None]:
     """The results of all jobs, in their order; kernels let other threads run."""
     done, lock = 0, threading.Lock()
 
-    def work(job: Callable[[], Any]) -> Any:
+    def work(job: Job) -> Run | Failure | float | None:
         nonlocal done
         result = job()
         with lock:
@@ -226,89 +303,9 @@ def _together(jobs: Sequence[Callable[[], Any]], workers: int, progress: Progres
 
 
 def by_loss(runs: Iterable[Run]) -> list[Run]:
-    """By loss; the Pareto front marked."""
-    lowest, found = float("inf"), []
+    """The runs by growing loss; those on the Pareto front are marked."""
+    lowest, ordered = float("inf"), []
     for entry in sorted(runs, key=lambda r: (r.information_loss, r.risk, r.k, r.method)):
-        found.append(replace(entry, pareto=entry.risk < lowest))
+        ordered.append(replace(entry, pareto=entry.risk < lowest))
         lowest = min(lowest, entry.risk)
-    return found
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """Which k, and why; `k` is None where no run keeps the risk low enough."""
-
-    k: int | None
-    method: str | None
-    max_risk: float
-    reason: str
-    comparison: Comparison
-
-    def facts(self) -> dict[str, Any]:
-        """As plain values, fit for JSON."""
-        return {
-            "k": self.k,
-            "method": self.method,
-            "max_risk": self.max_risk,
-            "reason": self.reason,
-            "comparison": self.comparison.facts(),
-        }
-
-
-def suggest(
-    data: Any,
-    max_risk: float = 0.05,
-    k: Sequence[int] | None = None,
-    methods: Sequence[str] | str = ("auto",),
-    **options: Any,
-) -> Suggestion:
-    """Which k? The run of least loss whose share of correctly linked records is at most `max_risk`.
-
-    Where the risk was estimated from a sample, the upper end of its confidence interval must keep to it.
-    Further options are those of `compare`.
-    """
-    if not 0 < max_risk <= 1:
-        raise InputError(f"max_risk is a share between 0 and 1, not {max_risk!r}")
-    frame = frame_of(data)
-    if k is None:
-        k = [size for size in CANDIDATES if size <= len(frame)]
-        if not k:
-            raise InputError(f"the table has {len(frame)} records: too few to hide one among others")
-    options.setdefault("bound_time", None)
-    found = compare(frame.native, k, methods, **options)
-    tried = found.runs
-    safe = [run for run in tried if run.risk_high <= max_risk]
-    wish = f"at most {100 * max_risk:.3g} %"
-    if not safe:
-        least = min(tried, key=lambda r: r.risk_high)
-        reason = (
-            f"no k tried keeps the share of correctly linked records to {wish}: the lowest was "
-            f"{_share(least)} at k={least.k} ({least.method}). Try larger k, protect more columns, or "
-            "allow more"
-        )
-        return Suggestion(None, None, max_risk, reason, found)
-    best = min(safe, key=lambda r: (r.information_loss, r.k))
-    reason = (
-        f"k={best.k} ({best.method}): of all {len(tried)} runs that were tried it loses least "
-        f"({best.information_loss:.3g} %) among those where an intruder who knows all the columns' "
-        "true values "
-        f"links {wish} of the records correctly ({_share(best)})"
-    )
-    riskier = [
-        run for run in tried if run.risk_high > max_risk and run.information_loss < best.information_loss
-    ]
-    if riskier:
-        nearest = max(riskier, key=lambda r: r.information_loss)
-        reason += (
-            f". The next with less loss, k={nearest.k} ({nearest.method}), loses "
-            f"{nearest.information_loss:.3g} % "
-            f"but lets {_share(nearest)} be linked"
-        )
-    return Suggestion(best.k, best.method, max_risk, reason, found)
-
-
-def _share(entry: Run) -> str:
-    text = f"{100 * entry.risk:.3g} %"
-    if entry.risk_high > entry.risk:
-        text += f", at most {100 * entry.risk_high:.3g} % with 95 % confidence"
-    return text
+    return ordered

@@ -69,6 +69,11 @@ class MachineError(ShoalError):
     exit_code = 3
 
 
+def needs_extra(what: str, extra: str) -> InputError:
+    """The error for what only an extra of the package brings."""
+    return InputError(f"{what} the extra {extra!r}: pip install 'shoal[{extra}]'")
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint that names the nearest known words, to end an error message with.
 

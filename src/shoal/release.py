@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,9 @@ from shoal.verify.count import count
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
+    from shoal.measures.measure import Measures
+    from shoal.measures.measured import Measured
+    from shoal.report.plot import Plot
     from shoal.stages.loss import Loss
 
 
@@ -127,8 +130,97 @@ class Release:
             ]
         )
 
-    def lower_bound(self, time_limit: float = 60) -> Bound:
-        """How little any release of these columns with this k could lose: see `shoal.lower_bound`."""
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # without what was measured
+
+    @cached_property
+    def measured(self) -> Measured:
+        """What is measured of the release, once; `utility`, `risk`, reports and comparisons share it."""
+        from shoal.measures.measured import Measured
+
+        if self.original is None:
+            raise InputError("this release does not know its original table, which it is measured against")
+        return Measured(self.original, self.table, list(self.columns), self.plan.seed)
+
+    def utility(
+        self, *, formula: str | None = None, subgroups: Sequence[Any] | None = None, **options: Any
+    ) -> Measures:
+        """Measure what was lost; see `shoal.utility`.
+
+        Measured once: a second call, a report and a comparison get the same values. With `models`, `sample`
+        or `seed` it is measured anew.
+
+        Examples
+        --------
+        >>> import shoal
+        >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
+        >>> release.utility()["means"].overall < 0.001
+        True
+        """
+        if not options:
+            return self.measured.utility(formula, subgroups)
+        from shoal.measures.utility import utility
+
+        options = {"formula": formula, "subgroups": subgroups, "seed": self.plan.seed, **options}
+        return utility(self.original, self.table, list(self.columns), **options)
+
+    def risk(
+        self, *, confidential: Sequence[Any] | None = None, before: bool = False, **options: Any
+    ) -> Measures:
+        """Measure what an intruder can still learn; see `shoal.risk`.
+
+        Measured once, like `utility`. Without `confidential`, the columns that the plan calls confidential
+        are watched. `before` measures the original instead, as if it were published. With `interval`,
+        `dominance`, `sample`, `seed` or `per_column` it is measured anew.
+
+        Examples
+        --------
+        >>> import shoal
+        >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
+        >>> release.risk()["linkage"].overall <= 1 / 3
+        True
+        """
+        confidential = confidential or self.plan.named("confidential") or None
+        per_column = self.labels.ndim > 1
+        if not options:
+            return self.measured.risk(confidential, per_column, before)
+        from shoal.measures.risk import risk
+
+        options = {"per_column": per_column, "seed": self.plan.seed, **options}
+        published = self.original if before else self.table
+        return risk(self.original, published, list(self.columns), confidential, **options)
+
+    @property
+    def plot(self) -> Plot:
+        """Pictures of the release: `release.plot.loss()` and others, each on matplotlib's Axes.
+
+        Examples
+        --------
+        >>> import matplotlib, shoal
+        >>> matplotlib.use("agg")
+        >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
+        >>> release.plot.sizes().get_ylabel()
+        'groups'
+        """
+        from shoal.report.plot import Plot
+
+        return Plot(self)
+
+    def bound(self, time_limit: float = 60) -> Bound:
+        """Prove how little any release of these columns with this k could lose; see `shoal.lower_bound`.
+
+        Parameters
+        ----------
+        time_limit : float
+            Seconds after which the best bound found so far is returned.
+
+        Examples
+        --------
+        >>> import shoal
+        >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
+        >>> release.bound(time_limit=1).information_loss <= release.information_loss
+        True
+        """
         from shoal.bounds import bound_matrix, standardised
 
         if self.plan.apart or self.plan.weight is not None:
@@ -141,11 +233,30 @@ class Release:
         Z = standardised(self.original, self.columns)
         return bound_matrix(Z, self.plan.k, time_limit=time_limit, start_groups=good)
 
-    def report(self, path: str | os.PathLike[str], edition: str = "internal", **options: Any) -> None:
-        """Write what was done, lost and is at risk, as .html, .json or .txt.
+    lower_bound = bound  # its first name
 
-        The public edition tells neither risk nor seed. Options: `comparison`, `confidential`, `formula`,
-        `subgroups`, `sums`, `bound`, `bound_time` (see `docs/report.md`).
+    def report(self, path: str | os.PathLike[str], edition: str = "internal", **options: Any) -> None:
+        """Write what was done, lost and is at risk.
+
+        Parameters
+        ----------
+        path : path
+            A file that ends in .html, .json or .txt.
+        edition : str
+            "internal", or "public", which tells neither risk nor seed.
+        **options
+            `comparison`, `confidential`, `formula`, `subgroups`, `sums`, `bound`, `bound_time`: see
+            `docs/report.md`.
+
+        Examples
+        --------
+        >>> import os, tempfile, shoal
+        >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "report.txt")
+        ...     release.report(path, "public")
+        ...     print(open(path).read().splitlines()[2])
+        What was done
         """
         from shoal import report
 

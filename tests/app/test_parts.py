@@ -18,12 +18,12 @@ from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
 from shoal.app.facts import release_facts, table_facts
 from shoal.app.markup import bars, select, sentence, show, table
-from shoal.app.words import command_line, python_lines
 from shoal.datasets import survey
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
 from shoal.io.source import frame_of
 from shoal.pipeline import run
+from shoal.plan.text import as_command, as_python
 
 EVIL = "<b onclick='x'>\"&"
 
@@ -85,7 +85,7 @@ def test_python_and_command_line_say_the_same(mixed, tmp_path, settings):
     run(plan, mixed).write(tmp_path / "expected.csv")
     expected = (tmp_path / "expected.csv").read_bytes()
     assert b"firm_id" not in expected
-    python, command = (words(plan, mixed.name, "out.csv") for words in (python_lines, command_line))
+    python, command = (words(plan, mixed.name, "out.csv") for words in (as_python, as_command))
     for words in ([sys.executable, "-c", python], [sys.executable, "-m", *shlex.split(command)]):
         subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
         assert (tmp_path / "out.csv").read_bytes() == expected
@@ -197,3 +197,10 @@ def test_a_worker_can_be_stopped_and_starts_again(tmp_path):
         await worker.stop()
 
     asyncio.run(work())
+
+
+def test_every_centroid_has_words():
+    from shoal.app.steps.settings import CENTROID_WORDS
+    from shoal.words import CENTROIDS
+
+    assert set(CENTROID_WORDS) == {"", *CENTROIDS}

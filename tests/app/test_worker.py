@@ -33,11 +33,12 @@ def firms(tmp_path):
     return tmp_path / "firms.csv"
 
 
-def run(firms, folder, bound=False, method="mdav", **options):
+def run(firms, folder, bound=False, method="mdav", order=(), **options):
     """Carry out a plan on the file, as the page orders it; what was said."""
     folder.mkdir()
     (folder / "plan.toml").write_text(shoal.Plan.of(4, columns=NAMES, method=method, **options).toml())
-    return ask("run", path=str(firms), plan=str(folder / "plan.toml"), folder=str(folder), bound=bound)
+    plan = str(folder / "plan.toml")
+    return ask("run", path=str(firms), plan=plan, folder=str(folder), bound=bound, **dict(order))
 
 
 def test_a_table_is_looked_at(firms):
@@ -92,11 +93,11 @@ def test_a_run_tells_its_stages_and_keeps_its_release(firms, tmp_path):
     assert [tried["method"] for tried in written["why_k"]["comparison"]["runs"]] == ["another"]
 
 
-def test_progress_is_told_now_and_then(firms, tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "TELL_EVERY", 0.0)
-    assert any(event == "progress" for event, _ in run(firms, tmp_path / "often", method="repordmic"))
-    monkeypatch.setattr(worker, "TELL_EVERY", time.monotonic() + 1e6)
-    assert not any(event == "progress" for event, _ in run(firms, tmp_path / "never", method="repordmic"))
+def test_progress_is_told_now_and_then(firms, tmp_path):
+    for seconds, heard in ((0.0, True), (time.monotonic() + 1e6, False)):
+        order = {"tell_every": seconds}
+        events = run(firms, tmp_path / str(heard), method="repordmic", order=order)
+        assert any(event == "progress" for event, _ in events) == heard
 
 
 def test_records_that_were_left_out_are_kept_with_the_release(tmp_path):

@@ -37,9 +37,8 @@ def bar(monkeypatch):
     return bar
 
 
-def test_a_bar_appears_without_any_report_and_fills_with_the_first(bar, monkeypatch):
-    monkeypatch.setattr(console, "PATIENCE", 0.0)
-    with console.watching() as progress:
+def test_a_bar_appears_without_any_report_and_fills_with_the_first(bar):
+    with console.watching(patience=0.0) as progress:
         assert bar.drawn.wait(60)
         progress(0.25)
         progress(1.5)
@@ -48,9 +47,8 @@ def test_a_bar_appears_without_any_report_and_fills_with_the_first(bar, monkeypa
     assert bar.stopped
 
 
-def test_what_is_done_sooner_draws_nothing(bar, monkeypatch):
-    monkeypatch.setattr(console, "PATIENCE", 1e6)
-    with console.watching() as progress:
+def test_what_is_done_sooner_draws_nothing(bar):
+    with console.watching(patience=1e6) as progress:
         progress(0.5)
     assert bar.updates == []
 

@@ -230,12 +230,11 @@ def test_tables_that_do_not_match():
         shoal.utility(SMALL[:0], SMALL[:0])
 
 
-def test_propensity_models_see_a_sample(monkeypatch):
-    monkeypatch.setattr("shoal.measures.utility.SAMPLE", 100)
+def test_propensity_models_see_a_sample():
     X = np.random.default_rng(0).normal(size=(300, 1))
-    found = shoal.utility(X, X + 1)
+    found = shoal.utility(X, X + 1, sample=100)
     assert found["pmse_tree"].detail["records"] == 100
-    assert found["pmse_tree"].overall == shoal.utility(X, X + 1)["pmse_tree"].overall
+    assert found["pmse_tree"].overall == shoal.utility(X, X + 1, sample=100)["pmse_tree"].overall
 
 
 def test_values_as_people_read_them():
@@ -253,7 +252,7 @@ def test_values_as_people_read_them():
 
 def test_measures_read_well():
     found = shoal.utility(SMALL, MEANS, models=False)
-    assert "Information lost (IL): 10 %." in repr(found)
+    assert "Information lost (IL): 10 %." in str(found)
     for measure in found.values():
         assert measure.meaning.endswith(".")
         assert measure.facts()["title"] == measure.title

@@ -23,7 +23,7 @@ TOOLTIP = {
 }
 
 
-def draw(options: dict[str, Any], told: str, height: int = 260, on_click: Any = None) -> ui.echart:
+def draw(options: dict[str, Any], words: str, height: int = 260, on_click: Any = None) -> ui.echart:
     """A chart, with what it shows in words for who cannot see it."""
     base = {
         "textStyle": FONT,
@@ -34,7 +34,7 @@ def draw(options: dict[str, Any], told: str, height: int = 260, on_click: Any = 
     chart = ui.echart({**base, **options}, on_point_click=on_click)
     chart.style(f"height: {height}px; width: 100%")
     chart.props["role"] = "img"
-    chart.props["aria-label"] = told
+    chart.props["aria-label"] = words
     return chart
 
 
@@ -122,9 +122,9 @@ def correlations(detail: Mapping[str, Any]) -> dict[str, Any]:
 def group_map(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Some whole groups in the plane of the two principal directions, each record tied to its centre."""
     points, groups = np.asarray(facts["points"], float), np.asarray(facts["groups"])
-    _, own = np.unique(groups, return_inverse=True)
-    sizes = np.bincount(own)
-    centres = np.stack([np.bincount(own, points[:, j]) / sizes for j in (0, 1)], axis=1).round(4)
+    _, codes = np.unique(groups, return_inverse=True)
+    sizes = np.bincount(codes)
+    centres = np.stack([np.bincount(codes, points[:, j]) / sizes for j in (0, 1)], axis=1).round(4)
     share = [f"{100 * value:.0f} %" for value in facts["explained"]]
     return {
         "legend": _legend("records", "centres of groups"),
@@ -136,7 +136,7 @@ def group_map(facts: Mapping[str, Any]) -> dict[str, Any]:
                 "type": "lines",
                 "coordinateSystem": "cartesian2d",
                 "silent": True,
-                "data": [{"coords": [p.tolist(), centres[g].tolist()]} for p, g in zip(points, own)],
+                "data": [{"coords": [p.tolist(), centres[g].tolist()]} for p, g in zip(points, codes)],
                 "lineStyle": {"color": GREY, "width": 0.8, "opacity": 0.55, "curveness": 0},
             },
             {
@@ -159,12 +159,12 @@ def group_map(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def group_sizes(sizes: Mapping[str, int]) -> dict[str, Any]:
     """How many groups have how many records."""
-    found = sorted((int(size), count) for size, count in sizes.items())
-    low, high = found[0][0], found[-1][0]
+    ordered = sorted((int(size), count) for size, count in sizes.items())
+    low, high = ordered[0][0], ordered[-1][0]
     edges = np.arange(low, high + 2)
     if len(edges) > 31:
         edges = np.unique(np.geomspace(low, high + 1, 20).round().astype(int))
-    counts = np.histogram([s for s, _ in found], edges, weights=[c for _, c in found])[0]
+    counts = np.histogram([s for s, _ in ordered], edges, weights=[c for _, c in ordered])[0]
     names = [str(a) if b == a + 1 else f"{a} to {b - 1}" for a, b in pairwise(edges.tolist())]
     return {
         "grid": {"left": 8, "right": 16, "top": 28, "bottom": 24, "containLabel": True},
@@ -187,7 +187,7 @@ def linkage(
     before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], k: int
 ) -> dict[str, Any]:
     """The share of records that an intruder links correctly, by how many columns he knows."""
-    known = [level["known"] for level in after]
+    numbers = [level["known"] for level in after]
     percent = lambda levels: [round(100 * level["share"], 3) for level in levels]  # noqa: E731
     line = {"type": "line", "symbolSize": 7, "lineStyle": {"width": 2}}
     limit = {"yAxis": round(100 / k, 2), "name": "1/k"}
@@ -195,7 +195,7 @@ def linkage(
         "legend": _legend("original", "release"),
         "tooltip": {**TOOLTIP, "trigger": "axis"},
         "grid": {"left": 8, "right": 40, "top": 44, "bottom": 24, "containLabel": True},
-        "xAxis": _axis("columns whose true values the intruder knows", type="category", data=known),
+        "xAxis": _axis("columns whose true values the intruder knows", type="category", data=numbers),
         "yAxis": _axis("% linked correctly", type="value", max=100, nameLocation="end", nameGap=8),
         "series": [
             {**line, "name": "original", "data": percent(before), "itemStyle": {"color": GREY}},

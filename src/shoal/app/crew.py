@@ -35,8 +35,8 @@ class Worker:
             process = await self._started()
             if self._stopping:  # while it was starting
                 await self._kill(process)
-            assert process.stdin is not None
-            assert process.stdout is not None
+            if process.stdin is None or process.stdout is None:
+                raise MachineError("the computing process has no way to be talked to")
             number = next(self._numbers)
             process.stdin.write(json.dumps({"number": number, "task": task, **order}).encode() + b"\n")
             while (line := await process.stdout.readline()).endswith(b"\n"):  # half a line: it was killed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from shoal.frame.guess import guess_roles
 from shoal.frame.types import stored_kind
 from shoal.io.files import as_arrow
 from shoal.measures.measure import digits, plain
-from shoal.measures.pair import pair
+from shoal.measures.pair import Pair, pair
 from shoal.measures.utility import deviations
 from shoal.report import build
 from shoal.report.audit import sentences
 from shoal.report.drawing import day
 from shoal.report.pictures import distributions
+
+if TYPE_CHECKING:
+    from shoal.release import Release
 
 PREVIEW = 8  # rows shown of a table
 LEVELS = 8  # categories drawn of a column
@@ -82,45 +85,45 @@ def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
             }
     if types.is_nested(kind):
         return {"range": "", "classes": [], "counts": []}
-    found = sorted(pc.value_counts(cells.drop_null()).to_pylist(), key=lambda pair: -pair["counts"])
-    shown = [_cell(entry["values"]) for entry in found[:LEVELS]]
+    levels = sorted(pc.value_counts(cells.drop_null()).to_pylist(), key=lambda pair: -pair["counts"])
+    shown = [_cell(entry["values"]) for entry in levels[:LEVELS]]
     return {
-        "range": ", ".join(shown[:3]) + (", ..." if len(found) > 3 else ""),
+        "range": ", ".join(shown[:3]) + (", ..." if len(levels) > 3 else ""),
         "classes": shown,
-        "counts": [entry["counts"] for entry in found[:LEVELS]],
+        "counts": [entry["counts"] for entry in levels[:LEVELS]],
     }
 
 
-def release_facts(release: Any) -> dict[str, Any]:
+def release_facts(release: Release) -> dict[str, Any]:
     """The report's own model, the largest changes, and the audit in words; the bound comes later."""
+    both = release.measured.pair()  # read once for the model and the changes
     model = build(release, "internal", bound_time=None)
     facts = {key: model[key] for key in ("outcome", "utility", "risk", "distributions", "map", "notes")}
     facts["audit"] = sentences(model["audit"], model["outcome"]["records"])
-    facts["changes"] = _changes(release)
+    facts["changes"] = _changes(both)
     return plain(facts)
 
 
-def _changes(release: Any) -> list[dict[str, Any]]:
+def _changes(both: Pair) -> list[dict[str, Any]]:
     """The cells that moved furthest, in standard deviations of their column."""
-    both = pair(release.original, release.table, list(release.columns))
     X, Y = both.matrices()
     if not X.size:
         return []
     moves = (Y - X) / deviations(X)
     size = np.abs(moves).ravel()
     order = np.argpartition(-size, min(CHANGES, size.size - 1))[:CHANGES]
-    found = []
+    changes = []
     for place in order[np.argsort(-size[order], kind="stable")]:
         i, j = divmod(int(place), X.shape[1])
         column = both.numbers[j]
-        said = day if column.moment else lambda value: digits(value, 6)
-        found.append(
+        written = day if column.moment else lambda value: digits(value, 6)
+        changes.append(
             {
-                "record": int(both.kept[i]) + 1,
+                "record": int(both.rows[i]) + 1,
                 "column": str(column.name),
-                "before": said(X[i, j]),
-                "after": said(Y[i, j]),
+                "before": written(X[i, j]),
+                "after": written(Y[i, j]),
                 "sd": float(moves[i, j]),
             }
         )
-    return [change for change in found if change["sd"]]
+    return [change for change in changes if change["sd"]]

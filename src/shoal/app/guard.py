@@ -26,7 +26,7 @@ class Guard:
         self.app, self.token, self.new_session = app, token, new_session
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.cookie = f"shoal_{port}"  # cookies do not tell ports apart
-        self.known: set[str] = set()
+        self.sessions: set[str] = set()
         sockets = " ".join(f"ws://{host}" for host in sorted(self.hosts))
         self.headers = [
             (
@@ -55,11 +55,11 @@ class Guard:
 
         async def answer(message: Any) -> None:
             if message["type"] == "http.response.start":
-                own = [*message.get("headers", []), *self.headers]
+                headers = [*message.get("headers", []), *self.headers]
                 if fresh:
                     crumbs = f"{self.cookie}={session}; HttpOnly; SameSite=Strict; Path=/"
-                    own.append((b"set-cookie", crumbs.encode()))
-                message = {**message, "headers": own}
+                    headers.append((b"set-cookie", crumbs.encode()))
+                message = {**message, "headers": headers}
             await send(message)
 
         await self.app(scope, receive, answer)
@@ -70,7 +70,7 @@ class Guard:
             crumb = SimpleCookie(headers.get(b"cookie", "")).get(self.cookie)
         except CookieError:
             crumb = None
-        if crumb is not None and crumb.value in self.known:
+        if crumb is not None and crumb.value in self.sessions:
             return crumb.value, False
         given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
         if scope["type"] != "http" or not secrets.compare_digest(given.encode(), self.token.encode()):
@@ -78,7 +78,7 @@ class Guard:
         if self._foreign(headers) is not None:
             return None, False
         session = self.new_session()
-        self.known.add(session)
+        self.sessions.add(session)
         return session, True
 
     def _refusal(self, headers: dict[bytes, str], session: str | None) -> str | None:

@@ -54,6 +54,13 @@ class Run:
     expected: float | None = None  # seconds, by the last run like this one
 
     @property
+    def results(self) -> dict[str, Any]:
+        """The facts of a run that has some."""
+        if self.facts is None:
+            raise InputError(f"{self.title} has no release yet: wait for it")
+        return self.facts
+
+    @property
     def over(self) -> bool:
         return self.stage in ENDED
 
@@ -106,7 +113,7 @@ class Work:
         return [run for run in self.runs if run.facts is not None]
 
     @property
-    def told(self) -> str:
+    def address(self) -> str:
         """How its owner names it to Python and on the command line."""
         if self.path.suffix not in DATABASES:
             return self.name

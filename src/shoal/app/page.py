@@ -52,7 +52,7 @@ class View:
         self.seen = -1
         self.tables: tuple[list[int], Work | None] = ([], None)
         self.client = ui.context.client
-        self.kept: dict[str, Plan] = {}  # what the browser has
+        self.saved: dict[str, Plan] = {}  # what the browser has
 
     def build(self) -> None:
         tab = self.tab
@@ -106,22 +106,22 @@ class View:
     def keep(self) -> None:
         """Hand the browser every plan that it does not have yet. It can then do without the server."""
         plans = self.tab.plans()
-        if plans != self.kept:
-            new = {key: plan for key, plan in plans.items() if self.kept.get(key) != plan}
+        if plans != self.saved:
+            new = {key: plan for key, plan in plans.items() if self.saved.get(key) != plan}
             self.client.run_javascript(f"shoalKeep({_js(list(plans))}, {_js(new)})")
-            self.kept = plans
+            self.saved = plans
 
     def _steps(self) -> dict[str, ui.element]:
         """A button for each step. They are made once: a click on one that was replaced would be lost."""
-        found = {}
+        buttons = {}
         for number, (step, words) in enumerate(STEPS.items(), 1):
             button = ui.element("button").on("click", lambda step=step: self.chosen(step))
             button.props["type"] = "button"
             button.props["data-step"] = step
             with button:
                 show(Markup("<b aria-hidden='true'>{}</b>{}").format(number, words), "span")
-            found[step] = button
-        return found
+            buttons[step] = button
+        return buttons
 
     def chosen(self, step: str) -> None:
         """Show another step. The one that is shown stays as it is: what is typed into it would be lost."""

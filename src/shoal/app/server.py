@@ -11,7 +11,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError, MachineError
+from shoal.errors import InputError, MachineError, needs_extra
 
 
 def serve(port: int = 0, *, browser: bool = True, upload_limit: int = 2000) -> None:
@@ -31,7 +31,7 @@ def _serve(listener: socket.socket, folder: Path, browser: bool, upload_limit: i
     try:
         from nicegui import ui
     except ImportError:
-        raise InputError("the page needs NiceGUI: install it with `pip install 'shoal[app]'`") from None
+        raise needs_extra("the page needs NiceGUI, of", "app") from None
     from fastapi import FastAPI
 
     from shoal.app.guard import Guard

@@ -9,7 +9,7 @@ from typing import Any
 from shoal.app.draft import Draft
 from shoal.app.markup import sentence
 from shoal.app.office import Office, Run, Session, Work
-from shoal.errors import ShoalError
+from shoal.errors import InputError, ShoalError
 
 Plan = tuple[str, str, str]  # its name, the name of its file, the file
 STEPS = {"data": "Data", "settings": "Settings", "run": "Run", "look": "Look", "take": "Take away"}
@@ -33,6 +33,19 @@ class Tab:
         self.tick: Callable[[], None] | None = None  # called again and again while the step is shown
         if session.works:
             self._enter(session.works[-1])
+
+    @property
+    def table(self) -> Work:
+        """The table of this tab. All steps but the first are closed while there is none."""
+        if self.work is None:
+            raise InputError("there is no table yet: begin with step 1")
+        return self.work
+
+    def finished_run(self) -> Run:
+        """The run that is looked at, or the last one."""
+        if self.shown is None or self.shown not in self.table.finished:
+            self.shown = self.table.finished[-1]
+        return self.shown
 
     def _enter(self, work: Work) -> None:
         here = self.here
@@ -97,7 +110,7 @@ class Tab:
 
     def plans(self) -> dict[str, Plan]:
         """Every plan of this browser, newest first: each run's, and each form's that a person has changed."""
-        found: dict[str, Plan] = {}
+        plans: dict[str, Plan] = {}
         for work in reversed(self.session.works):
             table = f"{work.name}, " if len(self.session.works) > 1 else ""
             if work.touched:
@@ -105,11 +118,11 @@ class Tab:
                 with suppress(ShoalError):  # the form is not complete: it makes no plan
                     text = draft.plan().toml()
                     if all(text != run.text for run in work.runs):
-                        found[f"{work.number}"] = f"{table}Settings", f"{work.stem}.plan.toml", text
+                        plans[f"{work.number}"] = f"{table}Settings", f"{work.stem}.plan.toml", text
             for run in reversed(work.runs):
                 words = f"{table}{run.title}: {run.settings}"
-                found[f"{work.number}.{run.number}"] = words, f"{work.stem}.run-{run.number}.toml", run.text
-        return found
+                plans[f"{work.number}.{run.number}"] = words, f"{work.stem}.run-{run.number}.toml", run.text
+        return plans
 
     def back_to(self, run: Run) -> None:
         """Go back to a run: look at it, with its settings in the form again."""

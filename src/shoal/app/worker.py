@@ -15,12 +15,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from shoal.errors import InputError, ShoalError
 
-BOUND_SECONDS = 10.0
-BOUND_RECORDS = 50_000  # above which no bound is sought
+if TYPE_CHECKING:
+    from shoal.release import Release
+
 TELL_EVERY = 0.1  # seconds between two words on progress
 
 Tell = Callable[[str, Any], None]
@@ -42,12 +43,12 @@ def tables(tell: Tell, path: str) -> Any:
     try:
         with closing(sqlite3.connect(Path(path).as_uri() + "?mode=ro", uri=True)) as database:
             rows = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-            found = [name for (name,) in rows if len(name.split()) == 1 and not name.startswith("sqlite_")]
+            names = [name for (name,) in rows if len(name.split()) == 1 and not name.startswith("sqlite_")]
     except sqlite3.Error as error:
         raise InputError(f"{path!r} cannot be read as SQLite: {error}") from None
-    if not found:
+    if not names:
         raise InputError(f"{path!r} has no tables")
-    return found
+    return names
 
 
 def demo(tell: Tell, path: str) -> Any:
@@ -59,51 +60,53 @@ def demo(tell: Tell, path: str) -> Any:
     return inspect(tell, path)
 
 
-def run(tell: Tell, path: str, plan: str, folder: str, bound: bool) -> Any:
+def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: float = TELL_EVERY) -> None:
     """Carry out a plan. The release is kept in the folder; facts are told as soon as they are known."""
     from shoal import pipeline
     from shoal.app.facts import release_facts
     from shoal.plan import Plan
+    from shoal.report.model import BOUND_RECORDS
 
-    told = 0.0
+    last = 0.0
 
     def progress(fraction: float) -> None:
-        nonlocal told
-        if time.monotonic() - told > TELL_EVERY:
-            told = time.monotonic()
+        nonlocal last
+        if time.monotonic() - last > tell_every:
+            last = time.monotonic()
             tell("progress", fraction)
 
     tell("stage", "grouping")
     release = pipeline.run(Plan.read(plan), path, progress)
     tell("stage", "measuring")
     facts = release_facts(release)
-    _keep(folder, release)
+    _store(folder, release)
     tell("look", facts)
     if bound and len(release.labels) <= BOUND_RECORDS:
         tell("stage", "proving")
         tell("bound", _prove(folder, release))
-    return None
 
 
-def _prove(folder: str, release: Any) -> Any:
+def _prove(folder: str, release: Release) -> dict[str, Any]:
     try:
-        found = release.lower_bound(BOUND_SECONDS)
+        from shoal.report.model import BOUND_SECONDS
+
+        bound = release.bound(BOUND_SECONDS)
     except ShoalError:
         return {"why": "a bound is proven for groups of whole records of numbers without gaps or weights"}
-    (Path(folder) / "bound.pickle").write_bytes(pickle.dumps(found))
-    return {"information_loss": found.information_loss, "gap": min(found.gap(release.information_loss), 1e9)}
+    (Path(folder) / "bound.pickle").write_bytes(pickle.dumps(bound))
+    return {"information_loss": bound.information_loss, "gap": min(bound.gap(release.information_loss), 1e9)}
 
 
-def write(tell: Tell, folder: str, target: str) -> Any:
+def write(tell: Tell, folder: str, target: str) -> None:
     """Write the release of a run to a file, read back and checked as everywhere."""
-    _kept(folder).write(target)
+    _stored(folder).write(target)
 
 
-def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[str, Any]]) -> Any:
+def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[str, Any]]) -> None:
     """Write the report of a run; the internal one compares it with the other runs on the same columns."""
     from shoal.comparison import Comparison, Run, by_loss
 
-    release = _kept(folder)
+    release = _stored(folder)
     proof = Path(folder) / "bound.pickle"
     options: dict[str, Any] = {"bound": pickle.loads(proof.read_bytes()) if proof.exists() else None}
     if edition == "internal":
@@ -114,20 +117,21 @@ def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[s
     release.report(target, edition, **options)
 
 
-def _keep(folder: str, release: Any) -> None:
-    """Keep a release on disk, without the original where the file has it."""
-    whole = release.source is not None and release.origin.whole
+def _store(folder: str, release: Release) -> None:
+    """Keep a release and its measures on disk, without the original where the file has it."""
+    in_file = release.source is not None and release.origin is not None and release.origin.whole
     with (Path(folder) / "release.pickle").open("wb") as file:
-        pickle.dump(replace(release, original=None) if whole else release, file)
+        pickle.dump((replace(release, original=None) if in_file else release, release.measured.results), file)
 
 
-def _kept(folder: str) -> Any:
+def _stored(folder: str) -> Release:
     from shoal.io.source import frame_of
 
     with (Path(folder) / "release.pickle").open("rb") as file:
-        release = pickle.load(file)  # our own, from our own folder
+        release, results = pickle.load(file)  # our own, from our own folder
     if release.original is None:
-        return replace(release, original=frame_of(release.source).native)
+        release = replace(release, original=frame_of(release.source).native)
+    release.measured.results.update(results)
     return release
 
 
@@ -140,7 +144,7 @@ def warm(tell: Tell) -> None:
 
     release = pipeline.run(Plan(3), survey(60))
     release_facts(release)
-    release.lower_bound(0.1)
+    release.bound(0.1)
 
 
 TASKS: dict[str, Callable[..., Any]] = {

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli.app import AsJson, Columns, K, app
-from shoal.cli.console import guarded, interruptible, percent, print_table
+from shoal.cli.console import guarded, interruptible, print_table
 from shoal.cli.places import source_of
 from shoal.cli.values import whole
 from shoal.errors import CheckFailed
+
+if TYPE_CHECKING:
+    from shoal.bounds import Bound
 
 BoundTime = Annotated[
     float, typer.Option("--bound-time", metavar="SECONDS", help="What finding the proven bound may take.")
@@ -37,38 +40,38 @@ def bound(
 ) -> None:
     """Prove how much information every release of this table with this k must lose."""
     import shoal
+    from shoal.outcome import percent
 
     size = shoal.Plan(whole(k)).k
     with source_of(file) as source:
         if verify is None:
-            found = interruptible(
+            proven = interruptible(
                 lambda: shoal.lower_bound(source, size, columns=column, time_limit=time_limit)
             )
         else:
-            found = shoal.Bound.load(verify)
-            if found.certificate.k != size or not interruptible(lambda: found.verify(source, column)):
+            proven = shoal.Bound.load(verify)
+            if proven.certificate.k != size or not interruptible(lambda: proven.verify(source, column)):
                 raise CheckFailed(
                     f"{str(verify)!r} does not prove its bound for this table, these columns and k={size}"
                 )
     if save is not None:
-        found.save(save)
-    said = "proven again by" if verify else "proven by"
+        proven.save(save)
     rows = [
         ("k", str(size)),
-        ("must be lost", f"at least {percent(found.information_loss)}"),
-        (said, found.method),
-        ("time", f"{found.seconds:.1f} s"),
+        ("must be lost", f"at least {percent(proven.information_loss)}"),
+        ("proven again by" if verify else "proven by", proven.method),
+        ("time", f"{proven.seconds:.1f} s"),
     ]
     print_table(None, rows, stderr=True)
     if as_json:
-        print(json.dumps({"k": size, **facts(found)}))
+        print(json.dumps({"k": size, **facts(proven)}))
     else:
-        print(found.information_loss, file=sys.stdout)
+        print(proven.information_loss, file=sys.stdout)
 
 
-def facts(bound: Any, information_loss: float | None = None) -> dict[str, Any]:
+def facts(bound: Bound, information_loss: float | None = None) -> dict[str, Any]:
     """A bound as plain values; with a release's loss also how far above the bound it lies."""
-    found = {"bound": bound.information_loss, "bound_method": bound.method, "bound_seconds": bound.seconds}
+    facts = {"bound": bound.information_loss, "bound_method": bound.method, "bound_seconds": bound.seconds}
     if information_loss is not None:
-        found["gap"] = bound.gap(information_loss)
-    return found
+        facts["gap"] = bound.gap(information_loss)
+    return facts

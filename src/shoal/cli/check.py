@@ -8,12 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-import shoal
 from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
 from shoal.cli.console import guarded
 from shoal.cli.places import source_of
-from shoal.cli.values import whole
-from shoal.errors import InputError
+from shoal.cli.values import plan_or_k
 
 
 @app.command()
@@ -42,12 +40,7 @@ def check(
     from shoal.verify.files import check as count
     from shoal.verify.files import check_original
 
-    if plan is not None:
-        wanted = shoal.Plan.read(plan, None if k is None else whole(k))
-    elif k is None:
-        raise InputError("how many records must share each combination? give -k, such as -k 5, or a --plan")
-    else:
-        wanted = shoal.Plan(whole(k), columns=column, per_column=per_column, strata=stratum or ())
+    wanted = plan_or_k(plan, k, columns=column, per_column=per_column, strata=stratum or ())
     with source_of(file) as source:
         parts: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks}
         findings: list[Any] = list(
@@ -60,7 +53,7 @@ def check(
             )
         )
         if original is not None:
-            kept = check_original(
+            agreement = check_original(
                 source,
                 original,
                 wanted.columns,
@@ -69,7 +62,7 @@ def check(
                 totals_kept=wanted.preserve is not None,
                 **parts,
             )
-            findings.append(kept)
+            findings.append(agreement)
     for finding in findings:
         print(finding, file=sys.stderr)
     if wanted.apart:
@@ -79,9 +72,9 @@ def check(
         print("k was checked over all records, for small strata were merged", file=sys.stderr)
     passed = all(finding.passed for finding in findings)
     if as_json:
-        found: dict[str, Any] = {"passed": passed, "findings": [asdict(f) for f in findings]}
+        answer: dict[str, Any] = {"passed": passed, "findings": [asdict(f) for f in findings]}
         if original is not None:
-            found["original"] = found["findings"].pop()
-        print(json.dumps(found))
+            answer["original"] = answer["findings"].pop()
+        print(json.dumps(answer))
     if not passed:
         raise typer.Exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +13,15 @@ import typer
 import shoal
 from shoal.cli.app import AsJson, Columns, app
 from shoal.cli.console import guarded, interruptible, print_table, watching
+from shoal.cli.places import source_of
 from shoal.cli.values import listed, whole
-from shoal.errors import InputError
 
 if TYPE_CHECKING:
     from shoal.comparison import Comparison
 
+Source = Annotated[
+    str, typer.Argument(metavar="FILE", help="The table: a file, a database's URL, - for stdin.")
+]
 Several = Annotated[
     str, typer.Option("-k", metavar="K,K,..", help="Several group sizes, separated by commas.")
 ]
@@ -35,7 +39,7 @@ Seed = Annotated[int, typer.Option(help="The same seed gives the same runs.")]
 @app.command()
 @guarded
 def compare(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The table: CSV, TSV or Parquet.")],
+    file: Source,
     k: Several = "3,5,10",
     method: Methods = "auto",
     column: Columns = None,
@@ -48,14 +52,12 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Run several methods at several k and show what each loses and risks."""
-    for path in output or ():
-        if path.suffix.lower() not in (".csv", ".json", ".svg"):
-            raise InputError(f"{path.name!r} has another ending than .csv, .json or .svg")
-    sizes = [shoal.Plan(whole(word)).k for word in listed(k)]
-    with watching() as progress:
-        found = interruptible(
+    refuse_outputs(output)
+    sizes = [shoal.Plan(k=whole(word)).k for word in listed(k)]
+    with source_of(file) as source, watching() as progress:
+        comparison = interruptible(
             lambda: shoal.compare(
-                shoal.read(file),
+                source,
                 sizes,
                 listed(method),
                 columns=column,
@@ -65,19 +67,26 @@ def compare(
                 progress=progress,
             )
         )
-    show(found)
-    for path in output or ():
-        found.write(path)
-        print(f"written to {path}", file=sys.stderr)
+    show(comparison, output)
     if as_json:
-        print(json.dumps(found.facts()))
+        print(json.dumps(comparison.facts()))
 
 
-def show(found: Comparison) -> None:
-    """The runs as a table, by growing loss."""
+def refuse_outputs(paths: Sequence[Path] | None) -> None:
+    """Say before the work what would fail after it."""
+    from shoal.comparison import refuse_ending
+    from shoal.io.atomic import refuse_missing_folder
+
+    for path in paths or ():
+        refuse_ending(path)
+        refuse_missing_folder(path.parent)
+
+
+def show(comparison: Comparison, outputs: Sequence[Path] | None) -> None:
+    """Print the runs as a table, by growing loss, and write the files that were asked for."""
     rows = []
-    for run in found.runs:
-        bound = found.bounds.get(run.k)
+    for run in comparison.runs:
+        bound = comparison.bounds.get(run.k)
         rows.append(
             (
                 "*" if run.pareto else "",
@@ -94,5 +103,8 @@ def show(found: Comparison) -> None:
     heads = ("", "method", "k", "lost", "proven least", "linked", "within 5 % sd", "groups", "time")
     print_table(heads, rows, stderr=True)
     print("* no other run loses less and risks less; linked: an intruder knows all columns", file=sys.stderr)
-    for failure in found.failures:
+    for failure in comparison.failures:
         print(f"note: {failure.method} at k={failure.k}: {failure.error}", file=sys.stderr)
+    for path in outputs or ():
+        comparison.write(path)
+        print(f"written to {path}", file=sys.stderr)

@@ -9,14 +9,19 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from shoal.errors import ShoalError
 
-PATIENCE = 2.0  # seconds before a progress bar appears
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from shoal.outcome import Outcome
+
+PATIENCE = 2.0  # seconds before a progress bar appears: what is done sooner needs none
 _NO_MEMORY = "the memory does not suffice: close other programs, or protect fewer columns at a time"
 
 
@@ -98,13 +103,13 @@ def _fail(message: str, status: int) -> None:
 
 
 @contextlib.contextmanager
-def watching() -> Iterator[Callable[[float], None]]:
-    """A progress callback for what may take long: after two seconds a bar appears, with an estimate.
+def watching(patience: float = PATIENCE) -> Iterator[Callable[[float], None]]:
+    """A progress callback for what may take long: after some seconds a bar appears, with an estimate.
 
-    Work that has reported nothing yet shows that it goes on, and for how long it has.
+    Before the first report the bar shows only how long the work has gone on.
     """
     share: float | None = None
-    bar: Any = None
+    bar: Bar | None = None
     lock = threading.Lock()
 
     def draw() -> None:
@@ -121,7 +126,7 @@ def watching() -> Iterator[Callable[[float], None]]:
                 bar.update(bar.task_ids[0], total=1.0, completed=share)
 
     began = time.monotonic()
-    timer = threading.Timer(PATIENCE, draw)
+    timer = threading.Timer(patience, draw)
     timer.daemon = True
     timer.start()
     try:
@@ -133,7 +138,7 @@ def watching() -> Iterator[Callable[[float], None]]:
                 bar.stop()
 
 
-def _bar(began: float) -> Any:
+def _bar(began: float) -> Bar:
     """A bar that has been running since then, drawn only on a terminal: a file would get an empty line."""
     from rich.console import Console
     from rich.progress import (
@@ -161,43 +166,27 @@ def _bar(began: float) -> Any:
     return bar
 
 
-def show_outcome(outcome: dict[str, Any]) -> None:
-    """The outcome in plain words."""
-    sizes = f"{outcome['smallest_group']} to {outcome['largest_group']} records"
-    method, used = outcome["method"], ", ".join(outcome["used"])
-    method = method if method == used else f"{method}: {used}"
-    rows = [
-        ("records", f"{outcome['records']:,}"),
-        ("columns protected", ", ".join(outcome["columns"])),
-        ("groups", f"{outcome['groups']:,} of {sizes}"),
-        ("information lost", percent(outcome["information_loss"])),
-    ]
-    if "bound" in outcome:
-        rows.append(("proven", bound_in_words(outcome)))
-    if outcome["rounding_loss"]:
-        rows.append(("lost by rounding", "another " + percent(outcome["rounding_loss"])))
-    rows += [
-        ("method", f"{method} (k={outcome['k']}, seed {outcome['seed']})"),
-        ("time", f"{outcome['seconds']:.2f} s"),
-        ("promise", outcome["promise"]),
-        ("written to", outcome["output"]),
-    ]
-    print_table(None, rows, stderr=True)
-    for note in outcome["notes"]:
+def show_outcome(
+    outcome: Outcome, target: str, proof: Mapping[str, Any] | None = None, notes: Sequence[str] = ()
+) -> None:
+    """The outcome in plain words; `notes` are those on the file, beside those on the release."""
+    rows = outcome.rows()
+    if proof:
+        lost = next(place for place, (name, _) in enumerate(rows) if name == "information lost")
+        rows.insert(lost + 1, ("proven", bound_in_words(outcome.k, proof)))
+    print_table(None, [*rows, ("written to", target)], stderr=True)
+    for note in (*outcome.notes, *notes):
         print(f"note: {note}", file=sys.stderr)
 
 
-def bound_in_words(outcome: dict[str, Any]) -> str:
+def bound_in_words(k: int, proof: Mapping[str, Any]) -> str:
     """What the bound says, and how far above it the release lies."""
-    words = f"no release with k={outcome['k']} can lose less than {percent(outcome['bound'])}"
-    if 0 < outcome["gap"] < float("inf"):
-        words += f"; this one lies {percent(100 * outcome['gap'])} above"
+    from shoal.outcome import percent
+
+    words = f"no release with k={k} can lose less than {percent(proof['bound'])}"
+    if 0 < proof["gap"] < float("inf"):
+        words += f"; this one lies {percent(100 * proof['gap'])} above"
     return words
-
-
-def percent(value: float) -> str:
-    """Four digits that mean something, however small."""
-    return f"{value:.4g} %"
 
 
 def print_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], stderr: bool = False) -> None:

@@ -34,10 +34,11 @@ def demo(
     with watching() as progress:
         release = interruptible(lambda: run(shoal.Plan(whole(k)), original, progress))
         release.write(target)
-    proven = interruptible(lambda: release.lower_bound(60.0))
-    outcome = {**release.summary(), "output": str(target), **facts(proven, release.information_loss)}
-    show_outcome(outcome)
+    bound = interruptible(lambda: release.bound(60.0))
+    proof = facts(bound, release.information_loss)
+    show_outcome(release.outcome, str(target), proof)
+    outcome = {**release.summary(), "output": str(target), **proof}
     (folder / "outcome.json").write_text(json.dumps(outcome, indent=1) + "\n")
     editions = {"internal": folder / "report.html", "public": folder / "report.public.html"}
-    write_reports(release, editions, {"formula": "turnover ~ employees + wages", "bound": proven})
+    write_reports(release, editions, {"formula": "turnover ~ employees + wages", "bound": bound})
     print(f"Compare {original} with {target}; {editions['internal']} explains it.", file=sys.stderr)

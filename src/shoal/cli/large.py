@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli.console import interruptible, watching
-from shoal.cli.places import beside
+from shoal.cli.places import beside, free
 from shoal.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from shoal.outcome import Outcome
+    from shoal.plan import Plan
 
 Engine = Annotated[
     str,
@@ -53,9 +57,9 @@ def _rows(path: Path) -> int:
 
 
 def protect_large(
-    engine: str, plan: Any, file: str, output: str | None, replace: bool, master: str | None
-) -> dict[str, Any]:
-    """Protect a table that need not fit into memory; the outcome as plain values."""
+    engine: str, plan: Plan, file: str, output: str | None, replace: bool, master: str | None
+) -> tuple[Outcome, str]:
+    """Protect a table that need not fit into memory; its outcome, and where the release is."""
     if output == "-":
         raise InputError(
             "a table of this size does not go to stdout: name a folder or a .parquet file with -o"
@@ -72,20 +76,17 @@ def protect_large(
             outcome = run_on_disk(
                 plan, file, target, replace=replace, progress=progress, compute=interruptible
             )
-    return {**outcome.summary(), "output": target}
+    return outcome, target
 
 
 def _beside(file: str) -> str:
     """NAME.protected beside a folder, NAME.protected.parquet beside a file; refused if it exists."""
     if not Path(file).is_dir():
         return beside(file)
-    target = Path(f"{file.rstrip('/')}.protected")
-    if target.exists():
-        raise InputError(f"{str(target)!r} exists already: name the output with -o")
-    return str(target)
+    return free(Path(f"{file.rstrip('/')}.protected"))
 
 
-def refuse_reports(**asked: Any) -> None:
+def refuse_reports(**asked: object) -> None:
     """Measures and proofs look at the whole table at once."""
     for option, value in asked.items():
         if value:

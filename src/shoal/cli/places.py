@@ -69,7 +69,11 @@ def beside(file: str) -> str:
         return f"{file}_protected"
     path = Path(file)
     ending = len(file_ending(path))
-    target = path.with_name(f"{path.name[:-ending]}.protected{path.name[-ending:]}")
+    return free(path.with_name(f"{path.name[:-ending]}.protected{path.name[-ending:]}"))
+
+
+def free(target: Path) -> str:
+    """The name itself, which nobody asked for: it is refused if it is taken."""
     if target.exists():
         raise InputError(
             f"{str(target)!r} exists already: name the output with -o (a named file is replaced)"
@@ -79,6 +83,7 @@ def beside(file: str) -> str:
 
 def refuse_target(target: str, source: str, replacing: bool) -> None:
     """Say before the work what would fail after it."""
+    from shoal.io.atomic import refuse_input, refuse_missing_folder
     from shoal.io.databases import sql
     from shoal.io.files import file_format
 
@@ -88,8 +93,6 @@ def refuse_target(target: str, source: str, replacing: bool) -> None:
     kind = file_format(path)
     if not kind.writable:
         raise InputError(f"{kind.name} files can be read but not written: name an output such as out.parquet")
-    if path.exists() and not sql.is_url(source) and Path(source).exists() and path.samefile(source):
-        raise InputError(f"{target!r} is the input, which is never overwritten: name another output")
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {str(path.parent)!r} does not exist: make it first, or write elsewhere")
-    return None
+    if not sql.is_url(source):
+        refuse_input(path, Path(source))
+    return refuse_missing_folder(path.parent)

@@ -31,7 +31,7 @@ def plan(
         digest = frame.origin and frame.origin.sha256()
     guesses = guess_roles(frame)
     wanted = shoal.Plan(
-        whole(k),
+        k=whole(k),
         method=method,
         roles={guess.name: guess.role for guess in guesses},
         types={guess.name: guess.type for guess in guesses if guess.role == "quasi" and guess.type},

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import shoal
 from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
 from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
@@ -19,7 +18,7 @@ from shoal.cli.large import Engine, Master, engine_for, protect_large
 from shoal.cli.large import refuse_reports as refuse_large_reports
 from shoal.cli.light import without_scipy
 from shoal.cli.places import source_and_target
-from shoal.cli.values import assignments, parameters, whole
+from shoal.cli.values import assignments, parameters, plan_or_k
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
@@ -120,34 +119,31 @@ def protect(
     output = output or ("-" if file == "-" else None)
     if plan is not None:
         refuse_beside_plan(context)
-        wanted = shoal.Plan.read(plan, None if k is None else whole(k))
-    elif k is None:
-        raise InputError("how many records must share each combination? give -k, such as -k 5, or a --plan")
-    else:
-        wanted = shoal.Plan(
-            whole(k),
-            columns=column or None,
-            method=method,
-            parameters=parameters(settings),
-            seed=seed,
-            time_limit=time_limit,
-            per_column=per_column,
-            types=assignments(types, "--type"),
-            roles=assignments(role, "--role"),
-            strata=stratum or (),
-            merge_small_strata=merge_small_strata,
-            weight=weight,
-            missing=missing,
-            scaling=scaling,
-            preserve=preserve,
-        )
+    wanted = plan_or_k(
+        plan,
+        k,
+        columns=column or None,
+        method=method,
+        parameters=parameters(settings),
+        seed=seed,
+        time_limit=time_limit,
+        per_column=per_column,
+        types=assignments(types, "--type"),
+        roles=assignments(role, "--role"),
+        strata=stratum or (),
+        merge_small_strata=merge_small_strata,
+        weight=weight,
+        missing=missing,
+        scaling=scaling,
+        preserve=preserve,
+    )
     where = engine_for(engine, file, master)
     if where != "memory":
         refuse_large_reports(bound=bound, report=report, public_report=public_report)
-        outcome = protect_large(where, wanted, file, output, replace, master)
-        show_outcome(outcome)
+        outcome, target = protect_large(where, wanted, file, output, replace, master)
+        show_outcome(outcome, target)
         if as_json:
-            print(json.dumps(outcome))
+            print(json.dumps({**outcome.summary(), "output": target}))
         return
     editions = {"internal": report, "public": public_report}
     options: dict[str, Any] = {"formula": formula, "confidential": confidential, "sums": sums or ()}
@@ -155,17 +151,19 @@ def protect(
         refuse_reports(editions.values(), source, target)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, source, progress))
-            told = release.write(target, replace=replace, safe_cells=safe_cells)
-        outcome = {**release.summary(), "output": output or target}
-        outcome["notes"] += told
+            notes = release.write(target, replace=replace, safe_cells=safe_cells)
+        proof = {}
         if bound:
-            options["bound"] = interruptible(lambda: release.lower_bound(bound_time))
-            outcome |= facts(options["bound"], release.information_loss)
-        show_outcome(outcome)
+            options["bound"] = interruptible(lambda: release.bound(bound_time))
+            proof = facts(options["bound"], release.information_loss)
+        show_outcome(release.outcome, output or target, proof, notes)
         for edition, path in write_reports(release, editions, options):
             print(f"{edition} report: {path}", file=sys.stderr)
     if as_json:
-        print(json.dumps(outcome))
+        summary = release.summary()
+        print(
+            json.dumps({**summary, "output": output or target, "notes": [*summary["notes"], *notes], **proof})
+        )
 
 
 def refuse_beside_plan(context: typer.Context) -> None:
@@ -189,14 +187,15 @@ def write_reports(
     from shoal.report import build, render
 
     for edition, path in wanted:
-        own = dict(options)
+        comparison = None
         if edition == "internal":
             with watching() as progress:
-                own["comparison"] = interruptible(lambda: neighbours(release, progress))
+                comparison = interruptible(lambda: neighbours(release, progress))
         if path == TERMINAL:
-            print(render(interruptible(partial(build, release, edition, **own)), "text"))
+            make = partial(build, release, edition, comparison=comparison, **options)
+            print(render(interruptible(make), "text"))
         else:
-            interruptible(partial(release.report, path, edition, **own))
+            interruptible(partial(release.report, path, edition, comparison=comparison, **options))
     return [(edition, path) for edition, path in wanted if path != TERMINAL]
 
 
@@ -206,13 +205,11 @@ def refuse_reports(paths: Iterable[Path | None], *taken: str) -> None:
     for path in paths:
         if path is None or path == TERMINAL:
             continue
+        from shoal.io.atomic import refuse_missing_folder
         from shoal.report import report_format
 
         report_format(path)
         if path.resolve() in others:
             raise InputError(f"{str(path)!r} cannot be a report and another file too: name another")
         others.add(path.resolve())
-        if not path.parent.is_dir():
-            raise InputError(
-                f"the folder {str(path.parent)!r} does not exist: make it first, or write elsewhere"
-            )
+        refuse_missing_folder(path.parent)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import shoal
 from shoal.cli.app import AsJson, Columns, app
-from shoal.cli.compare import Methods, Outputs, Seed, TimeLimit, show
+from shoal.cli.compare import Methods, Outputs, Seed, Source, TimeLimit, refuse_outputs, show
 from shoal.cli.console import guarded, interruptible, watching
+from shoal.cli.places import source_of
 from shoal.cli.values import listed, whole
 
 
 @app.command()
 @guarded
 def suggest(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The table: CSV, TSV or Parquet.")],
+    file: Source,
     max_risk: Annotated[
         float, typer.Option(help="The share of records that an intruder may link correctly.")
     ] = 0.05,
@@ -34,11 +34,12 @@ def suggest(
     as_json: AsJson = False,
 ) -> None:
     """Which k? The least loss whose risk is low enough, with the reason in words. Exit 1 if there is none."""
-    sizes = [shoal.Plan(whole(word)).k for word in listed(k)] if k else None
-    with watching() as progress:
-        found = interruptible(
+    refuse_outputs(output)
+    sizes = [shoal.Plan(k=whole(word)).k for word in listed(k)] if k else None
+    with source_of(file) as source, watching() as progress:
+        suggestion = interruptible(
             lambda: shoal.suggest(
-                shoal.read(file),
+                source,
                 max_risk,
                 sizes,
                 listed(method),
@@ -48,11 +49,9 @@ def suggest(
                 progress=progress,
             )
         )
-    show(found.comparison)
-    for path in output or ():
-        found.comparison.write(path)
-    print(found.reason, file=sys.stderr)
+    show(suggestion.comparison, output)
+    print(suggestion.reason, file=sys.stderr)
     if as_json:
-        print(json.dumps(found.facts()))
-    if found.k is None:
+        print(json.dumps(suggestion.facts()))
+    if suggestion.k is None:
         raise typer.Exit(1)

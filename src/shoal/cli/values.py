@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 
 def parameters(settings: Sequence[str] | None) -> dict[str, Any]:
     """`name=value` words as a mapping; numbers, true, false and null are taken as such, the rest as text."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for setting in settings or ():
         name, sign, text = setting.partition("=")
         if not sign or not name:
             raise InputError(f"--set takes NAME=VALUE, such as gamma=0.2, not {setting!r}")
         try:
-            found[name.strip()] = json.loads(text)
+            values[name.strip()] = json.loads(text)
         except json.JSONDecodeError:
-            found[name.strip()] = text
-    return found
+            values[name.strip()] = text
+    return values
+
+
+def plan_or_k(plan: Path | None, k: str | None, **fields: Any) -> Plan:
+    """The plan in the file, or one of k and these fields."""
+    from shoal.plan import Plan
+
+    if plan is not None:
+        return Plan.read(plan, None if k is None else whole(k))
+    if k is None:
+        raise InputError("how many records must share each combination? give -k, such as -k 5, or a --plan")
+    return Plan(k=whole(k), **fields)
 
 
 def whole(text: str) -> Any:
@@ -33,13 +48,13 @@ def whole(text: str) -> Any:
 
 def assignments(words: Sequence[str] | None, option: str) -> dict[str, str]:
     """`column=word` words as a mapping; the column's name may itself hold an equals sign."""
-    found = {}
+    by_column = {}
     for text in words or ():
         name, sign, word = text.rpartition("=")
         if not sign:
             raise InputError(f"{option} takes COLUMN=WORD, not {text!r}")
-        found[name] = word
-    return found
+        by_column[name] = word
+    return by_column
 
 
 def listed(text: str) -> list[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.words import CATEGORIES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +29,7 @@ class Column:
     gaps: NDArray[np.bool_] | None = None
     first: NDArray[np.int64] | None = None  # of a category: for each level, a row that has it
     gap_row: int = -1  # of a category: a row that has a gap
-    stored: Any = None  # of a date: the Arrow type to give it back in
+    stored: pa.DataType | None = None  # of a date: the Arrow type to give it back in
 
     @property
     def categorical(self) -> bool:
@@ -45,7 +48,7 @@ class Column:
         """The same column with other cells."""
         return replace(self, values=values, gaps=gaps)
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self) -> pa.Array:
         """The cells as an Arrow array: dates, decimals and dates written as text in the type they came in."""
         import pyarrow as pa
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.column import Column
 from shoal.frame.series import as_table
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pandas as pd
+    import pyarrow as pa
+    from narwhals.dtypes import DType
 
 
 class Frame:
@@ -77,13 +83,13 @@ class Frame:
 
     def find(self, names: Iterable[Any]) -> list[Any]:
         """These columns by the names the table has for them: a plan writes the number 0 as "0"."""
-        known, own = {str(name): name for name in reversed(self.names)}, set(self.names)
-        found = []
+        by_text, present = {str(name): name for name in reversed(self.names)}, set(self.names)
+        chosen = []
         for name in names:
-            if name not in own and str(name) not in known:
-                raise InputError(f"there is no column {name!r}: {did_you_mean(str(name), known)}")
-            found.append(name if name in own else known[str(name)])
-        return found
+            if name not in present and str(name) not in by_text:
+                raise InputError(f"there is no column {name!r}: {did_you_mean(str(name), by_text)}")
+            chosen.append(name if name in present else by_text[str(name)])
+        return chosen
 
     def numbers(self, name: Any) -> tuple[NDArray, NDArray[np.bool_] | None]:
         """A numeric column as an array of its own number type, and where its gaps are (there it holds 0)."""
@@ -115,7 +121,7 @@ class Frame:
                 values = np.where(gaps, values.dtype.type(0), values)
         return values, gaps
 
-    def arrow(self, name: Any) -> Any:
+    def arrow(self, name: Any) -> pa.Array:
         """A column as one Arrow array; NaN counts as a gap."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -135,14 +141,15 @@ class Frame:
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         return column
 
-    def dtype(self, name: Any) -> Any:
+    def dtype(self, name: Any) -> DType | None:
         """How narwhals calls the type of a column; None for an array's, which are all numbers."""
         return None if self._array is not None else self._schema[name]
 
     @property
     def array_kind(self) -> str:
         """Of an array: numpy's letter for its kind of numbers."""
-        assert self._array is not None
+        if self._array is None:
+            raise TypeError("only an array has one kind of numbers")
         return self._array.dtype.kind
 
     def rows(self, chosen: NDArray[np.bool_]) -> Frame:
@@ -168,8 +175,8 @@ class Frame:
             table = np.empty_like(self._array) if whole else self._array.copy()
             for name, column in columns.items():
                 table[:, name] = _with_nan(column)
-            kept = [j for j in self.names if j not in dropped]
-            return table[:, kept] if dropped else table.reshape(np.shape(self.native))
+            left = [j for j in self.names if j not in dropped]
+            return table[:, left] if dropped else table.reshape(np.shape(self.native))
         if self._frame.implementation.is_pandas():
             table = self.native.copy()
             for name, column in columns.items():
@@ -184,7 +191,7 @@ class Frame:
             return table.cast(pa.schema(fields, self.native.schema.metadata))
         return table
 
-    def _series(self, column: Column) -> Any:
+    def _series(self, column: Column) -> nw.Series:
         import narwhals as nw
 
         old = self._frame.get_column(column.name)
@@ -197,7 +204,7 @@ class Frame:
         table = nw.from_arrow(pa.table({"new": column.to_arrow()}), backend=old.implementation)
         return table["new"].cast(old.dtype).alias(column.name)
 
-    def _pandas_array(self, column: Column) -> Any:
+    def _pandas_array(self, column: Column) -> pd.api.extensions.ExtensionArray:
         """Set into the old type, which for pandas says more than narwhals knows of it."""
         import narwhals as nw
 
@@ -216,7 +223,8 @@ class Frame:
 
 def _source_rows(column: Column) -> NDArray[np.int64]:
     """For each cell of a categorical column, a row of the original that holds what it shall hold."""
-    assert column.first is not None
+    if column.first is None:
+        raise TypeError(f"column {column.name!r} holds no categories")
     rows = np.full(len(column.values), column.gap_row, np.int64)
     present = slice(None) if column.gaps is None else ~column.gaps
     rows[present] = column.first[column.values[present]]
@@ -250,7 +258,7 @@ def _unknown_kind(data: Any) -> InputError:
     )
 
 
-def _not_numeric(name: Any, column: Any) -> InputError:
+def _not_numeric(name: Any, column: nw.Series) -> InputError:
     """An error that shows the first cell that is not a number."""
     import narwhals as nw
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from shoal.errors import InputError
 from shoal.frame.column import Column, categories
 from shoal.frame.frame import Frame
 from shoal.words import CATEGORIES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def read_column(
@@ -77,14 +80,14 @@ def _kind_of_objects(frame: Frame, name: Any) -> str:
     import pyarrow.types as types
 
     try:
-        found = frame.arrow(name).type
+        stored = frame.arrow(name).type
     except InputError:
         return "other"
-    if types.is_boolean(found):
+    if types.is_boolean(stored):
         return "boolean"
-    if types.is_decimal(found):
+    if types.is_decimal(stored):
         return "continuous"
-    return "date" if types.is_date(found) or types.is_timestamp(found) else "other"
+    return "date" if types.is_date(stored) or types.is_timestamp(stored) else "other"
 
 
 def _categories(frame: Frame, name: Any, kind: str, stored: str, levels: Sequence[Any] | None) -> Column:
@@ -103,21 +106,21 @@ def _categories(frame: Frame, name: Any, kind: str, stored: str, levels: Sequenc
     if pa.types.is_nested(cells.type):
         raise InputError(f"column {name!r} holds {cells.type}, which are no categories: leave it out")
     encoded = cells.dictionary_encode()
-    found = encoded.dictionary.to_pylist()
-    position = {level: place for place, level in enumerate(order or sorted(found))}
-    strange = [level for level in found if level not in position]
+    present = encoded.dictionary.to_pylist()
+    position = {level: place for place, level in enumerate(order or sorted(present))}
+    strange = [level for level in present if level not in position]
     if strange:
         row = cells.index(strange[0]).as_py()
         raise InputError(
             f"column {name!r} has {strange[0]!r} in row {row + 1}, which is not among its levels "
             f"{', '.join(map(repr, order))}: add it to them, or mend it"
         )
-    if kind == "boolean" and len(found) > 2:
-        shown = ", ".join(repr(level) for level in sorted(found)[:3])
+    if kind == "boolean" and len(present) > 2:
+        shown = ", ".join(repr(level) for level in sorted(present)[:3])
         raise InputError(f"column {name!r} is said to be boolean, but has more than two values: {shown}, ...")
     gaps = encoded.is_null().to_numpy(zero_copy_only=False)
     codes: NDArray = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    places = np.array([position[level] for level in found] or [0], np.int64)
+    places = np.array([position[level] for level in present] or [0], np.int64)
     return categories(name, kind, places[codes], gaps)
 
 
@@ -159,7 +162,7 @@ def _date(frame: Frame, name: Any) -> Column:
     return Column(name, "date", values, gaps if gaps.any() else None, stored=stored)
 
 
-def _parsed(texts: Any, name: Any) -> Any:
+def _parsed(texts: pa.Array, name: Any) -> pa.Array:
     """Texts such as 2031-12-24 as dates; an empty text is a gap."""
     import pyarrow as pa
     import pyarrow.compute as pc

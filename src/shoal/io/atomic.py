@@ -29,8 +29,7 @@ def replacing(path: Path) -> Iterator[Path]:
     The part is locked while its writer lives: what a killed process left behind is unlocked, and swept away
     by the next that writes to the same path.
     """
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {str(path.parent)!r} does not exist: make it first, or write elsewhere")
+    refuse_missing_folder(path.parent)
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder: name a file to write to")
     try:
@@ -47,6 +46,18 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
     _sync_folder(path.parent)
+
+
+def refuse_missing_folder(folder: Path) -> None:
+    """Refuse to write into a folder that is not there."""
+    if not folder.is_dir():
+        raise InputError(f"the folder {str(folder)!r} does not exist: make it first, or write elsewhere")
+
+
+def refuse_input(target: Path, source: Path) -> None:
+    """Refuse to write over the file that is read."""
+    if target.exists() and source.exists() and target.samefile(source):
+        raise InputError(f"{str(target)!r} is the input, which is never overwritten: name another output")
 
 
 def sweep(path: Path) -> None:

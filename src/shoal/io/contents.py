@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Contents(NamedTuple):
     """The Arrow table in a file. `cells` has every cell as it stands there, where the table holds less."""
 
-    table: Any
-    cells: Any = None
+    table: pa.Table
+    cells: Any = None  # an Arrow table, or nothing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from shoal.io.databases import sql
 from shoal.io.formats import arrow, excel, stats, text
 from shoal.io.limits import refuse_memory, refuse_names
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 class Format(NamedTuple):
     """How to read and write one kind of file.
@@ -26,7 +29,7 @@ class Format(NamedTuple):
 
     name: str
     read: Callable[[Path], Contents]
-    write: Callable[[Any, Path], None]
+    write: Callable[[pa.Table, Path], None]
     family: str = ""
 
     @property
@@ -68,7 +71,7 @@ def _is_file(source: Any) -> bool:
     return named and not os.path.isdir(source)
 
 
-def read_parts(folder: str | os.PathLike[str]) -> Any:
+def read_parts(folder: str | os.PathLike[str]) -> pa.Table:
     """The .parquet files of a folder as one table, in the order of their names.
 
     Names that begin with a dot or an underscore are passed over, as everywhere.
@@ -86,10 +89,27 @@ def read_parts(folder: str | os.PathLike[str]) -> Any:
     return pa.concat_tables(parts)
 
 
-def read(path: str | os.PathLike[str]) -> Any:
-    """The table in a file, as a pyarrow Table. The format is told by the file's ending.
+def read(path: str | os.PathLike[str]) -> pa.Table:
+    """Read a table.
 
-    A URL such as sqlite:///file.db#table or postgresql://user@host/database#table reads from a database.
+    Parameters
+    ----------
+    path : path or str
+        A file, whose ending says the format, or the URL of a table in a database, such as
+        sqlite:///file.db#table or postgresql://user@host/database#table.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Examples
+    --------
+    >>> import os, tempfile, shoal
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "firms.csv")
+    ...     shoal.write(shoal.datasets.survey(5), path)
+    ...     shoal.read(path).column_names[:2]
+    ['region', 'sector']
     """
     return sql.load(str(path))[0] if sql.is_url(path) else read_contents(path).table
 
@@ -128,9 +148,24 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
 
 
 def write(table: Any, path: str | os.PathLike[str]) -> None:
-    """Write a pandas, polars or pyarrow table. An existing file is replaced in one step.
+    """Write a table. An existing file is replaced in one step.
 
-    To a database by URL: into a new table, in one transaction.
+    Parameters
+    ----------
+    table
+        A pandas, polars or pyarrow table, or a numpy array.
+    path : path or str
+        A file, whose ending says the format, or the URL of a new table in a database, which is written in
+        one transaction.
+
+    Examples
+    --------
+    >>> import os, tempfile, shoal
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "firms.parquet")
+    ...     shoal.write(shoal.datasets.survey(5), path)
+    ...     shoal.read(path).num_rows
+    5
     """
     if sql.is_url(path):
         sql.write(str(path), as_arrow(table), False, lambda *written: None)
@@ -141,7 +176,7 @@ def write(table: Any, path: str | os.PathLike[str]) -> None:
         writer(as_arrow(table), part)
 
 
-def as_arrow(table: Any) -> Any:
+def as_arrow(table: Any) -> pa.Table:
     """A pandas, polars or pyarrow table, or an array, as an Arrow table."""
     import narwhals as nw
     import pyarrow as pa

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Begins like a formula, and is no number such as -5, +1e3 or -0,5 that merely begins alike.
 _FORMULA = r"^[=+\-@\t\r]"
 _NUMBER = r"^[+-][ ]*(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?\s*$|^[+-]$"
 
 
-def notes(table: Any, made_safe: bool = False) -> tuple[str, ...]:
+def notes(table: pa.Table, made_safe: bool = False) -> tuple[str, ...]:
     """One sentence if the table has such cells, or names of columns; where, and what can be done."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     count, first = 0, ""
     for name in table.column_names:
-        found = _runs(pa.chunked_array([pa.array([name], pa.large_string())]))
+        in_name = _runs(pa.chunked_array([pa.array([name], pa.large_string())]))
         texts = _texts(table[name])
         cells = 0 if texts is None else pc.sum(_runs(texts)).as_py() or 0
-        here = cells + pc.sum(found).as_py()
+        here = cells + pc.sum(in_name).as_py()
         first = first or (repr(name) if here else "")
         count += here
     if not count:
@@ -32,7 +35,7 @@ def notes(table: Any, made_safe: bool = False) -> tuple[str, ...]:
     )
 
 
-def safe(table: Any) -> Any:
+def safe(table: pa.Table) -> pa.Table:
     """The table with an apostrophe before each such text."""
     import pyarrow as pa
 
@@ -46,7 +49,7 @@ def safe(table: Any) -> Any:
     return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
 
 
-def _texts(column: Any) -> Any:
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """A column of texts, else None."""
     import pyarrow.types as types
 
@@ -56,14 +59,14 @@ def _texts(column: Any) -> Any:
     return column if is_text else None
 
 
-def _runs(texts: Any) -> Any:
+def _runs(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow.compute as pc
 
     begins = pc.match_substring_regex(texts, _FORMULA)
     return pc.fill_null(pc.and_not(begins, pc.match_substring_regex(texts, _NUMBER)), False)
 
 
-def _prefixed(texts: Any) -> Any:
+def _prefixed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _MARK = {b"shoal.mixed": b"1"}
 _MAKERS: dict[str, Callable[[str], Any]] = {
@@ -20,7 +23,7 @@ _MAKERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def mixed_column(name: str, cells: Iterable[Any]) -> tuple[Any, Any]:
+def mixed_column(name: str, cells: Iterable[Any]) -> tuple[pa.Field, pa.Array]:
     """A field and an array that keep every cell as it is."""
     import pyarrow as pa
 
@@ -28,7 +31,7 @@ def mixed_column(name: str, cells: Iterable[Any]) -> tuple[Any, Any]:
     return pa.field(name, pa.string(), metadata=_MARK), array
 
 
-def own_cells(table: Any, name: str) -> list[Any] | None:
+def own_cells(table: pa.Table, name: str) -> list[Any] | None:
     """The cells of such a column as they were; None for a column of one kind."""
     if (table.schema.field(name).metadata or {}).get(b"shoal.mixed") is None:
         return None

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,16 @@ from shoal.errors import InputError
 from shoal.io.files import file_format, read_contents
 from shoal.io.formats import stats
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 @dataclass(frozen=True)
 class Origin:
     """The file that a table came from, with its cells as they stand there where the table holds less."""
 
     path: Path
-    cells: Any = None
+    cells: pa.Table | None = None
     whole: bool = True  # whether the table has all of its records
 
     def rows(self, chosen: NDArray[np.bool_]) -> Origin:
@@ -40,11 +43,11 @@ class Origin:
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def own_cells(self, target: Any) -> Any:
+    def own_cells(self, target: Any) -> pa.Table | None:
         """The file's own cells, for a target of the same family; None where a table holds them all."""
         return self.cells if file_format(self.path).family == getattr(target, "family", None) else None
 
-    def restore(self, table: Any, cells: Any, protected: Collection[str]) -> Any:
+    def restore(self, table: pa.Table, cells: pa.Table, protected: Collection[str]) -> pa.Table:
         """The table with the file's own `cells` in every column that is not protected."""
         table = with_columns(table, cells, protected)
         table = table.replace_schema_metadata(cells.schema.metadata or table.schema.metadata)
@@ -52,18 +55,18 @@ class Origin:
         return stats.forget_codes(table, protected) if family == "sav" else table
 
 
-def with_columns(table: Any, other: Any, besides: Collection[str]) -> Any:
+def with_columns(table: pa.Table, other: pa.Table, besides: Collection[str]) -> pa.Table:
     """The table with the columns of another in place of its own, all but `besides`."""
     import pyarrow as pa
 
-    own = set(besides)
-    chosen = [(table if name in own else other) for name in table.column_names]
+    protected = set(besides)
+    chosen = [(table if name in protected else other) for name in table.column_names]
     fields = [source.schema.field(name) for source, name in zip(chosen, table.column_names)]
     columns = [source[name] for source, name in zip(chosen, table.column_names)]
     return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
 
 
-def load(path: str | os.PathLike[str]) -> tuple[Any, Origin]:
+def load(path: str | os.PathLike[str]) -> tuple[pa.Table, Origin]:
     """The table in a file, and what is needed to give back its unprotected cells as they were."""
     path = Path(path)
     before = _stamp(path)

@@ -9,10 +9,14 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, MachineError
-from shoal.io.atomic import exchange, new_part, sweep
+from shoal.io.atomic import exchange, new_part, refuse_input, refuse_missing_folder, sweep
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 #: Records that are read at once, and records of a part file.
 BATCH = 262_144
@@ -41,7 +45,7 @@ class ParquetTable:
     def __len__(self) -> int:
         return sum(self.rows)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
+    def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         """(place of its first row in the whole, record batch) one after another; only these columns."""
         import pyarrow as pa
 
@@ -83,7 +87,7 @@ def _find(source: Path) -> list[Path]:
 
 
 @contextlib.contextmanager
-def _open(path: Path) -> Iterator[Any]:
+def _open(path: Path) -> Iterator[pq.ParquetFile]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -105,13 +109,13 @@ def _stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _refuse_duplicates(schema: Any, path: Path) -> None:
+def _refuse_duplicates(schema: pa.Schema, path: Path) -> None:
     for name in schema.names:
         if schema.names.count(name) > 1:
             raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
 
 
-def _same_columns(schema: Any, first: Path, other: Any, path: Path) -> None:
+def _same_columns(schema: pa.Schema, first: Path, other: pa.Schema, path: Path) -> None:
     """Files of one table have the same columns of the same types; their order may differ."""
     _refuse_duplicates(other, path)
     for name in schema.names:
@@ -137,10 +141,7 @@ def workplace(target: Path) -> Iterator[Path]:
 
     If this process is killed, the next that writes to the same target removes it.
     """
-    if not target.parent.is_dir():
-        raise InputError(
-            f"the folder {str(target.parent)!r} does not exist: make it first, or write elsewhere"
-        )
+    refuse_missing_folder(target.parent)
     try:
         sweep(target)
         folder, lock = new_part(target, folder=True)
@@ -156,8 +157,7 @@ def workplace(target: Path) -> Iterator[Path]:
 
 def refuse_target(source: Path, target: Path, replace: bool) -> None:
     """Say before the work what would fail after it. A named file may be replaced, a folder only if asked."""
-    if target.resolve() == source.resolve():
-        raise InputError(f"{str(target)!r} is the input, which is never overwritten: name another output")
+    refuse_input(target, source)
     if source.is_dir() and source.resolve() in target.resolve().parents:
         raise InputError(f"{str(target)!r} lies inside the input: name another output")
     if target.is_dir() and any(target.iterdir()):
@@ -177,16 +177,16 @@ def refuse_target(source: Path, target: Path, replace: bool) -> None:
 class PartWriter:
     """Writes batches in order, into one file or into parts of two million records."""
 
-    def __init__(self, place: Path, schema: Any):
+    def __init__(self, place: Path, schema: pa.Schema):
         self.single = place.suffix == ".parquet"
         self.place, self.schema = place, schema
         self.parts: list[Path] = []
-        self._file: Any = None
+        self._file: pq.ParquetWriter | None = None
         self._rows = 0
         if not self.single:
             place.mkdir()
 
-    def write(self, batch: Any) -> None:
+    def write(self, batch: pa.RecordBatch) -> None:
         import pyarrow.parquet as pq
 
         if self._file is None:

@@ -94,7 +94,7 @@ class Groups:
         """Total variation distance of each group's categories to those of all, from 0 to 1."""
         levels, codes = np.unique(self.values, return_inverse=True)
         share = np.bincount(codes) / len(codes)
-        cell, counts = np.unique(self.labels * len(levels) + codes, return_counts=True)
-        group, code = np.divmod(cell, len(levels))
+        both, counts = np.unique(self.labels * len(levels) + codes, return_counts=True)
+        group, code = np.divmod(both, len(levels))
         excess = np.maximum(counts / self.sizes[group] - share[code], 0)
         return np.bincount(group, excess, minlength=len(self.sizes))

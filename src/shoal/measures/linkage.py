@@ -14,16 +14,19 @@ from shoal.measures.groups import same
 from shoal.measures.measure import Measure
 from shoal.measures.pair import Column
 
-SUBSETS = 12  # of the columns an intruder may know, for each number of them; a third of it beyond MANY
-MANY = 100_000  # records
-BETWEEN = 2_000  # records that try what lies between one and all columns
-CATEGORIES = 60  # categories that are compared one by one; a column with more is left out
-NEAREST = 8  # released points looked at first for ties
-TIE = 1e-9  # relative difference below which two distances are the same
+# An intruder knows some of the columns, and there are many such subsets. These limits bound the work; the
+# confidence interval says what the sampling costs.
+MANY = 100_000  # records from which on fewer are tried
+SAMPLE = 10_000  # records tried: a share is then known to within one percent; a fifth of it beyond MANY
+SUBSETS = 12  # subsets tried for each number of columns; a third of it beyond MANY
+BETWEEN = 2_000  # records that try more than one and less than all columns
+CATEGORIES = 60  # a column with more categories is left out: each becomes a coordinate
+NEAREST = 8  # released points searched first for ties; where all are tied, the search goes on
+TIE = 1e-9  # relative difference below which two distances are the same: rounding makes it
 
 
 def linkage(
-    columns: Sequence[Column], labels: NDArray[np.int64], sample: int, seed: int, notes: list[str]
+    columns: Sequence[Column], labels: NDArray[np.int64], sample: int | None, seed: int, notes: list[str]
 ) -> Measure:
     """The share of records correctly linked by an intruder who knows one, two, .. all of the columns.
 
@@ -33,19 +36,21 @@ def linkage(
     """
     rng = np.random.default_rng(seed)
     n = len(columns[0].before)
+    if sample is None:
+        sample = SAMPLE if n <= MANY else SAMPLE // 5
     rows = np.sort(rng.choice(n, sample, replace=False)) if n > sample else np.arange(n)
-    known = []
+    linking = []
     for column in columns:
         if not column.numeric and int(column.before.max()) >= CATEGORIES:
             notes.append(f"column {column.name!r} has too many categories to be linked by")
         else:
-            known.append(column)
+            linking.append(column)
     first = np.empty(int(labels.max()) + 1, np.intp)
     first[labels] = np.arange(n)
-    published = [column.after[first] for column in known]
-    spaces = [_space(column, first, rows) for column in known]
-    counts, own = np.bincount(labels), labels[rows]
-    d, subsets = len(known), SUBSETS if n <= MANY else SUBSETS // 3
+    published = [column.after[first] for column in linking]
+    spaces = [_space(column, first, rows) for column in linking]
+    counts, combination = np.bincount(labels), labels[rows]
+    d, subsets = len(linking), SUBSETS if n <= MANY else SUBSETS // 3
     levels: list[dict[str, Any]] = []
     single, worst = {}, None
     for size in range(1, d + 1):
@@ -56,9 +61,9 @@ def linkage(
         for subset in _subsets(d, size, subsets, rng):
             alike = same([published[j] for j in subset])
             points = [(spaces[j][0], spaces[j][1][tried]) for j in subset]
-            shares[subset] = float(_linked(alike, counts, own[tried], points).mean())
+            shares[subset] = float(_linked(alike, counts, combination[tried], points).mean())
         if size == 1:
-            single = {known[subset[0]].name: share for subset, share in shares.items()}
+            single = {linking[subset[0]].name: share for subset, share in shares.items()}
         best = max(shares, key=lambda subset: shares[subset])
         mean = float(np.mean(list(shares.values())))
         low, high = wilson(mean, len(tried), n)
@@ -69,7 +74,7 @@ def linkage(
                 "low": low,
                 "high": high,
                 "highest": shares[best],
-                "highest_columns": [str(known[j].name) for j in best],
+                "highest_columns": [str(linking[j].name) for j in best],
                 "subsets": len(shares),
                 "records": len(tried),
             }
@@ -107,9 +112,8 @@ def _space(column: Column, first: NDArray, rows: NDArray) -> tuple[NDArray, NDAr
     centre = column.after.mean()
     spread = column.after.std(ddof=1) if len(column.after) > 1 else 0.0
     scale = spread if spread > 0 else max(np.abs(column.before - centre).max(), 1.0)
-    return ((column.after[first] - centre) / scale)[:, None], ((column.before[rows] - centre) / scale)[
-        :, None
-    ]
+    published, true = column.after[first], column.before[rows]
+    return ((published - centre) / scale)[:, None], ((true - centre) / scale)[:, None]
 
 
 def _subsets(d: int, size: int, most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
@@ -123,12 +127,12 @@ def _subsets(d: int, size: int, most: int, rng: np.random.Generator) -> list[tup
 
 
 def _linked(
-    alike: NDArray, counts: NDArray, own: NDArray, spaces: Sequence[tuple[NDArray, NDArray]]
+    alike: NDArray, counts: NDArray, combination: NDArray, spaces: Sequence[tuple[NDArray, NDArray]]
 ) -> NDArray[np.float64]:
     """For each sampled record the chance that it is linked correctly.
 
     `alike` numbers the published combinations by what the intruder sees of them, `counts` says how many
-    records publish each, and `own` which one each sampled record published.
+    records publish each, and `combination` which one each sampled record published.
     """
     from scipy.spatial import cKDTree
 
@@ -138,9 +142,9 @@ def _linked(
     wanted = np.hstack([true for _, true in spaces])
     tree = cKDTree(points)
     near = min(NEAREST, len(points))
-    distance, which = (a.reshape(len(own), near) for a in tree.query(wanted, k=near, workers=2))
+    distance, which = (a.reshape(len(combination), near) for a in tree.query(wanted, k=near, workers=2))
     reach = distance[:, 0] * (1 + TIE) + 1e-12
-    target = alike[own]
+    target = alike[combination]
     right = np.sqrt(np.square(wanted - points[target]).sum(axis=1)) <= reach
     tied = np.where(distance <= reach[:, None], sizes[which], 0).sum(axis=1)
     if near < len(points):

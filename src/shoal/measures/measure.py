@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,9 +39,28 @@ class Measure:
 
 
 class Measures(Mapping[str, Measure]):
-    """Measures by their key, in a telling order. `notes` says what could not be measured, and why."""
+    """Measures by their key; what `shoal.utility` and `shoal.risk` give back.
 
-    def __init__(self, measures: list[Measure], records: int, notes: list[str]):
+    Attributes
+    ----------
+    records : int
+        How many records were measured.
+    notes : tuple of str
+        What could not be measured, and why.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> table = shoal.datasets.survey(60)
+    >>> release = shoal.microaggregate(table, k=3, columns=["turnover", "wages"], method="mdav")
+    >>> risks = release.risk()
+    >>> risks["k"].overall
+    3.0
+    >>> risks["k"].columns["wages"] >= 3
+    True
+    """
+
+    def __init__(self, measures: Iterable[Measure], records: int, notes: Iterable[str]):
         self._measures = {measure.key: measure for measure in measures}
         self.records = records
         self.notes = tuple(notes)
@@ -58,6 +77,10 @@ class Measures(Mapping[str, Measure]):
         return len(self._measures)
 
     def __repr__(self) -> str:
+        values = ", ".join(f"{key} {shown(m.overall, m.unit)}" for key, m in self.items())
+        return f"Measures({self.records:,} records: {values})"
+
+    def __str__(self) -> str:
         return "\n".join(f"{m.title}: {shown(m.overall, m.unit)}. {m.meaning}" for m in self.values())
 
     def facts(self) -> dict[str, Any]:

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
 from shoal.measures.measure import Measure
-from shoal.measures.pair import cells
+from shoal.measures.pair import column_values
 
-PERMUTATIONS = 10  # of the tree's labels, to learn what chance alone would give; a third of it by column
-PRODUCTS = 12  # columns up to which their products join the logistic model
+#: Permutations of the tree's labels, to learn what chance alone gives. Each fits one more tree, so single
+#: columns get a third of them.
+PERMUTATIONS = 10
+#: Columns up to which their products join the logistic model: beyond, it has more than a hundred parameters.
+PRODUCTS = 12
 
 
 def propensity(names: Sequence[Any], X: NDArray, Y: NDArray, kind: str, sample: int, seed: int) -> Measure:
@@ -211,11 +214,11 @@ def _factor(frame: Frame, text: str) -> dict[str, NDArray]:
         raise InputError(
             f"{text.strip()!r} is not a term: use a column, log(column), sqrt(column), a:b, or `odd name`"
         )
-    known = {str(name): name for name in frame.names}
+    by_text = {str(name): name for name in frame.names}
     word = match["quoted"] or match["bare"]
-    if word not in known:
-        raise InputError(f"there is no column {word!r} for the formula: {did_you_mean(word, known)}")
-    values = cells(frame, known[word])
+    if word not in by_text:
+        raise InputError(f"there is no column {word!r} for the formula: {did_you_mean(word, by_text)}")
+    values = column_values(frame, by_text[word])
     if values.dtype.kind != "f":
         levels = np.unique(values)
         if match["f"] or len(levels) > 50:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,14 @@ from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
 from shoal.io.source import frame_of
 
-LONGEST = 84  # characters of a text that are compared as they are
+if TYPE_CHECKING:
+    from narwhals.dtypes import DType
+
+#: Columns by their names, or one of them.
+Names = Sequence[Any] | str | int
+#: Longer texts are compared by their first characters and their hash, so that one long cell of free text does
+#: not make numpy reserve its length for every record. The two together have 84 characters.
+LONGEST = 84
 
 
 class Column(NamedTuple):
@@ -36,15 +44,25 @@ class Column(NamedTuple):
         return self._replace(before=np.ldexp(self.before, shift), after=np.ldexp(self.after, shift))
 
 
-class Pair(NamedTuple):
-    columns: list[Column]
-    kept: NDArray[np.intp]  # the records without a gap, by their row
-    published: list[NDArray]  # what is published in each column for all records, gaps too
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The columns of both tables, each read once."""
+
+    original: Frame
+    released: Frame
+    whole: list[Column]  # all records, with their gaps
+    columns: list[Column]  # the records without a gap
+    rows: NDArray[np.intp]  # where these stand in the table
     notes: list[str]
 
     def scaled(self) -> Pair:
         """The same for measures that do not depend on units."""
-        return self._replace(columns=[column.scaled() for column in self.columns])
+        return replace(self, columns=[column.scaled() for column in self.columns])
+
+    def unprotected(self) -> Pair:
+        """The original beside itself: what an intruder could do if it were published."""
+        same = [column._replace(after=column.before) for column in self.whole]
+        return _without_gaps(self.original, self.original, same)
 
     @property
     def numbers(self) -> list[Column]:
@@ -53,14 +71,14 @@ class Pair(NamedTuple):
     def matrices(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The numeric columns before and after, as two matrices."""
         columns = self.numbers
-        shape = (len(self.kept), len(columns))
+        shape = (len(self.rows), len(columns))
         X, Y = np.empty(shape), np.empty(shape)
         for j, column in enumerate(columns):
             X[:, j], Y[:, j] = column.before, column.after
         return X, Y
 
 
-def pair(original: Any, released: Any, columns: Sequence[Any] | Any | None) -> Pair:
+def pair(original: Any, released: Any, columns: Names | None) -> Pair:
     """Read the columns of both tables; without `columns`, every numeric one that both have.
 
     Records with a gap in a numeric column, before or after, are left out, and a note says how many; if all
@@ -80,31 +98,39 @@ def pair(original: Any, released: Any, columns: Sequence[Any] | Any | None) -> P
         if not names:
             raise InputError("the two tables share no numeric column: name the columns to measure")
     else:
-        names = [columns] if isinstance(columns, (str, int)) else list(columns)
-    found = [_column(before, after, name) for name in names]
-    whole = np.ones(len(before), bool)
-    for column in found:
+        names = names_of(columns)
+    return _without_gaps(before, after, [_column(before, after, name) for name in names])
+
+
+def names_of(given: Names) -> list[Any]:
+    """Columns as a list, where one name alone may stand for a list of one."""
+    return [given] if isinstance(given, (str, int)) else list(given)
+
+
+def _without_gaps(original: Frame, released: Frame, columns: list[Column]) -> Pair:
+    complete = np.ones(len(original), bool)
+    for column in columns:
         if column.numeric:
-            whole &= np.isfinite(column.before) & np.isfinite(column.after)
-    notes, published = [], [column.after for column in found]
-    if not whole.any():
+            complete &= np.isfinite(column.before) & np.isfinite(column.after)
+    notes, measured = [], columns
+    if not complete.any():
         notes.append("every record has a gap: in the measures a gap counts as its column's mean")
-        found = [_filled(column) if column.numeric else column for column in found]
-        whole[:] = True
-    elif not whole.all():
-        notes.append(f"{int((~whole).sum())} records with a gap are left out of the measures")
-        found = [c._replace(before=c.before[whole], after=c.after[whole]) for c in found]
-    return Pair(found, np.flatnonzero(whole), published, notes)
+        measured = [_filled(column) if column.numeric else column for column in columns]
+        complete[:] = True
+    elif not complete.all():
+        notes.append(f"{int((~complete).sum())} records with a gap are left out of the measures")
+        measured = [c._replace(before=c.before[complete], after=c.after[complete]) for c in columns]
+    return Pair(original, released, columns, measured, np.flatnonzero(complete), notes)
 
 
 def _filled(column: Column) -> Column:
-    known = column.before[np.isfinite(column.before)]
-    mean = float((known / max(len(known), 1)).sum())  # which cannot overflow
+    present = column.before[np.isfinite(column.before)]
+    mean = float((present / max(len(present), 1)).sum())  # divided first: the sum cannot overflow
     before, after = (np.where(np.isfinite(v), v, mean) for v in (column.before, column.after))
     return column._replace(before=before, after=after)
 
 
-def cells(frame: Frame, name: Any, which: str = "table") -> NDArray:
+def column_values(frame: Frame, name: Any, which: str = "table") -> NDArray:
     """A column as doubles (a gap is NaN) where it holds numbers or moments, else as texts."""
     if name not in frame.names:
         hint = did_you_mean(str(name), map(str, frame.names))
@@ -125,7 +151,7 @@ def cells(frame: Frame, name: Any, which: str = "table") -> NDArray:
 
 
 def _text(cell: Any) -> str:
-    """A category as a text: no text is like a gap, and a long one is told by its beginning and its hash."""
+    """A category as a text. A gap gets a text that no cell has; a long text is shortened to a hash."""
     if cell is None or type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
         return "\0gap"
     text = str(cell)
@@ -142,14 +168,14 @@ def _holds_moments(frame: Frame, name: Any) -> bool:
     return _is_moment(nw.from_native(frame.native, eager_only=True)[name].dtype)
 
 
-def _is_moment(kind: Any) -> bool:
+def _is_moment(kind: DType) -> bool:
     import narwhals as nw
 
     return kind in (nw.Date, nw.Datetime)
 
 
 def _column(before: Frame, after: Frame, name: Any) -> Column:
-    old, new = cells(before, name, "original"), cells(after, name, "release")
+    old, new = column_values(before, name, "original"), column_values(after, name, "release")
     if old.dtype.kind == "f" and new.dtype.kind == "f":
         return Column(name, old, new, True, _holds_moments(before, name))
     if old.dtype.kind == "f" or new.dtype.kind == "f":

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.io.source import frame_of
 from shoal.measures.groups import Groups, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures
-from shoal.measures.pair import Column, cells, pair
+from shoal.measures.pair import Column, Names, Pair, column_values, names_of, pair
 
 #: Largest one, largest two contributors: the share of a group's total from which they dominate it.
 DOMINANCE = (0.8, 0.9)
@@ -21,49 +20,95 @@ DOMINANCE = (0.8, 0.9)
 def risk(
     original: Any,
     released: Any,
-    columns: Sequence[Any] | Any | None = None,
-    confidential: Sequence[Any] | Any | None = None,
+    columns: Names | None = None,
+    confidential: Names | None = None,
     *,
     per_column: bool = False,
     interval: float = 0.05,
     dominance: tuple[float, float] = DOMINANCE,
-    sample: int = 10_000,
+    sample: int | None = None,
     seed: int = 0,
 ) -> Measures:
-    """What an intruder can learn who knows true values of `columns`; each measure overall and by column.
+    """Measure what an intruder can learn who knows true values of `columns`.
 
-    `confidential` names further columns, kept as they are, that must not be learnt through the groups;
-    without it the protected columns themselves are watched. `interval` is how near counts as known: this
-    share of a standard deviation, or of all ranks. Record linkage tries at most `sample` records, drawn by
-    `seed`, against all of the release, and gives a confidence interval. `per_column=True` where each
-    column was grouped on its own.
+    Parameters
+    ----------
+    original, released
+        Two tables with the same records in the same order, or their paths.
+    columns : list, optional
+        What the intruder knows; without it every numeric column that both tables have.
+    confidential : list, optional
+        Columns, kept as they are, that must not be learnt through the groups. Without them the protected
+        columns themselves are watched.
+    per_column : bool
+        Whether each column was grouped on its own.
+    interval : float
+        How near counts as known: this share of a standard deviation, or of all ranks.
+    dominance : tuple of float
+        The shares of a group's total from which its largest one, or largest two, dominate it.
+    sample : int, optional
+        How many records try to be linked with all of the release. Without it 10,000, or 2,000 of more
+        than 100,000; a confidence interval tells what that costs.
+    seed : int
+        Draws the sample.
+
+    Returns
+    -------
+    Measures
+        Each measure with its value for the table and for each column.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> table = shoal.datasets.survey(100)
+    >>> release = shoal.microaggregate(table, k=4, columns=["turnover", "wages"], method="mdav")
+    >>> risks = shoal.risk(table, release.table, release.columns)
+    >>> risks["linkage"].overall <= 1 / 4
+    True
     """
-    both = pair(original, released, columns).scaled()
-    labels = same([column.after for column in both.columns])
-    own = {c.name: same([c.after]) for c in both.columns} if per_column else {}
-    notes = list(both.notes)
-    found = [_achieved([column.name for column in both.columns], both.published)]
-    found.append(linkage(both.columns, labels, sample, seed, notes))
-    found += _intervals(both.columns, interval)
-    published = [(column, own.get(column.name, labels)) for column in both.columns]
-    kept = [] if confidential is None else _kept(original, confidential, both.kept, notes)
-    further = [(column, labels) for column in kept]
-    found += _watch(further or published, interval)
-    found += _dominance(published + further, dominance)
-    return Measures(found, len(both.kept), notes)
+    both = pair(original, released, columns)
+    measures = risk_of(both, interval=interval, sample=sample, seed=seed)
+    return with_groups(measures, both, confidential, per_column, interval, dominance)
 
 
-def _kept(original: Any, names: Any, kept: NDArray, notes: list[str]) -> list[Column]:
-    """The confidential columns; they are read from the original only, where a gap is a value like others."""
-    frame = frame_of(original)
+def risk_of(both: Pair, *, interval: float = 0.05, sample: int | None = None, seed: int = 0) -> Measures:
+    """What the published values alone give away: k, record linkage, interval disclosure."""
+    columns, notes = both.scaled().columns, list(both.notes)
+    labels = same([column.after for column in columns])
+    measures = [_achieved([column.name for column in columns], [column.after for column in both.whole])]
+    measures.append(linkage(columns, labels, sample, seed, notes))
+    measures += _intervals(columns, interval)
+    return Measures(measures, len(both.rows), notes)
+
+
+def with_groups(
+    measures: Measures,
+    both: Pair,
+    confidential: Names | None = None,
+    per_column: bool = False,
+    interval: float = 0.05,
+    dominance: tuple[float, float] = DOMINANCE,
+) -> Measures:
+    """The measures, with what membership of a group gives away."""
+    columns, notes = both.scaled().columns, list(measures.notes)
+    labels = same([column.after for column in columns])
+    published = [(column, same([column.after]) if per_column else labels) for column in columns]
+    further = [] if confidential is None else _confidential(both, confidential, notes)
+    watched = [(column, labels) for column in further]
+    more = [*_watch(watched or published, interval), *_dominance(published + watched, dominance)]
+    return Measures([*measures.values(), *more], measures.records, notes)
+
+
+def _confidential(both: Pair, names: Names, notes: list[str]) -> list[Column]:
+    """The confidential columns. Only the original has them; a gap in a text is a value like others."""
     columns = []
-    for name in [names] if isinstance(names, (str, int)) else list(names):
-        values = cells(frame, name, "original")[kept]
+    for name in names_of(names):
+        values = column_values(both.original, name, "original")[both.rows]
         numeric = values.dtype.kind == "f"
         if numeric and np.isnan(values).any():
             notes.append(f"gaps in {name!r} count as its mean in the measures of confidential values")
-            known = values[~np.isnan(values)]
-            values = np.where(np.isnan(values), known.mean() if len(known) else 0.0, values)
+            present = values[~np.isnan(values)]
+            values = np.where(np.isnan(values), present.mean() if len(present) else 0.0, values)
         if not numeric:
             values = np.unique(values, return_inverse=True)[1]
         columns.append(Column(name, values, values, numeric))
@@ -145,8 +190,8 @@ def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Meas
     n = len(watched[0][1])
     fixed, mean, distance, proximity, fewest = {}, {}, {}, {}, {}
     anywhere = np.zeros(n, bool)
-    for c, own in watched:
-        groups = Groups(own, c.before)
+    for c, labels in watched:
+        groups = Groups(labels, c.before)
         different = groups.distinct()
         fewest[c.name] = float(different.min())
         tight = different == 1
@@ -154,12 +199,12 @@ def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Meas
             near = reach * (c.before.std(ddof=1) if n > 1 else 0.0)
             tight = groups.ranges() <= near
             proximity[c.name] = float(groups.near(near).mean())
-        anywhere |= tight[own]
-        fixed[c.name] = float(tight[own].mean())
+        anywhere |= tight[labels]
+        fixed[c.name] = float(tight[labels].mean())
         far = groups.distances_ordered() if c.numeric else groups.distances_unordered()
         distance[c.name], mean[c.name] = float(far.max()), float(far @ groups.sizes / n)
     percent = f"{100 * reach:g} %"
-    found = [
+    measures = [
         Measure(
             "fixed",
             "Values nearly fixed by their group",
@@ -190,7 +235,7 @@ def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Meas
         ),
     ]
     if proximity:
-        found.append(
+        measures.append(
             Measure(
                 "proximity",
                 "Proximity within groups",
@@ -201,21 +246,21 @@ def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Meas
                 "share",
             )
         )
-    return found
+    return measures
 
 
 def _dominance(columns: Sequence[tuple[Column, NDArray]], rule: tuple[float, float]) -> list[Measure]:
     """The statistical offices' rule: does one unit, or do two, make up most of a group's total?"""
     ruled, shares = {}, {}
     anywhere = np.zeros(len(columns[0][1]), bool)
-    for c, own in columns:
+    for c, labels in columns:
         if not c.numeric:
             continue
-        groups = Groups(own, c.before)
+        groups = Groups(labels, c.before)
         first, two = groups.shares_of_largest()
         flagged = (first > rule[0]) | (two > rule[1]) & (groups.sizes > 2)
-        ruled[c.name] = float(flagged[own].mean())
-        anywhere |= flagged[own]
+        ruled[c.name] = float(flagged[labels].mean())
+        anywhere |= flagged[labels]
         shares[c.name] = {
             "groups": int(flagged.sum()),
             "largest_one": float(first.max()),

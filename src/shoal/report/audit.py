@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
-from shoal.io.source import frame_of
 from shoal.measures.measure import digits
-from shoal.measures.pair import Pair, cells
+from shoal.measures.pair import Pair, column_values
 
 
-def audit(both: Pair, original: Any, released: Any, sums: Sequence[str] = ()) -> dict[str, Any]:
+def audit(both: Pair, sums: Sequence[str] = ()) -> dict[str, Any]:
     """Signs, zeros, ranges and whole numbers of each column, and the sums that were declared."""
     columns = {}
     for column in both.numbers:
@@ -26,41 +26,40 @@ def audit(both: Pair, original: Any, released: Any, sums: Sequence[str] = ()) ->
             "outside_range": int(((y < x.min()) | (y > x.max())).sum()),
             "no_longer_whole": int((y != np.rint(y)).sum()) if (x == np.rint(x)).all() else 0,
         }
-    return {"columns": columns, "sums": [_sum(original, released, text) for text in sums]}
+    return {"columns": columns, "sums": [_sum(both, text) for text in sums]}
 
 
-def _sum(original: Any, released: Any, text: str) -> dict[str, Any]:
+def _sum(both: Pair, text: str) -> dict[str, Any]:
     """How many records keep a declared sum, before and after."""
     left, sign, right = text.partition("=")
     if not sign or not left.strip() or not right.strip():
         raise InputError(f"a sum reads 'total = a + b - c', not {text!r}")
     terms = re.findall(r"([+-]?)\s*(`[^`]+`|[^+\-`\s][^+\-`]*)", right)
-    found: dict[str, Any] = {"sum": text.strip()}
-    for side, table in (("before", original), ("after", released)):
-        frame = frame_of(table)
-        known = {str(name): name for name in frame.names}
-
-        def values(word: str, frame: Frame = frame, known: dict = known) -> Any:
-            word = word.strip().strip("`")
-            if word not in known:
-                raise InputError(f"there is no column {word!r} for the sum: {did_you_mean(word, known)}")
-            column = cells(frame, known[word])
-            if column.dtype.kind != "f":
-                raise InputError(f"column {word!r} holds text: it cannot be part of a sum")
-            return column
-
-        total = values(left)
-        parts = [(-1.0 if minus == "-" else 1.0) * values(word) for minus, word in terms]
+    facts: dict[str, Any] = {"sum": text.strip()}
+    for side, frame in (("before", both.original), ("after", both.released)):
+        total = _summand(frame, left)
+        parts = [(-1.0 if minus == "-" else 1.0) * _summand(frame, word) for minus, word in terms]
         gap = np.abs(total - np.sum(parts, axis=0))
         size = np.maximum(np.abs(total), np.sum(np.abs(parts), axis=0))
         gap = np.where(np.isnan(gap), 0, gap)
         broken = gap > 1e-6 * np.where(np.isnan(size), 0, size) + 1e-12
-        found[f"broken_{side}"] = int(broken.sum())
-        found[f"largest_gap_{side}"] = float(gap.max())
-    return found
+        facts[f"broken_{side}"] = int(broken.sum())
+        facts[f"largest_gap_{side}"] = float(gap.max())
+    return facts
 
 
-def sentences(found: dict[str, Any], records: int) -> list[str]:
+def _summand(frame: Frame, word: str) -> NDArray:
+    by_text = {str(name): name for name in frame.names}
+    word = word.strip().strip("`")
+    if word not in by_text:
+        raise InputError(f"there is no column {word!r} for the sum: {did_you_mean(word, by_text)}")
+    column = column_values(frame, by_text[word])
+    if column.dtype.kind != "f":
+        raise InputError(f"column {word!r} holds text: it cannot be part of a sum")
+    return column
+
+
+def sentences(facts: dict[str, Any], records: int) -> list[str]:
     """The audit in plain words; empty where there is nothing to say."""
     said = []
     words = {
@@ -69,11 +68,11 @@ def sentences(found: dict[str, Any], records: int) -> list[str]:
         "outside_range": "are published outside the original range",
         "no_longer_whole": "are published with a fraction, though the column held whole numbers",
     }
-    for name, counts in found["columns"].items():
+    for name, counts in facts["columns"].items():
         for key, text in words.items():
             if counts[key]:
                 said.append(f"{name}: {counts[key]:,} of {records:,} records {text}.")
-    for entry in found["sums"]:
+    for entry in facts["sums"]:
         if entry["broken_after"] > entry["broken_before"]:
             said.append(
                 f"{entry['sum']}: does not add up for {entry['broken_after']:,} records after, "

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 DARK, MIDDLE, LIGHT, ACCENT = "#17324d", "#5b7f95", "#cfdde6", "#c2410c"
 FONTS = "'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.family": "DejaVu Sans",  # comes with matplotlib, and is wide: what fits with it fits with others
@@ -60,24 +65,47 @@ def day(value: float) -> str:
     return str(np.datetime64(int(value), "us").astype("datetime64[D]"))
 
 
-def drawn(name: str, size: tuple[float, float], alt: str, draw: Callable[[Any], None]) -> str:
-    """Draw on a new figure and give it as an SVG element with its description."""
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
+@dataclass(frozen=True)
+class Picture:
+    """A picture that knows how to draw itself: on the report's page, or on Axes that a user gives."""
 
-    style: Any = STYLE | {"svg.hashsalt": name}
-    with matplotlib.rc_context(style):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        draw(figure)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _tidy(text.getvalue(), name, alt)
+    name: str
+    size: tuple[float, float]  # inches
+    alt: str  # what it shows, in words
+    draw: Callable[[Axes], None]
+
+    def on(self, ax: Axes | None = None) -> Axes:
+        """Draw on these Axes, or on those of a new figure of pyplot."""
+        import matplotlib
+
+        if ax is not None:
+            with matplotlib.rc_context({"text.parse_math": False}):
+                self.draw(ax)
+            return ax
+        from matplotlib import pyplot
+
+        with matplotlib.rc_context(STYLE):
+            new = pyplot.subplots(figsize=self.size, layout="constrained")[1]
+            self.draw(new)
+        return new
+
+    def svg(self) -> str:
+        """An SVG element with its description, to stand in a page or alone."""
+        import matplotlib
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+
+        with matplotlib.rc_context(STYLE | {"svg.hashsalt": self.name}):
+            figure = Figure(figsize=self.size, layout="constrained")
+            FigureCanvasSVG(figure)
+            self.draw(figure.subplots())
+            text = io.StringIO()
+            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        return _tidy(text.getvalue(), self.name, self.alt)
 
 
 def _tidy(text: str, name: str, alt: str) -> str:
-    """Names unique within the page, a size that follows the page, and a description for who cannot see it."""
+    """Make names unique within the page and add the description for readers who cannot see the picture."""
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(text)
@@ -101,6 +129,11 @@ def _tidy(text: str, name: str, alt: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def percent(axis: Any) -> None:
+def percent(axis: Axis) -> None:
     """Shares along an axis, in percent."""
     axis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+
+
+def legend_above(ax: Axes, columns: int) -> None:
+    """A legend between the picture and its upper edge, where it hides nothing."""
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.3)

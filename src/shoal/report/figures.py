@@ -1,21 +1,36 @@
-"""The pictures of a report, each drawn from the model alone and told in words for who cannot see it."""
+"""Pictures of a release, each a function of plain numbers; reports and `Release.plot` draw the same ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.measures.measure import shown
-from shoal.report.drawing import ACCENT, DARK, LIGHT, MIDDLE, day, drawn, label, number, percent, visible
+from shoal.report.drawing import (
+    ACCENT,
+    DARK,
+    LIGHT,
+    MIDDLE,
+    Picture,
+    day,
+    label,
+    legend_above,
+    number,
+    percent,
+    visible,
+)
 from shoal.report.pictures import placed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MARKERS = "osD^vP*Xp<>hd8"
 
 
-def group_sizes(sizes: Mapping[str, int]) -> str:
+def group_sizes(sizes: Mapping[str, int]) -> Picture:
     """How many groups have how many records."""
     wide = sorted((int(size), count) for size, count in sizes.items())
     if len(wide) > 30 or wide[-1][0] - wide[0][0] > 60:
@@ -27,8 +42,7 @@ def group_sizes(sizes: Mapping[str, int]) -> str:
         spread = range(wide[0][0], max(wide[-1][0], wide[0][0] + 4) + 1)
         names, counts = [str(s) for s in spread], [every.get(s, 0) for s in spread]
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         bars = axes.bar(
             range(len(names)), counts, 0.8, color=LIGHT, edgecolor=DARK, hatch="///", linewidth=0.8
         )
@@ -39,16 +53,15 @@ def group_sizes(sizes: Mapping[str, int]) -> str:
         axes.set_ylabel("groups")
         axes.margins(y=0.12)
 
-    told = ", ".join(f"{int(c):,} groups of {n}" for n, c in zip(names, counts) if c)
-    return drawn("sizes", (7.2, 2.6), f"Bar chart of group sizes: {told}.", draw)
+    words = ", ".join(f"{int(c):,} groups of {n}" for n, c in zip(names, counts) if c)
+    return Picture("sizes", (7.2, 2.6), f"Bar chart of group sizes: {words}.", draw)
 
 
-def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | None = None) -> str:
+def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | None = None) -> Picture:
     """What each column lost, beside the whole and the proven least."""
     items = sorted(columns.items(), key=lambda item: item[1])[-30:]
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         bars = axes.barh(
             range(len(items)),
             [v for _, v in items],
@@ -69,21 +82,20 @@ def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | 
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
         axes.margins(x=0.14)
         axes.set_xlim(left=0)
-        figure.legend(loc="outside upper left", ncols=2)
+        legend_above(axes, 2)
 
-    told = ", ".join(f"{visible(name)} {shown(value, '%')}" for name, value in reversed(items))
+    words = ", ".join(f"{visible(name)} {shown(value, '%')}" for name, value in reversed(items))
     ending = f"; proven least {shown(bound, '%')}" if bound is not None else ""
-    alt = f"Bar chart of information lost by column: {told}. All together {shown(overall, '%')}{ending}."
-    return drawn("loss", (7.2, 1.1 + 0.3 * len(items)), alt, draw)
+    alt = f"Bar chart of information lost by column: {words}. All together {shown(overall, '%')}{ending}."
+    return Picture("loss", (7.2, 1.1 + 0.3 * len(items)), alt, draw)
 
 
-def distribution(index: int, facts: Mapping[str, Any]) -> str:
+def distribution(index: int, facts: Mapping[str, Any]) -> Picture:
     """One column before (hatched) and after (line)."""
     edges, unit = np.array(facts["edges"]), facts["unit"]
-    told = day if facts["moment"] else number
+    written = day if facts["moment"] else number
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         axes.stairs(
             facts["before"],
             placed(edges, unit),
@@ -95,7 +107,7 @@ def distribution(index: int, facts: Mapping[str, Any]) -> str:
         )
         axes.stairs(facts["after"], placed(edges, unit), color=DARK, linewidth=1.8, label="after")
         ticks = _ticks(float(edges[0]), float(edges[-1]), unit)
-        axes.set_xticks(placed(np.array(ticks), unit), [told(t) for t in ticks])
+        axes.set_xticks(placed(np.array(ticks), unit), [written(t) for t in ticks])
         percent(axes.yaxis)
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(label(facts["column"], 30))
@@ -105,10 +117,10 @@ def distribution(index: int, facts: Mapping[str, Any]) -> str:
 
     moved = 0.5 * float(np.abs(np.array(facts["before"]) - np.array(facts["after"])).sum())
     alt = (
-        f"Distribution of {visible(facts['column'])} before and after, from {told(edges[0])} to "
-        f"{told(edges[-1])}: {shown(moved, 'share')} of the records moved to another class."
+        f"Distribution of {visible(facts['column'])} before and after, from {written(edges[0])} to "
+        f"{written(edges[-1])}: {shown(moved, 'share')} of the records moved to another class."
     )
-    return drawn(f"column{index}", (3.5, 2.1), alt, draw)
+    return Picture(f"column{index}", (3.5, 2.1), alt, draw)
 
 
 def _ticks(low: float, high: float, unit: float | None) -> list[float]:
@@ -127,17 +139,16 @@ def _ticks(low: float, high: float, unit: float | None) -> list[float]:
     return sorted(chosen)
 
 
-def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) -> str:
+def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) -> Picture:
     """How each correlation changed: darker is more, the number says which way."""
     D = np.array(change, float)
     if len(names) > 30:
-        kept = np.sort(np.argsort(-np.abs(D).sum(axis=0), kind="stable")[:30])
-        names, D = [names[i] for i in kept], D[np.ix_(kept, kept)]
+        most = np.sort(np.argsort(-np.abs(D).sum(axis=0), kind="stable")[:30])
+        names, D = [names[i] for i in most], D[np.ix_(most, most)]
     d = len(names)
     top = max(float(np.abs(D).max()), 0.01)
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         axes.pcolormesh(np.abs(D), cmap="Blues", vmin=0, vmax=top * 1.15, edgecolors="white", linewidth=1.5)
         for i in range(d):
             for j in range(d):
@@ -161,24 +172,23 @@ def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) 
         f"{visible(names[i])} and {visible(names[j])}."
     )
     side = 1.6 + 0.42 * d
-    return drawn("correlations", (min(side + 0.6, 7.2), min(side, 6.6)), alt, draw)
+    return Picture("correlations", (min(side + 0.6, 7.2), min(side, 6.6)), alt, draw)
 
 
 def _change(value: float) -> str:
     return "0" if abs(value) < 0.005 else f"{value:+.2f}".replace("-", "−").replace("0.", ".")
 
 
-def record_map(facts: Mapping[str, Any]) -> str:
+def record_map(facts: Mapping[str, Any]) -> Picture:
     """Records (dots) tied to the centre of their group (square), large values drawn together."""
     points, groups = np.array(facts["points"]), np.array(facts["groups"])
     codes = np.unique(groups, return_inverse=True)[1]
     centres = np.stack([np.bincount(codes, points[:, j]) / np.bincount(codes) for j in (0, 1)], axis=1)
     points, centres = np.arcsinh(points), np.arcsinh(centres)
 
-    def draw(figure: Any) -> None:
+    def draw(axes: Axes) -> None:
         from matplotlib.collections import LineCollection
 
-        axes = figure.subplots()
         lines = np.stack((points, centres[codes]), axis=1)
         axes.add_collection(LineCollection(list(lines), colors=MIDDLE, linewidths=0.6))
         axes.plot(*points.T, "o", color=DARK, markersize=2.6, markeredgewidth=0, label="record")
@@ -199,22 +209,20 @@ def record_map(facts: Mapping[str, Any]) -> str:
             axis.set_ticks(np.arcsinh(ticks), [f"{t}".replace("-", "−") for t in ticks])
             share = shown(facts["explained"][which], "share")
             axis.set_label_text(f"{('first', 'second')[which]} component ({share} of the variation)")
-        figure.legend(loc="outside upper left", ncols=2, markerscale=1.4)
+        legend_above(axes, 2)
 
     alt = (
         f"Map of {facts['records']:,} of {facts['of']:,} records and the centres of their groups in "
-        "the plane of "
-        "the first two principal components; short lines mean that records lie near what is published "
-        "for them."
+        "the plane of the first two principal components; short lines mean that records lie near what "
+        "is published for them."
     )
-    return drawn("map", (7.2, 4.6), alt, draw)
+    return Picture("map", (7.2, 4.6), alt, draw)
 
 
-def linkage(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], k: int) -> str:
+def linkage(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], k: int) -> Picture:
     """The share of records linked by the number of columns that the intruder knows."""
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         for levels, name, style in ((before, "original", "s--"), (after, "release", "o-")):
             known = [level["known"] for level in levels]
             color = MIDDLE if style == "s--" else DARK
@@ -237,25 +245,23 @@ def linkage(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, An
         percent(axes.yaxis)
         axes.set_xlabel("columns whose true values the intruder knows")
         axes.set_ylabel("records linked correctly")
-        figure.legend(loc="outside upper left", ncols=3)
+        legend_above(axes, 3)
 
     alt = (
         f"Line chart: knowing all columns, {shown(before[-1]['share'], 'share')} of the records are "
-        "linked in the "
-        f"original and {shown(after[-1]['share'], 'share')} in the release."
+        f"linked in the original and {shown(after[-1]['share'], 'share')} in the release."
     )
-    return drawn("linkage", (7.2, 2.9), alt, draw)
+    return Picture("linkage", (7.2, 2.9), alt, draw)
 
 
-def risk_utility_map(facts: Mapping[str, Any]) -> str:
+def risk_utility_map(facts: Mapping[str, Any]) -> Picture:
     """Risk against loss, one point for each run; the front that no run beats; the proven bounds."""
     runs = facts["runs"]
     methods = list(dict.fromkeys(run["method"] for run in runs))
     front = [run for run in runs if run["pareto"]]
     bounds = {int(k): value for k, value in facts["bounds"].items()}
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
+    def draw(axes: Axes) -> None:
         axes.plot(
             [r["information_loss"] for r in front],
             [r["risk"] for r in front],
@@ -266,10 +272,10 @@ def risk_utility_map(facts: Mapping[str, Any]) -> str:
             zorder=1,
         )
         for m, name in enumerate(methods):
-            own = [r for r in runs if r["method"] == name]
+            same_method = [r for r in runs if r["method"] == name]
             axes.plot(
-                [r["information_loss"] for r in own],
-                [r["risk"] for r in own],
+                [r["information_loss"] for r in same_method],
+                [r["risk"] for r in same_method],
                 MARKERS[m % len(MARKERS)],
                 color=DARK,
                 markerfacecolor="none",
@@ -278,8 +284,7 @@ def risk_utility_map(facts: Mapping[str, Any]) -> str:
                 label=name,
             )
         for k in sorted({r["k"] for r in runs}):
-            own = [r for r in runs if r["k"] == k]
-            best = min(own, key=lambda r: r["information_loss"])
+            best = min((r for r in runs if r["k"] == k), key=lambda r: r["information_loss"])
             axes.annotate(
                 f"k={k}",
                 (best["information_loss"], best["risk"]),
@@ -309,11 +314,11 @@ def risk_utility_map(facts: Mapping[str, Any]) -> str:
         axes.margins(0.1)
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
         percent(axes.yaxis)
-        figure.legend(loc="outside upper left", ncols=4)
+        legend_above(axes, 4)
 
-    told = "; ".join(
+    words = "; ".join(
         f"{r['method']} at k={r['k']} loses {shown(r['information_loss'], '%')} and risks "
         f"{shown(r['risk'], 'share')}"
         for r in runs
     )
-    return drawn("tradeoff", (7.2, 3.8), f"Risk against loss: {told}.", draw)
+    return Picture("tradeoff", (7.2, 3.8), f"Risk against loss: {words}.", draw)

@@ -7,44 +7,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.measures.pair import Pair
+from shoal.measures.pair import Column, Pair
 from shoal.measures.utility import deviations
 
-BINS = 24
-COLUMNS = 24  # shown at most; those that lost most
-RECORDS = 600  # of the map, in whole groups
+BINS = 24  # classes of a distribution: as many as a picture of 3.5 inches can show
+COLUMNS = 24  # distributions in a report: those of the columns that lost most
+RECORDS = 600  # records of the map, in whole groups: more of them hide each other
 
 
-def distributions(both: Pair) -> list[dict[str, Any]]:
-    """The share of records in classes of equal width, before and after, for each numeric column.
+def distributions(both: Pair, most: int = COLUMNS) -> list[dict[str, Any]]:
+    """The distribution of each numeric column, before and after; of many columns those that lost most."""
+    every = [distribution(column) for column in both.numbers]
+    chosen = sorted(range(len(every)), key=lambda i: -every[i]["lost"])[:most]
+    return [every[i] for i in sorted(chosen)]
+
+
+def distribution(column: Column) -> dict[str, Any]:
+    """The share of records in classes of equal width, before and after.
 
     Long tails are drawn together (inverse hyperbolic sine of the value over the typical one), so that
     the bulk of a skewed column stays visible.
     """
-    found = []
-    for column in both.numbers:
-        x, y = column.before, column.after
-        low, high = min(x.min(), y.min()), max(x.max(), y.max())
-        unit = None if column.moment else _unit(x)
-        ends = placed(low, unit), placed(high, unit)
-        edges = np.linspace(ends[0], ends[1] if high > low else ends[0] + 1, BINS + 1)
-        shares = [np.histogram(placed(v, unit), edges)[0] / len(v) for v in (x, y)]
-        near = column.scaled()
-        sst = np.square(near.before - near.before.mean()).sum()
-        lost = float(np.square(near.before - near.after).sum() / sst) if sst else 0.0
-        found.append(
-            {
-                "column": column.name,
-                "edges": edges if unit is None else np.clip(np.sinh(edges) * unit, low, high),
-                "unit": unit,
-                "moment": column.moment,
-                "before": shares[0],
-                "after": shares[1],
-                "lost": lost,
-            }
-        )
-    kept = sorted(range(len(found)), key=lambda i: -found[i]["lost"])[:COLUMNS]
-    return [found[i] for i in sorted(kept)]
+    x, y = column.before, column.after
+    low, high = min(x.min(), y.min()), max(x.max(), y.max())
+    unit = None if column.moment else _unit(x)
+    ends = placed(low, unit), placed(high, unit)
+    edges = np.linspace(ends[0], ends[1] if high > low else ends[0] + 1, BINS + 1)
+    shares = [np.histogram(placed(v, unit), edges)[0] / len(v) for v in (x, y)]
+    near = column.scaled()
+    sst = np.square(near.before - near.before.mean()).sum()
+    return {
+        "column": column.name,
+        "edges": edges if unit is None else np.clip(np.sinh(edges) * unit, low, high),
+        "unit": unit,
+        "moment": column.moment,
+        "before": shares[0],
+        "after": shares[1],
+        "lost": float(np.square(near.before - near.after).sum() / sst) if sst else 0.0,
+    }
 
 
 def placed(values: Any, unit: float | None) -> Any:
@@ -74,15 +74,15 @@ def record_map(both: Pair, labels: NDArray[np.int64]) -> dict[str, Any] | None:
     axes = vectors[:, ::-1][:, :2]
     axes = axes * np.where(axes.sum(axis=0) < 0, -1, 1)  # a direction is free: take the one that grows
     points = Z @ axes
-    own = labels[both.kept]
-    order = np.random.default_rng(0).permutation(int(own.max()) + 1)
-    chosen = np.cumsum(np.bincount(own)[order]) <= RECORDS
+    groups = labels[both.rows]
+    order = np.random.default_rng(0).permutation(int(groups.max()) + 1)
+    chosen = np.cumsum(np.bincount(groups)[order]) <= RECORDS
     chosen[0] = True
-    shown = np.isin(own, order[chosen])
+    shown = np.isin(groups, order[chosen])
     return {
         "points": np.round(points[shown], 4),
-        "groups": own[shown],
+        "groups": groups[shown],
         "explained": values[::-1][:2] / max(values.sum(), 1e-300),
         "records": int(shown.sum()),
-        "of": len(own),
+        "of": len(groups),
     }

@@ -12,7 +12,7 @@ from shoal.errors import InputError
 from shoal.io.atomic import replacing
 from shoal.measures.measure import digits, shown
 from shoal.report.audit import sentences
-from shoal.report.drawing import visible
+from shoal.report.drawing import Picture, visible
 
 
 def write(model: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
@@ -59,12 +59,8 @@ def to_html(model: Mapping[str, Any]) -> str:
         finalize=cell,
     )
     page.filters |= {"shown": shown, "digits": digits, "setting": _setting, "count": lambda v: f"{v:,}"}
-    pictures = {
-        name: [Markup(p) for p in picture] if isinstance(picture, list) else Markup(picture)
-        for name, picture in _pictures(model).items()
-    }
     said = sentences(model["audit"], model["outcome"]["records"]) if "audit" in model else []
-    return page.get_template("report.html").render(**model, pictures=pictures, said=said)
+    return page.get_template("report.html").render(**model, pictures=_pictures(model), said=said)
 
 
 def _setting(value: Any) -> str:
@@ -77,35 +73,35 @@ def _setting(value: Any) -> str:
 
 
 def _pictures(model: Mapping[str, Any]) -> dict[str, Any]:
+    from markupsafe import Markup
+
     from shoal.report import figures
 
     lost = model["utility"]
     internal = model["edition"] == "internal"
-    found: dict[str, Any] = {}
+    pictures: dict[str, Picture] = {}
     if "information_loss" in lost:
-        own = lost["information_loss"]
+        loss = lost["information_loss"]
         bound = model["bound"]["information_loss"] if internal and model["bound"] else None
-        found["loss"] = figures.loss_by_column(own["columns"], own["overall"], bound)
+        pictures["loss"] = figures.loss_by_column(loss["columns"], loss["overall"], bound)
     if "correlations" in lost:
         detail = lost["correlations"]["detail"]
         change = detail.get("change") or [
             [b - a for a, b in zip(*rows)] for rows in zip(detail["before"], detail["after"])
         ]
-        found["correlations"] = figures.correlation_change(detail["names"], change)
-    if not internal:
-        return found
-    before, after = model["risk"]["before"], model["risk"]["after"]
-    found["sizes"] = figures.group_sizes(after["k"]["detail"]["sizes"])
-    were, are = (side["linkage"]["detail"]["by_known_columns"] for side in (before, after))
-    found["linkage"] = figures.linkage(were, are, model["outcome"]["k"])
-    found["distributions"] = [
-        figures.distribution(i, facts) for i, facts in enumerate(model["distributions"])
-    ]
-    if model["map"]:
-        found["map"] = figures.record_map(model["map"])
-    if model["why_k"]["comparison"]:
-        found["tradeoff"] = figures.risk_utility_map(model["why_k"]["comparison"])
-    return found
+        pictures["correlations"] = figures.correlation_change(detail["names"], change)
+    if internal:
+        before, after = model["risk"]["before"], model["risk"]["after"]
+        pictures["sizes"] = figures.group_sizes(after["k"]["detail"]["sizes"])
+        were, are = (side["linkage"]["detail"]["by_known_columns"] for side in (before, after))
+        pictures["linkage"] = figures.linkage(were, are, model["outcome"]["k"])
+        if model["map"]:
+            pictures["map"] = figures.record_map(model["map"])
+        if model["why_k"]["comparison"]:
+            pictures["tradeoff"] = figures.risk_utility_map(model["why_k"]["comparison"])
+    drawn: dict[str, Any] = {name: Markup(picture.svg()) for name, picture in pictures.items()}
+    shapes = enumerate(model["distributions"] if internal else ())
+    return drawn | {"distributions": [Markup(figures.distribution(i, facts).svg()) for i, facts in shapes]}
 
 
 # --- text ----------------------------------------------------------------------------------------------

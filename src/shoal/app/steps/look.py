@@ -17,24 +17,19 @@ RISKS = ("k", "linkage", "interval_sd", "fixed", "l_diversity", "t_closeness", "
 
 
 def build(tab: Tab) -> None:
-    work = tab.work
-    assert work is not None
-    run = tab.shown if tab.shown in work.finished else work.finished[-1]
-    assert run is not None
-    assert run.facts is not None
-    tab.shown = run
-    known = _state(tab)
+    shown_run = tab.finished_run()
+    seen = _state(tab)
 
     def changed() -> None:
-        nonlocal known
-        if _state(tab) != known:
-            known = _state(tab)
+        nonlocal seen
+        if _state(tab) != seen:
+            seen = _state(tab)
             tab.refresh()
 
     with ui.element("section").classes("lead"):
         show(
             Markup("<h2>{}</h2><p class='soft'>{}</p>").format(
-                run.title, sentence(run.facts["outcome"]["promise"])
+                shown_run.title, sentence(shown_run.results["outcome"]["promise"])
             )
         )
         with ui.element("div").classes("actions"):
@@ -43,7 +38,7 @@ def build(tab: Tab) -> None:
                 "unelevated no-caps"
             )
     _tradeoff(tab)
-    runs = [tab.shown] + ([tab.beside] if tab.beside is not None else [])
+    runs = [shown_run] + ([tab.beside] if tab.beside is not None else [])
     with ui.element("div").classes("side by-side" if len(runs) > 1 else "side"):
         for run in runs:
             with ui.element("section").classes("panel") as panel:
@@ -52,21 +47,20 @@ def build(tab: Tab) -> None:
     tab.changed = changed
 
 
-def _state(tab: Tab) -> Any:
+def _state(tab: Tab) -> tuple[Any, ...]:
     """What this step shows: looked at again only if it changed."""
-    assert tab.work is not None
-    return [(run.number, run.bound) for run in tab.work.finished], tab.shown, tab.beside
+    return [(run.number, run.bound) for run in tab.table.finished], tab.shown, tab.beside
 
 
 def _beside(tab: Tab) -> None:
-    assert tab.work is not None
-    others = {run.number: f"{run.title}: {run.settings}" for run in tab.work.finished if run is not tab.shown}
+    others = {
+        run.number: f"{run.title}: {run.settings}" for run in tab.table.finished if run is not tab.shown
+    }
     if not others:
         return
 
     def choose(number: int | None) -> None:
-        assert tab.work is not None
-        tab.beside = next((run for run in tab.work.finished if run.number == number), None)
+        tab.beside = next((run for run in tab.table.finished if run.number == number), None)
         tab.refresh()
 
     ui.select(
@@ -79,20 +73,17 @@ def _beside(tab: Tab) -> None:
 
 def _tradeoff(tab: Tab) -> None:
     """The risk-utility map of all runs, and the same as a list for the keyboard."""
-    work = tab.work
-    assert work is not None
-    assert tab.shown is not None
+    work, number_shown = tab.table, tab.finished_run().number
     points = [
         {
             "number": run.number,
             "title": f"{run.title}: {run.settings}",
             "k": run.plan.k,
-            "loss": round(run.facts["outcome"]["information_loss"], 4),
-            "risk": round(100 * run.facts["risk"]["after"]["linkage"]["overall"], 4),
+            "loss": round(run.results["outcome"]["information_loss"], 4),
+            "risk": round(100 * run.results["risk"]["after"]["linkage"]["overall"], 4),
             "bound": (run.bound or {}).get("information_loss"),
         }
         for run in work.finished
-        if run.facts is not None
     ]
 
     def back(number: int) -> None:
@@ -113,7 +104,7 @@ def _tradeoff(tab: Tab) -> None:
                 )
             )
             charts.draw(
-                charts.risk_utility(points, tab.shown.number),
+                charts.risk_utility(points, number_shown),
                 "Loss against risk: "
                 + "; ".join(f"{p['title']} loses {p['loss']} % and risks {p['risk']} %" for p in points),
                 280,
@@ -128,7 +119,7 @@ def _tradeoff(tab: Tab) -> None:
                 button = ui.element("button").on("click", lambda number=point["number"]: back(number))
                 button.props["type"] = "button"
                 button.props["data-run"] = point["number"]
-                if point["number"] == tab.shown.number:
+                if point["number"] == number_shown:
                     button.props["aria-current"] = "true"
                 with button:
                     show(
@@ -140,8 +131,7 @@ def _tradeoff(tab: Tab) -> None:
 
 
 def _panel(tab: Tab, run: Run, named: bool) -> None:
-    facts = run.facts
-    assert facts is not None
+    facts = run.results
     if named:
         show(Markup("<h2>{}</h2><p class='soft'>{}</p>").format(run.title, run.settings))
     show(_figures(run))
@@ -207,8 +197,7 @@ def _card(title: str, words: str) -> ui.element:
 
 def _figures(run: Run) -> Markup:
     """The few numbers that decide."""
-    assert run.facts is not None
-    outcome, risk = run.facts["outcome"], run.facts["risk"]
+    outcome, risk = run.results["outcome"], run.results["risk"]
     figures = [
         ("information lost", shown(outcome["information_loss"], "%"), _above(run)),
         ("smallest group", f"{outcome['smallest_group']:,}", f"asked for k = {outcome['k']}"),
@@ -237,8 +226,7 @@ def _above(run: Run) -> str:
 
 def _loss(run: Run) -> Markup:
     """Loss and bound as two bars on one scale, in the whole and by column."""
-    assert run.facts is not None
-    loss = run.facts["outcome"]["information_loss"]
+    loss = run.results["outcome"]["information_loss"]
     rows = [("this release", loss, "own")]
     words = ""
     if run.bound is not None and "information_loss" in run.bound:
@@ -251,7 +239,7 @@ def _loss(run: Run) -> Markup:
         words = sentence(run.bound["why"])
     elif not run.over:
         words = "The least possible loss is being proven."
-    columns = run.facts["utility"].get("information_loss", {}).get("columns", {})
+    columns = run.results["utility"].get("information_loss", {}).get("columns", {})
     rows += [(name, value, "column") for name, value in columns.items()]
     top = max([value for _, value, _ in rows] + [1e-9])
     drawn = joined(

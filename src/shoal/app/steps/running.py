@@ -17,8 +17,7 @@ from shoal.measures.measure import shown
 
 
 def build(tab: Tab) -> None:
-    work, draft = tab.work, tab.draft
-    assert work is not None
+    work, draft = tab.table, tab.draft
     with ui.element("section").classes("lead"):
         quasi = len(draft.named("quasi"))
         show(
@@ -55,19 +54,18 @@ def build(tab: Tab) -> None:
 
 def _start(tab: Tab, further: str | None) -> None:
     """Queue the run, and the same with other k."""
-    assert tab.work is not None
+    work = tab.table
     try:
         sizes = [tab.draft.k, *_sizes(further or "")]
         tab.draft.plan()
         for size in dict.fromkeys(sizes):
             draft = tab.draft.copy()
             draft.k = size
-            if size is not None and size > tab.work.records:
+            if size is not None and size > work.records:
                 raise InputError(
-                    f"k={size} needs at least {size:,} records, but the table has {tab.work.records:,}: "
-                    "lower k"
+                    f"k={size} needs at least {size:,} records, but the table has {work.records:,}: lower k"
                 )
-            tab.office.submit(tab.session, tab.work, draft)
+            tab.office.submit(tab.session, work, draft)
     except ShoalError as error:
         tab.say(error, bad=True)
         return
@@ -76,11 +74,11 @@ def _start(tab: Tab, further: str | None) -> None:
 
 def _sizes(words: str) -> list[int]:
     """Further k, separated by commas or blanks."""
-    found = [word for word in re.split(r"[,;\s]+", words) if word]
-    for word in found:
+    sizes = [word for word in re.split(r"[,;\s]+", words) if word]
+    for word in sizes:
         if not word.isdecimal() or int(word) < 1:
             raise InputError(f"{word!r} is no k: write whole numbers such as 3, 10, 20")
-    return [int(word) for word in found]
+    return [int(word) for word in sizes]
 
 
 class Row:

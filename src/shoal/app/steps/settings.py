@@ -10,7 +10,7 @@ from nicegui import ui
 from shoal.app.markup import joined, show
 from shoal.app.tab import Tab
 from shoal.grouping.registry import methods
-from shoal.words import CENTROIDS, MISSING, SCALINGS
+from shoal.words import MISSING, SCALINGS
 
 MISSING_WORDS = {
     "group": "a gap is a value of its own",
@@ -36,8 +36,7 @@ FIELD = "outlined dense hide-bottom-space"
 
 
 def build(tab: Tab) -> None:
-    draft, work = tab.draft, tab.work
-    assert work is not None
+    draft, work = tab.draft, tab.table
 
     def put(name: str, value: Any) -> None:
         setattr(draft, name, value)
@@ -101,7 +100,7 @@ def _meaning(k: int | None, records: int) -> Markup:
 
 
 def _method(tab: Tab, put: Any) -> None:
-    known, draft = methods(), tab.draft
+    infos, draft = methods(), tab.draft
 
     def choose(key: str) -> None:
         put("method", key)
@@ -109,9 +108,9 @@ def _method(tab: Tab, put: Any) -> None:
         tell()
 
     def tell() -> None:
-        info = known[draft.method]
-        told.clear()
-        with told:
+        info = infos[draft.method]
+        about.clear()
+        with about:
             show(
                 Markup(
                     "<p>{}</p><dl class='facts'><dt>Paper</dt><dd>{}</dd><dt>Time grows with</dt><dd>{}</dd>"
@@ -122,7 +121,7 @@ def _method(tab: Tab, put: Any) -> None:
                 _parameter(tab, name, default)
 
     show(Markup("<h3>Method</h3>"))
-    names = {key: f"{info.title} ({key})" for key, info in known.items()}
+    names = {key: f"{info.title} ({key})" for key, info in infos.items()}
     order = ["auto", "optimise", *(key for key in names if key not in ("auto", "optimise"))]
     chosen = ui.select(
         {key: names[key] for key in order},
@@ -132,13 +131,13 @@ def _method(tab: Tab, put: Any) -> None:
         on_change=lambda event: choose(event.value),
     )
     chosen.props(FIELD + " aria-label=Method").classes("wide")
-    told = ui.element("div")
+    about = ui.element("div")
     tell()
     rows = joined(
         Markup(
             "<tr><td><button type='button' class='link' data-key='{}'>{}</button></td><td>{}</td>"
             "<td>{}</td><td>{}</td></tr>"
-        ).format(key, known[key].title, known[key].summary, known[key].paper, known[key].cost)
+        ).format(key, infos[key].title, infos[key].summary, infos[key].paper, infos[key].cost)
         for key in order
     )
     listed = show(
@@ -147,11 +146,11 @@ def _method(tab: Tab, put: Any) -> None:
             "<table class='plain'><thead><tr><th scope='col'>Method</th><th scope='col'>What it does</th>"
             "<th scope='col'>Paper</th><th scope='col'>Cost</th></tr></thead><tbody>{}</tbody></table></div>"
             "</details>"
-        ).format(len(known), rows)
+        ).format(len(infos), rows)
     )
     listed.on(
         "click",
-        lambda event: chosen.set_value(event.args) if event.args in known else None,
+        lambda event: chosen.set_value(event.args) if event.args in infos else None,
         js_handler="(e) => { const b = e.target.closest('[data-key]'); if (b) emit(b.dataset.key); }",
     )
 
@@ -188,8 +187,7 @@ def _levels(tab: Tab, name: str) -> None:
 
 
 def _more(tab: Tab, put: Any) -> None:
-    draft, work = tab.draft, tab.work
-    assert work is not None
+    draft, work = tab.draft, tab.table
     names = [column["name"] for column in work.facts["columns"]]
 
     def words(label: str, field: str, options: dict[str, str]) -> None:
@@ -255,6 +253,3 @@ def _more(tab: Tab, put: Any) -> None:
                 ui.checkbox(
                     label, value=getattr(draft, field), on_change=lambda e, field=field: put(field, e.value)
                 )
-
-
-assert set(CENTROID_WORDS) == {"", *CENTROIDS}

@@ -12,22 +12,17 @@ from shoal.app.markup import code, show
 from shoal.app.office import Run
 from shoal.app.tab import Tab
 from shoal.app.uploads import ending_of
-from shoal.app.words import command_line, python_lines
 from shoal.errors import ShoalError
 from shoal.io.files import FORMATS
+from shoal.plan.text import as_command, as_python
 
 
 def build(tab: Tab) -> None:
-    work = tab.work
-    assert work is not None
-    run = tab.shown if tab.shown in work.finished else work.finished[-1]
-    assert run is not None
-    tab.shown = run
+    work, run = tab.table, tab.finished_run()
     endings = {ending: f"{kind.name} ({ending})" for ending, kind in FORMATS.items() if kind.writable}
     endings[".db"] = "SQLite (.db)"
-    own = ending_of(work.name)
-    chosen = own if own in endings else ".csv"
-    assert chosen is not None
+    ending = ending_of(work.name) or ""
+    chosen = ending if ending in endings else ".csv"
     with ui.element("section").classes("lead"):
         show(Markup("<h2>Take away</h2><p class='soft'>{}: {}.</p>").format(run.title, run.settings))
         runs = {other.number: f"{other.title}: {other.settings}" for other in work.finished}
@@ -67,8 +62,8 @@ def build(tab: Tab) -> None:
                     ).props("outline no-caps").props["aria-label"] = f"Download the {edition} report"
     target = f"{work.stem}.protected{chosen}"
     lines = (
-        ("The same in Python", python_lines(run.plan, work.told, target)),
-        ("The same on the command line", command_line(run.plan, work.told, target)),
+        ("The same in Python", as_python(run.plan, work.address, target)),
+        ("The same on the command line", as_command(run.plan, work.address, target)),
         ("The plan", run.plan.toml({c["name"]: c["reason"] for c in work.facts["columns"]})),
     )
     for title, words in lines:
@@ -82,16 +77,14 @@ def build(tab: Tab) -> None:
 
 
 def _choose(tab: Tab, number: int) -> None:
-    assert tab.work is not None
-    for run in tab.work.finished:
+    for run in tab.table.finished:
         if run.number == number:
             tab.back_to(run)
             tab.go("take")
 
 
 def _plan(tab: Tab, run: Run) -> None:
-    assert tab.work is not None
-    reasons = {column["name"]: column["reason"] for column in tab.work.facts["columns"]}
+    reasons = {column["name"]: column["reason"] for column in tab.table.facts["columns"]}
     ui.download.content(run.plan.toml(reasons), "plan.toml")
 
 
@@ -107,26 +100,24 @@ async def _report(tab: Tab, run: Run, edition: str) -> None:
 
 def _like(tab: Tab, run: Run) -> list[dict[str, Any]]:
     """The runs on the same columns, as the report compares them; of each method and k the last."""
-    assert tab.work is not None
-    found = {}
-    for other in tab.work.finished:
-        if other.facts is None or other.plan.columns != run.plan.columns:
+    runs = {}
+    for other in tab.table.finished:
+        if other.plan.columns != run.plan.columns:
             continue
-        outcome, risk = other.facts["outcome"], other.facts["risk"]["after"]
+        outcome, risk = other.results["outcome"], other.results["risk"]["after"]
         wanted = ("method", "k", "information_loss", "groups", "smallest_group", "largest_group", "seconds")
-        found[other.plan.method, other.plan.k] = {
+        runs[other.plan.method, other.plan.k] = {
             **{key: outcome[key] for key in wanted},
             "risk": risk["linkage"]["overall"],
             "risk_high": risk["linkage"]["detail"]["high"],
             "interval_disclosure": risk["interval_sd"]["overall"],
         }
-    return list(found.values())
+    return list(runs.values())
 
 
 async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: Any) -> None:
     """Let the desk write a file, then hand it to the browser under a harmless name."""
-    work = tab.work
-    assert work is not None
+    work = tab.table
     tab.say("Writing and checking" if task == "write" else "Writing the report")
     target = run.folder / file
     target.unlink(missing_ok=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from shoal.errors import InputError
+from shoal.errors import InputError, needs_extra
 from shoal.io.databases.address import Address, quoted, refuse_twice, sentence, shown
 from shoal.io.formats import text
 from shoal.io.metadata import details_of, with_details
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Types that are read as such; all others stay the text that PostgreSQL writes, and go back as that.
 _POSTGRESQL = {
@@ -33,7 +36,7 @@ class Postgresql:
         try:
             import pg8000.dbapi as driver
         except ImportError:
-            raise InputError("PostgreSQL needs the extra 'sql': pip install 'shoal[sql]'") from None
+            raise needs_extra("PostgreSQL needs", "sql") from None
         parts = urlsplit(place.database)
         extra = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         host = extra.pop("host", unquote(parts.hostname or "localhost"))
@@ -68,13 +71,13 @@ class Postgresql:
     def has(self, table: str) -> bool:
         return self.execute("SELECT to_regclass(%s)", (quoted(table),)).fetchone()[0] is not None
 
-    def fill(self, place: Address, table: Any) -> None:
+    def fill(self, place: Address, table: pa.Table) -> None:
         content = io.BytesIO()
         text.render(table, content, text.Dialect(), header=False)
         content.seek(0)
         self.execute(f"COPY {quoted(place.table)} FROM STDIN WITH (FORMAT csv)", stream=content)
 
-    def read(self, place: Address) -> tuple[Any, Any]:
+    def read(self, place: Address) -> tuple[pa.Table, pa.Table]:
         import pyarrow as pa
 
         cursor = self.execute(f"SELECT * FROM ({place.select}) AS chosen LIMIT 0")
@@ -110,7 +113,7 @@ class Postgresql:
         self.connection.close()
 
 
-def _typed(cells: Any, kind: str) -> Any:
+def _typed(cells: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
@@ -25,8 +25,11 @@ from shoal.io.databases.sqlite import Sqlite
 from shoal.io.formats import text
 from shoal.io.metadata import details_of
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _SCHEMES = ("sqlite", "postgresql", "postgres")
-_DATABASES: dict[str, Any] = {"sqlite": Sqlite, "postgresql": Postgresql}
+_DATABASES: dict[str, type[Sqlite | Postgresql]] = {"sqlite": Sqlite, "postgresql": Postgresql}
 
 
 def is_url(data: Any) -> bool:
@@ -52,7 +55,7 @@ class SqlOrigin:
     """The table of a database that a table came from, with its cells as the database wrote them."""
 
     address: Address
-    cells: Any
+    cells: pa.Table
     chosen: NDArray[np.bool_] | None = None  # the records that the table has, if some were left out
     path: None = None
 
@@ -75,13 +78,13 @@ class SqlOrigin:
         text.render(self.cells, content, text.Dialect())
         return hashlib.sha256(content.getvalue()).hexdigest()
 
-    def own_cells(self, target: Any) -> Any:
+    def own_cells(self, target: Any) -> pa.Table | None:
         """The database's own cells, for a target of the same kind; else None."""
         if getattr(target, "kind", None) != self.address.kind:
             return None
         return self.cells if self.chosen is None else self.cells.filter(self.chosen)
 
-    def restore(self, table: Any, cells: Any, protected: Collection[str]) -> Any:
+    def restore(self, table: pa.Table, cells: pa.Table, protected: Collection[str]) -> pa.Table:
         """The table with the database's own `cells` in every column that is not protected."""
         for j, name in enumerate(table.column_names):
             if name not in protected:
@@ -89,7 +92,7 @@ class SqlOrigin:
         return table.replace_schema_metadata(cells.schema.metadata)
 
 
-def load(url: str) -> tuple[Any, SqlOrigin]:
+def load(url: str) -> tuple[pa.Table, SqlOrigin]:
     """The table or query at a URL, as an Arrow table; and where it came from."""
     place = address(url)
     if place.kind == "sqlite" and not os.path.isfile(place.database):
@@ -119,7 +122,7 @@ def refuse_target(url: str, replacing: bool, source: Any = None) -> None:
         _refuse_existing(database, place, replacing)
 
 
-def write(url: str, table: Any, replacing: bool, check: Callable[[Any, Any], None]) -> None:
+def write(url: str, table: pa.Table, replacing: bool, check: Callable[[pa.Table, pa.Table], None]) -> None:
     """Put the table into a new table, check what is then there, and only then commit."""
     place = address(url)
     new = place.kind == "sqlite" and not os.path.exists(place.database)
@@ -128,8 +131,8 @@ def write(url: str, table: Any, replacing: bool, check: Callable[[Any, Any], Non
             _refuse_existing(database, place, replacing)
             if replacing:
                 database.execute(f"DROP TABLE IF EXISTS {quoted(place.table)}")
-            known = details_of(table).get("sql", {})
-            types = known.get("types", {}) if known.get("kind") == place.kind else {}
+            details = details_of(table).get("sql", {})
+            types = details.get("types", {}) if details.get("kind") == place.kind else {}
             made = ", ".join(
                 f"{column_name(field.name)} {types.get(field.name, _sql_type(field.type, place.kind))}"
                 for field in table.schema
@@ -153,17 +156,17 @@ def _same(one: Address, other: Address) -> bool:
     return plain[0] == plain[1] and _server(one) == _server(other)
 
 
-def _server(place: Address) -> tuple[Any, ...]:
+def _server(place: Address) -> tuple[str | int | list[str] | None, ...]:
     parts = urlsplit(place.database)
     return parts.hostname, parts.port or 5432, parts.path, parse_qs(parts.query).get("host")
 
 
-def _refuse_existing(database: Any, place: Address, replacing: bool) -> None:
+def _refuse_existing(database: Sqlite | Postgresql, place: Address, replacing: bool) -> None:
     if not replacing and database.has(place.table):
         raise InputError(f"table {place.table!r} exists already: name another, or allow it with --replace")
 
 
-def _sql_type(kind: Any, database: str) -> str:
+def _sql_type(kind: pa.DataType, database: str) -> str:
     """The SQL type for an Arrow type."""
     import pyarrow.types as t
 
@@ -186,7 +189,7 @@ def _sql_type(kind: Any, database: str) -> str:
 
 
 @contextmanager
-def _transaction(place: Address) -> Iterator[Any]:
+def _transaction(place: Address) -> Iterator[Sqlite | Postgresql]:
     database = _DATABASES[place.kind](place)
     try:
         yield database

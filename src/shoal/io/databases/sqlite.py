@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from shoal.errors import InputError
+from shoal.io.atomic import refuse_missing_folder
 from shoal.io.databases.address import Address, column_name, quoted, refuse_twice
 from shoal.io.metadata import with_details
 from shoal.io.mixed_cells import mixed_column, own_cells
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Sqlite:
@@ -20,9 +24,7 @@ class Sqlite:
 
     def __init__(self, place: Address, read_only: bool = False):
         mode = "ro" if read_only else "rwc"
-        folder = Path(place.database).absolute().parent
-        if not folder.is_dir():
-            raise InputError(f"the folder {str(folder)!r} does not exist: make it first, or write elsewhere")
+        refuse_missing_folder(Path(place.database).absolute().parent)
         try:
             file = f"file:{quote(str(Path(place.database).absolute()))}?mode={mode}"
             self.connection = sqlite3.connect(file, uri=True, isolation_level=None)
@@ -30,7 +32,7 @@ class Sqlite:
         except sqlite3.Error as error:
             raise InputError(f"{place.database!r} cannot be opened as SQLite: {error}") from None
 
-    def execute(self, command: str) -> Any:
+    def execute(self, command: str) -> sqlite3.Cursor:
         return self.connection.execute(command)
 
     def has(self, table: str) -> bool:
@@ -38,7 +40,7 @@ class Sqlite:
         find = "SELECT 1 FROM sqlite_master WHERE lower(name) = lower(?)"
         return self.connection.execute(find, (name,)).fetchone() is not None
 
-    def fill(self, place: Address, table: Any) -> None:
+    def fill(self, place: Address, table: pa.Table) -> None:
         import pyarrow.types as t
 
         columns = []
@@ -56,7 +58,7 @@ class Sqlite:
         marks = ", ".join("?" * len(columns))
         self.connection.executemany(f"INSERT INTO {quoted(place.table)} VALUES ({marks})", zip(*columns))
 
-    def read(self, place: Address) -> tuple[Any, Any]:
+    def read(self, place: Address) -> tuple[pa.Table, pa.Table]:
         import pyarrow as pa
 
         cursor = self.execute(place.select)

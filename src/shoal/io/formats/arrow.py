@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def read_parquet(path: Path) -> Contents:
@@ -19,7 +22,7 @@ def read_parquet(path: Path) -> Contents:
     return Contents(_valid(file.read()))
 
 
-def write_parquet(table: Any, path: Path) -> None:
+def write_parquet(table: pa.Table, path: Path) -> None:
     import pyarrow.parquet as pq
 
     pq.write_table(table, path)
@@ -43,13 +46,13 @@ def read_arrow(path: Path) -> Contents:
         raise
 
 
-def _valid(table: Any) -> Any:
+def _valid(table: pa.Table) -> pa.Table:
     """Arrow believes what a file says of itself; looked through once, a damaged one does no harm later."""
     table.validate(full=True)
     return table
 
 
-def write_arrow(table: Any, path: Path) -> None:
+def write_arrow(table: pa.Table, path: Path) -> None:
     import pyarrow.feather as feather
 
     feather.write_feather(table, str(path), compression="lz4")

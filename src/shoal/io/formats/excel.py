@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import zipfile
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from shoal.errors import InputError
+from shoal.errors import InputError, needs_extra
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_names, refuse_size
 from shoal.io.metadata import details_of, with_details
 from shoal.io.mixed_cells import mixed_column, own_cells
 
-MOST_CELLS = 50_000_000
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_CELLS = 50_000_000  # openpyxl makes a Python object of each, empty ones too
 _LONGEST = 32767  # characters that a cell may have
 _EXACT = 2**53  # whole numbers beyond this are kept as texts: a cell holds a double
 
 
-def _openpyxl() -> Any:
+def _openpyxl() -> ModuleType:
     try:
         import openpyxl
     except ImportError:
-        raise InputError("Excel files need the extra 'stats': pip install 'shoal[stats]'") from None
+        raise needs_extra("Excel files need", "stats") from None
     return openpyxl
 
 
-def read(path: Path) -> Contents:
+def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
     """The values; of formulas what they gave when the workbook was last saved.
 
     In the table a column of mixed kinds holds texts; in the cells it keeps the kind of each.
@@ -40,7 +45,7 @@ def read(path: Path) -> Contents:
             book = package.load_workbook(file, read_only=True, data_only=True)
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # what it says of its size need not be so
-            rows = _rows(sheet, path)
+            rows = _rows(sheet, path, most_cells)
             title = sheet.title
             book.close()
     except (OSError, InputError, MemoryError):
@@ -53,8 +58,8 @@ def read(path: Path) -> Contents:
         raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
     names = ["" if cell is None else str(cell) for cell in rows[0]]
     refuse_names(names, str(path))
-    fields: list[Any] = []
-    arrays: list[Any] = []
+    fields: list[pa.Field] = []
+    arrays: list[pa.Array] = []
     mixed: dict[int, tuple[Any, Any]] = {}
     wide = max(map(len, rows))
     if wide > len(names):
@@ -76,13 +81,13 @@ def read(path: Path) -> Contents:
     return Contents(table, cells)
 
 
-def _refuse_bomb(file: Any, path: Path) -> None:
+def _refuse_bomb(file: BinaryIO, path: Path) -> None:
     """A workbook is a zip of texts: what they unpack to is written in its table of contents."""
     with zipfile.ZipFile(file) as package:
         refuse_size(sum(part.file_size for part in package.infolist()), path.stat().st_size, str(path))
 
 
-def _rows(sheet: Any, path: Path) -> list[tuple[Any, ...]]:
+def _rows(sheet: Any, path: Path, most_cells: int) -> list[tuple[Any, ...]]:
     """All rows without the empty cells at their ends, of which a far cell makes many."""
     rows, cells = [], 0
     for row in sheet.iter_rows(values_only=True):
@@ -91,14 +96,14 @@ def _rows(sheet: Any, path: Path) -> list[tuple[Any, ...]]:
             width -= 1
         rows.append(row[:width])
         cells += width
-        if cells > MOST_CELLS:
+        if cells > most_cells:
             raise InputError(
-                f"{str(path)!r} has more than {MOST_CELLS:,} cells, empty ones among them: use CSV or Parquet"
+                f"{str(path)!r} has more than {most_cells:,} cells, empty ones among them: use CSV or Parquet"
             )
     return rows
 
 
-def _column(cells: list[Any]) -> Any:
+def _column(cells: list[Any]) -> pa.Array | None:
     """Cells as an Arrow array if they are of one kind, else None."""
     import pyarrow as pa
 
@@ -116,7 +121,7 @@ def _column(cells: list[Any]) -> Any:
     return None
 
 
-def write(table: Any, path: Path) -> None:
+def write(table: pa.Table, path: Path) -> None:
     """Every text as a text: what looks like a formula is none."""
     package = _openpyxl()
     if len(table) >= 1_048_576 or len(table.column_names) > 16_384:
@@ -141,7 +146,7 @@ def write(table: Any, path: Path) -> None:
     book.save(str(path))
 
 
-def _refuse_texts(cells: list[Any], illegal: Any) -> None:
+def _refuse_texts(cells: list[Any], illegal: re.Pattern[str]) -> None:
     for text in cells:
         if not isinstance(text, str):
             continue
@@ -151,7 +156,7 @@ def _refuse_texts(cells: list[Any], illegal: Any) -> None:
             raise InputError("Excel cannot hold a control character that a text has: write another format")
 
 
-def _cells(table: Any, name: str) -> list[Any]:
+def _cells(table: pa.Table, name: str) -> list[Any]:
     """The cells of a column as what openpyxl writes."""
     import pyarrow as pa
 

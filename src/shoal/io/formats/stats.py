@@ -9,12 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from shoal.errors import InputError
+from shoal.errors import InputError, needs_extra
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_size
 from shoal.io.metadata import details_of, with_details
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 #: What pyreadstat knows of a file and takes back, by the name it has on the way in.
 _COMMON = {
@@ -37,13 +42,11 @@ def reader(kind: str) -> Callable[[Path], Contents]:
     return lambda path: _read(path, kind)
 
 
-def _pyreadstat() -> Any:
+def _pyreadstat() -> ModuleType:
     try:
         import pyreadstat
     except ImportError:
-        raise InputError(
-            "files of Stata, SPSS and SAS need the extra 'stats': pip install 'shoal[stats]'"
-        ) from None
+        raise needs_extra("files of Stata, SPSS and SAS need", "stats") from None
     return pyreadstat
 
 
@@ -58,15 +61,15 @@ def _read(path: Path, kind: str) -> Contents:
         promised = read(str(path), metadataonly=True)[1]
         size = 8 * (promised.number_rows or 0) * (promised.number_columns or 0)  # is set aside at once
         refuse_size(size, path.stat().st_size, str(path))
-        cells, known = read(str(path), output_format="dict", **options)
+        cells, details = read(str(path), output_format="dict", **options)
     except (InputError, MemoryError):
         raise
     except Exception as error:  # nobody knows all that a broken file makes the library raise
         raise InputError(f"{str(path)!r} cannot be read as a file of {_OWNERS[kind]}: {error}") from None
-    lettered, ranges = known.missing_user_values or {}, known.missing_ranges or {}
+    lettered, ranges = details.missing_user_values or {}, details.missing_ranges or {}
 
-    def column(name: str, values: Any, letters: bool) -> Any:
-        form, stored = known.original_variable_types.get(name), known.readstat_variable_types.get(name)
+    def column(name: str, values: Any, letters: bool) -> pa.Array:
+        form, stored = details.original_variable_types.get(name), details.readstat_variable_types.get(name)
         return _column(values, form, stored, letters)
 
     as_written = {name: column(name, values, name in lettered) for name, values in cells.items()}
@@ -74,10 +77,10 @@ def _read(path: Path, kind: str) -> Contents:
     for name in {*lettered, *ranges} & set(cells):
         present = _without_missing(cells[name], set(lettered.get(name, ())), ranges.get(name, ()))
         columns[name] = column(name, present, False)
-    facts = {there: getattr(known, here) for here, there in (_COMMON | _SPSS).items()}
-    facts["variable_value_labels"] = {n: list(v.items()) for n, v in known.variable_value_labels.items()}
+    facts = {there: getattr(details, here) for here, there in (_COMMON | _SPSS).items()}
+    facts["variable_value_labels"] = {n: list(v.items()) for n, v in details.variable_value_labels.items()}
     facts["missing_user_values"] = lettered
-    facts["file_label"] = known.file_label or ""
+    facts["file_label"] = details.file_label or ""
     tables = [with_details(pa.table(held), stats={"kind": kind, **facts}) for held in (columns, as_written)]
     return Contents(*tables) if kind in ("sav", "dta") else Contents(tables[0])
 
@@ -93,7 +96,7 @@ def _without_missing(values: Any, letters: set[str], ranges: Collection[dict[str
     return [None if value is None or missing(value) else value for value in values]
 
 
-def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -> Any:
+def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -> pa.Array:
     """A list of cells as an Arrow array; whole numbers where the file's own format shows no decimals.
 
     Stata's whole numbers have at most 32 bits; wider ones would be written as doubles.
@@ -121,24 +124,24 @@ def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -
 _OWNERS = {"sav": "SPSS", "dta": "Stata", "sas7bdat": "SAS", "xport": "SAS"}
 
 
-def writer(kind: str) -> Callable[[Any, Path], None]:
+def writer(kind: str) -> Callable[[pa.Table, Path], None]:
     """`kind` is sav or dta."""
 
-    def write(table: Any, path: Path) -> None:
+    def write(table: pa.Table, path: Path) -> None:
         package = _pyreadstat()
-        known = details_of(table).get("stats", {})
+        details = details_of(table).get("stats", {})
         options: dict[str, Any] = {
-            name: _only(known.get(name, {}), table.column_names) for name in _COMMON.values()
+            name: _only(details.get(name, {}), table.column_names) for name in _COMMON.values()
         }
         options["variable_value_labels"] = {
             name: {_key(value, kind): label for value, label in pairs}
             for name, pairs in options["variable_value_labels"].items()
         }
-        if known.get("kind") != kind:
+        if details.get("kind") != kind:
             options["variable_format"] = {}
         elif kind == "sav":
-            options |= {name: _only(known.get(name, {}), table.column_names) for name in _SPSS.values()}
-        lettered = _only(known.get("missing_user_values", {}), table.column_names) if kind == "dta" else {}
+            options |= {name: _only(details.get(name, {}), table.column_names) for name in _SPSS.values()}
+        lettered = _only(details.get("missing_user_values", {}), table.column_names) if kind == "dta" else {}
         lettered = {name: signs for name, signs in lettered.items() if _is_text(table[name])}
         if lettered:
             options["missing_user_values"] = lettered
@@ -147,7 +150,7 @@ def writer(kind: str) -> Callable[[Any, Path], None]:
         frame = _as_pandas(table if kind == "sav" else _narrow(table), lettered)
         try:
             write_file = getattr(package, f"write_{kind}")
-            write_file(frame, str(path), file_label=known.get("file_label", ""), **options)
+            write_file(frame, str(path), file_label=details.get("file_label", ""), **options)
         except (package.PyreadstatError, package.ReadstatError, ValueError, TypeError) as error:
             strange = [name for name in table.column_names if not re.fullmatch(r"[^\W\d]\w*", name)]
             hint = f" (rename {strange[0]!r}?)" if strange and "name" in str(error) else ""
@@ -157,15 +160,15 @@ def writer(kind: str) -> Callable[[Any, Path], None]:
     return write
 
 
-def refuse_sas(table: Any, path: Path) -> None:
+def refuse_sas(table: pa.Table, path: Path) -> None:
     raise InputError("SAS files can be read but not written: name an output such as out.parquet with -o")
 
 
-def forget_codes(table: Any, protected: Collection[str]) -> Any:
+def forget_codes(table: pa.Table, protected: Collection[str]) -> pa.Table:
     """Protected columns have gaps and no user-missing codes: a mean must not be taken for one."""
-    known = details_of(table).get("stats", {})
-    ranges = {name: r for name, r in known.get("missing_ranges", {}).items() if name not in protected}
-    return with_details(table, stats={**known, "missing_ranges": ranges})
+    details = details_of(table).get("stats", {})
+    ranges = {name: r for name, r in details.get("missing_ranges", {}).items() if name not in protected}
+    return with_details(table, stats={**details, "missing_ranges": ranges})
 
 
 def _only(mapping: dict[str, Any], names: list[str]) -> dict[str, Any]:
@@ -177,7 +180,7 @@ def _key(value: Any, kind: str) -> Any:
     return int(value) if whole else value
 
 
-def _whole_columns(table: Any) -> dict[str, int]:
+def _whole_columns(table: pa.Table) -> dict[str, int]:
     """The columns of whole numbers, and the largest absolute value in each."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -187,12 +190,12 @@ def _whole_columns(table: Any) -> dict[str, int]:
     return {name: max(abs(end["min"] or 0), abs(end["max"] or 0)) for name, end in ends.items()}
 
 
-def _whole_formats(table: Any) -> dict[str, str]:
+def _whole_formats(table: pa.Table) -> dict[str, str]:
     """SPSS has only doubles: its format says that they are whole, here and to whoever reads the file."""
     return {name: f"F{max(8, len(str(top)) + 1)}.0" for name, top in _whole_columns(table).items()}
 
 
-def _narrow(table: Any) -> Any:
+def _narrow(table: pa.Table) -> pa.Table:
     """Whole numbers as Stata's own where they fit: it has none of 64 bits."""
     import pyarrow as pa
 
@@ -204,19 +207,17 @@ def _narrow(table: Any) -> Any:
     return table
 
 
-def _is_text(column: Any) -> bool:
+def _is_text(column: pa.ChunkedArray) -> bool:
     import pyarrow as pa
 
     return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
 
 
-def _as_pandas(table: Any, lettered: dict[str, Any]) -> Any:
+def _as_pandas(table: pa.Table, lettered: dict[str, Any]) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise InputError(
-            "files of Stata and SPSS need the extra 'stats': pip install 'shoal[stats]'"
-        ) from None
+        raise needs_extra("files of Stata and SPSS need", "stats") from None
     import pyarrow as pa
 
     nullable = {

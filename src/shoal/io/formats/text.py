@@ -9,12 +9,15 @@ import io
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from shoal.errors import InputError
 from shoal.io.contents import Contents
 from shoal.io.limits import LONGEST_LINE, refuse_memory, refuse_names, refuse_size
 from shoal.io.metadata import details_of, with_details
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: What a number may look like. Anything else (a leading zero, a thousands sign) makes a column text.
 _INTEGER = r"^\s*[+-]?(0|[1-9][0-9]*)\s*$"
@@ -48,21 +51,21 @@ def reader(delimiter: str, compression: str | None = None) -> Callable[[Path], C
     return read
 
 
-def writer(delimiter: str, compression: str | None = None) -> Callable[[Any, Path], None]:
-    def write(table: Any, path: Path) -> None:
+def writer(delimiter: str, compression: str | None = None) -> Callable[[pa.Table, Path], None]:
+    def write(table: pa.Table, path: Path) -> None:
         import pyarrow as pa
 
-        known = details_of(table).get("text", {})
-        dialect = Dialect(**known.get("dialect", {}))
-        if delimiter == "\t" or not known:
+        details = details_of(table).get("text", {})
+        dialect = Dialect(**details.get("dialect", {}))
+        if delimiter == "\t" or not details:
             dialect = dialect._replace(delimiter=delimiter)
         with pa.output_stream(str(path), compression=compression) as stream:
-            render(table, stream, dialect, known.get("gaps", {}))
+            render(table, stream, dialect, details.get("gaps", {}))
 
     return write
 
 
-def _content(path: Path, compression: str | None) -> Any:
+def _content(path: Path, compression: str | None) -> pa.Buffer:
     import pyarrow as pa
 
     packed = path.stat().st_size
@@ -78,7 +81,7 @@ def _content(path: Path, compression: str | None) -> Any:
         return content.getvalue()
 
 
-def parse(content: Any, where: str, delimiter: str = ",") -> Contents:
+def parse(content: pa.Buffer, where: str, delimiter: str = ",") -> Contents:
     """The table in the bytes of a text file, and its cells as texts."""
     import pyarrow as pa
 
@@ -87,16 +90,18 @@ def parse(content: Any, where: str, delimiter: str = ",") -> Contents:
     del content
     candidates = {name: _as_number(cells[name], ".") for name in cells.column_names}
     if dialect.delimiter != ",":
-        commas = {name: _as_number(cells[name], ",") for name, found in candidates.items() if found is None}
-        if any(found is not None for found in commas.values()):  # then a point is no decimal mark
+        commas = {
+            name: _as_number(cells[name], ",") for name, numbers in candidates.items() if numbers is None
+        }
+        if any(numbers is not None for numbers in commas.values()):  # then a point is no decimal mark
             dialect = dialect._replace(decimal=",")
             whole = {n: f for n, f in candidates.items() if f is not None and pa.types.is_integer(f.type)}
             candidates = {**dict.fromkeys(candidates), **commas, **whole}
     columns, gaps = {}, {}
-    for name, found in candidates.items():
-        columns[name] = cells[name] if found is None else found
-        if found is not None and found.null_count:
-            spelled = cells[name][found.is_null().index(True).as_py()].as_py()
+    for name, numbers in candidates.items():
+        columns[name] = cells[name] if numbers is None else numbers
+        if numbers is not None and numbers.null_count:
+            spelled = cells[name][numbers.is_null().index(True).as_py()].as_py()
             if spelled:
                 gaps[name] = spelled
     table = pa.table(columns)
@@ -105,7 +110,7 @@ def parse(content: Any, where: str, delimiter: str = ",") -> Contents:
     return Contents(table, cells)
 
 
-def texts(content: Any, dialect: Dialect, where: str) -> Any:
+def texts(content: pa.Buffer, dialect: Dialect, where: str) -> pa.Table:
     """Every cell as text. An empty cell is a gap, an empty text in quotes is none."""
     import pyarrow as pa
 
@@ -124,7 +129,7 @@ def texts(content: Any, dialect: Dialect, where: str) -> Any:
         ) from None
 
 
-def _texts(content: Any, dialect: Dialect, where: str, block: int) -> Any:
+def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> pa.Table:
     """The same; `block` bytes are read together, and no record may be longer."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
@@ -144,7 +149,7 @@ def _texts(content: Any, dialect: Dialect, where: str, block: int) -> Any:
     return pacsv.read_csv(pa.BufferReader(content), read_options, parse_options, convert)
 
 
-def sniff(content: Any, where: str, delimiter: str = ",") -> Dialect:
+def sniff(content: pa.Buffer, where: str, delimiter: str = ",") -> Dialect:
     """How the text is written, told from its bytes."""
     view = memoryview(content)
     encoding = _encoding(view)
@@ -159,9 +164,9 @@ def _refuse_nul(view: memoryview, where: str) -> None:
     line = 1
     for begin in range(0, len(view), _CHUNK):
         part = bytes(view[begin : begin + _CHUNK])
-        found = part.find(b"\0")
-        if found >= 0:
-            line += part.count(b"\n", 0, found)
+        place = part.find(b"\0")
+        if place >= 0:
+            line += part.count(b"\n", 0, place)
             raise InputError(f"{where!r} has a NUL byte in line {line}: it is not a text file")
         line += part.count(b"\n")
 
@@ -202,7 +207,7 @@ def _delimiter(sample: str, usual: str) -> str:
     return best
 
 
-def _as_number(texts: Any, decimal: str) -> Any:
+def _as_number(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray | None:
     """A column of texts as int64 or float64 where every cell is such a number, else None."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -224,8 +229,8 @@ def _as_number(texts: Any, decimal: str) -> Any:
 
 
 def render(
-    table: Any,
-    stream: Any,
+    table: pa.Table,
+    stream: IO[bytes],
     dialect: Dialect,
     gaps: dict[str, str] | None = None,
     header: bool = True,
@@ -236,7 +241,7 @@ def render(
     encoder = codecs.getincrementalencoder(dialect.encoding)()
     scalar = functools.partial(pa.scalar, type=pa.large_string())
 
-    def put(columns: list[Any]) -> None:
+    def put(columns: list[pa.ChunkedArray]) -> None:
         lines = _join(_join(*columns, scalar(dialect.delimiter)), scalar(dialect.eol), scalar(""))
         content = lines.buffers()[2]
         if dialect.encoding != "utf-8":
@@ -252,13 +257,13 @@ def render(
         put([_cells(part[name], dialect, (gaps or {}).get(name, alone)) for name in part.column_names])
 
 
-def _join(*texts: Any) -> Any:
+def _join(*texts: pa.ChunkedArray | pa.Scalar) -> pa.ChunkedArray:
     import pyarrow.compute as pc
 
     return pc.binary_join_element_wise(*texts)
 
 
-def _quoted(texts: Any, signs: str) -> Any:
+def _quoted(texts: pa.ChunkedArray, signs: str) -> pa.ChunkedArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -269,7 +274,7 @@ def _quoted(texts: Any, signs: str) -> Any:
     return pc.if_else(needed, _join(quote, pc.replace_substring(texts, '"', '""'), quote, nothing), texts)
 
 
-def _cells(column: Any, dialect: Dialect, gap: str) -> Any:
+def _cells(column: pa.ChunkedArray, dialect: Dialect, gap: str) -> pa.ChunkedArray:
     """The cells of a column as they are written."""
     import pyarrow as pa
     import pyarrow.compute as pc

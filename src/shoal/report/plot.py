@@ -1,0 +1,58 @@
+"""Pictures of a release, on matplotlib's Axes: the same that a report shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import InputError, did_you_mean
+from shoal.report import figures, pictures
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shoal.release import Release
+
+
+class Plot:
+    """What `release.plot` gives. Each picture takes `ax`, or makes a new figure, and returns the Axes."""
+
+    def __init__(self, release: Release):
+        self._release = release
+
+    def loss(self, ax: Axes | None = None) -> Axes:
+        """What each column lost, beside the whole."""
+        lost = self._release.utility()
+        if "information_loss" not in lost:
+            raise InputError("no numeric column was protected: there is no loss by column to draw")
+        by_column = {str(name): value for name, value in lost["information_loss"].columns.items()}
+        return figures.loss_by_column(by_column, lost["information_loss"].overall).on(ax)
+
+    def sizes(self, ax: Axes | None = None) -> Axes:
+        """How many groups have how many records."""
+        sizes, counts = np.unique(self._release.group_sizes, return_counts=True)
+        return figures.group_sizes(dict(zip(map(str, sizes), counts.tolist()))).on(ax)
+
+    def before_after(self, column: Any, ax: Axes | None = None) -> Axes:
+        """The distribution of one column in the original and in the release."""
+        numbers = {measured.name: measured for measured in self._release.measured.pair().numbers}
+        if column not in numbers:
+            hint = did_you_mean(str(column), map(str, numbers))
+            raise InputError(f"no numeric column {column!r} was protected: {hint}")
+        return figures.distribution(0, pictures.distribution(numbers[column])).on(ax)
+
+    def correlations(self, ax: Axes | None = None) -> Axes:
+        """How much each correlation changed."""
+        lost = self._release.utility()
+        if "correlations" not in lost:
+            raise InputError("fewer than two numeric columns were protected: there is no correlation to draw")
+        detail = lost["correlations"].detail
+        return figures.correlation_change(detail["names"], detail["after"] - detail["before"]).on(ax)
+
+    def map(self, ax: Axes | None = None) -> Axes:
+        """Some whole groups in the plane of the first two principal components."""
+        facts = pictures.record_map(self._release.measured.pair(), self._release.labels)
+        if facts is None:
+            raise InputError("a map needs two numeric columns that were grouped together")
+        return figures.record_map(facts).on(ax)

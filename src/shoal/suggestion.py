@@ -1,0 +1,137 @@
+"""Which k keeps the risk low enough, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.comparison import Comparison, Run, compare
+from shoal.errors import InputError
+from shoal.io.source import frame_of
+
+#: For k, if none are named. Steps grow with k, for the risk falls about like 1/k.
+CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What `suggest` gives back.
+
+    Attributes
+    ----------
+    k : int or None
+        The group size; None where no run keeps the risk low enough.
+    method : str or None
+        The method that it was found with.
+    max_risk : float
+        The wish.
+    reason : str
+        Why this k, in words.
+    comparison : Comparison
+        All that was tried.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.suggest(shoal.datasets.survey(60), max_risk=0.2, k=[3, 5, 10], methods="mdav")
+    Suggestion(k=5, method='mdav', at most 20 % linked)
+    """
+
+    k: int | None
+    method: str | None
+    max_risk: float
+    reason: str
+    comparison: Comparison
+
+    def __repr__(self) -> str:
+        return f"Suggestion(k={self.k}, method={self.method!r}, at most {100 * self.max_risk:.3g} % linked)"
+
+    def facts(self) -> dict[str, Any]:
+        """As plain values, fit for JSON."""
+        return {
+            "k": self.k,
+            "method": self.method,
+            "max_risk": self.max_risk,
+            "reason": self.reason,
+            "comparison": self.comparison.facts(),
+        }
+
+
+def suggest(
+    data: Any,
+    max_risk: float = 0.05,
+    k: Sequence[int] | None = None,
+    methods: Sequence[str] | str = ("auto",),
+    **options: Any,
+) -> Suggestion:
+    """Suggest k: the run of least loss whose share of correctly linked records is at most `max_risk`.
+
+    Parameters
+    ----------
+    data
+        A table, a path, or the URL of a table in a database.
+    max_risk : float
+        The share of records that an intruder may link correctly. Where it is estimated from a sample, the
+        upper end of its confidence interval counts.
+    k : list of int, optional
+        The group sizes to try; without it some from 2 to 50.
+    methods : list of str
+        The methods to try.
+    **options
+        Those of `compare`.
+
+    Returns
+    -------
+    Suggestion
+
+    Examples
+    --------
+    >>> import shoal
+    >>> suggested = shoal.suggest(shoal.datasets.survey(60), max_risk=0.2, k=[3, 5, 10], methods="mdav")
+    >>> suggested.reason.startswith(f"k={suggested.k} (mdav)")
+    True
+    """
+    if not 0 < max_risk <= 1:
+        raise InputError(f"max_risk is a share between 0 and 1, not {max_risk!r}")
+    frame = frame_of(data)
+    if k is None:
+        k = [size for size in CANDIDATES if size <= len(frame)]
+        if not k:
+            raise InputError(f"the table has {len(frame)} records: too few to hide one among others")
+    options.setdefault("bound_time", None)
+    comparison = compare(frame.native, k, methods, **options)
+    tried = comparison.runs
+    safe = [run for run in tried if run.risk_high <= max_risk]
+    wish = f"at most {100 * max_risk:.3g} %"
+    if not safe:
+        least = min(tried, key=lambda r: r.risk_high)
+        reason = (
+            f"no k tried keeps the share of correctly linked records to {wish}: the lowest was "
+            f"{_share(least)} at k={least.k} ({least.method}). Try larger k, protect more columns, or "
+            "allow more"
+        )
+        return Suggestion(None, None, max_risk, reason, comparison)
+    best = min(safe, key=lambda r: (r.information_loss, r.k))
+    reason = (
+        f"k={best.k} ({best.method}): of all {len(tried)} runs that were tried it loses least "
+        f"({best.information_loss:.3g} %) among those where an intruder who knows all the columns' true "
+        f"values links {wish} of the records correctly ({_share(best)})"
+    )
+    riskier = [
+        run for run in tried if run.risk_high > max_risk and run.information_loss < best.information_loss
+    ]
+    if riskier:
+        nearest = max(riskier, key=lambda r: r.information_loss)
+        reason += (
+            f". The next with less loss, k={nearest.k} ({nearest.method}), loses "
+            f"{nearest.information_loss:.3g} % but lets {_share(nearest)} be linked"
+        )
+    return Suggestion(best.k, best.method, max_risk, reason, comparison)
+
+
+def _share(entry: Run) -> str:
+    text = f"{100 * entry.risk:.3g} %"
+    if entry.risk_high > entry.risk:
+        text += f", at most {100 * entry.risk_high:.3g} % with 95 % confidence"
+    return text

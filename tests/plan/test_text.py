@@ -1,0 +1,52 @@
+"""A plan as a command line and as Python: both make the same release again."""
+
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.commands import app
+from shoal.datasets import survey
+from shoal.plan import Plan
+from shoal.plan.text import as_command, as_python
+
+
+@pytest.mark.parametrize(
+    ("fields", "by_options"),
+    [
+        ({}, True),
+        ({"seed": 3, "scaling": "rank", "missing": "impute"}, True),
+        ({"method": "vmdav", "parameters": {"gamma": 0.3}}, True),
+        ({"strata": ["sector"], "merge_small_strata": True, "roles": {"region": "identifier"}}, True),
+        ({"types": {"wages": "integer"}, "weight": "assets"}, True),
+        ({"preserve": "totals"}, True),
+        ({"per_column": True, "method": "univariate"}, True),
+        ({"scaling": {"wages": "rank"}}, False),
+        ({"centroids": "median", "log": ["wages"], "column_weights": {"wages": 2.0}}, False),
+        ({"blocks": [["wages"], ["profit"]]}, False),
+    ],
+)
+def test_the_same_release_again(fields, by_options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shoal.write(survey(60), "-firms.csv")
+    plan = Plan(k=3, columns=["wages", "profit"], **fields)
+    release = shoal.pipeline.run(plan, "./-firms.csv")
+    release.write("expected.csv")
+    (tmp_path / "plan.toml").write_text(plan.toml())
+    command = as_command(plan, "-firms.csv", "out.csv")
+    assert ("--plan" not in command) == by_options
+    outcome = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert outcome.exit_code == 0, outcome.output
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+    call = eval(as_python(plan), {"shoal": shoal, "data": "./-firms.csv"})
+    assert call.table.equals(release.table)
+    exec(as_python(plan, "./-firms.csv", "python.csv"))
+    assert (tmp_path / "python.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+
+
+def test_what_cannot_be_typed_goes_into_the_plan():
+    plan = Plan(k=3, columns=["a"], method="vmdav", parameters={"gamma": "0.3"})
+    assert (
+        as_command(plan, "in.csv") == "shoal protect in.csv --plan plan.toml"
+    )  # a text that reads as a number
