@@ -157,7 +157,7 @@ class Outcome:
     def __getitem__(self, name: str) -> Any:
         """As the dict that it replaces; deprecated."""
         warnings.warn(
-            f"outcome[{name!r}] works until shoal 0.3: write outcome.{name}, or take the dict of outcome.summary()",
+            f"outcome[{name!r}] works until shoal 0.3: write outcome.{name}, or outcome.summary()[{name!r}]",
             DeprecationWarning,
             stacklevel=2,
         )
