@@ -20,9 +20,9 @@ REASONS = {
     "numpy": "arrays",
     "scipy": "linear algebra and distributions",
     "numba": "compiles the kernels",
-    "scikit-learn": "principal components, models in the measures, the estimator's interface",
+    "scikit-learn": "a decision tree in the measures, the estimator's interface",
     "threadpoolctl": "keeps the linear algebra from taking our threads",
-    "highspy": "linear programs of the optimiser and the bounds",
+    "highspy": "linear and integer programs of the optimiser and the bounds",
     "narwhals": "pandas, polars and pyarrow tables seen alike",
     "pyarrow": "files, types, and the counting of the check",
     "typer": "the command line",
@@ -55,7 +55,7 @@ HEAD = """# Dependencies
 
 Written by `python docs/make_dependencies.py` from `constraints.txt`, which pins every package, and from what
 each installed package says of its own licence; `tests/project/test_dependencies.py` compares. **core** is
-what `pip install shoal` brings; the rest comes with the extra that is named, or serves development only.
+what `pip install shoal-sdc` brings; the rest comes with the extra that is named, or serves development only.
 
 {summary}
 

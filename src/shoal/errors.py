@@ -71,7 +71,7 @@ class MachineError(ShoalError):
 
 def needs_extra(what: str, extra: str) -> InputError:
     """The error for what only an extra of the package brings."""
-    return InputError(f"{what} the extra {extra!r}: pip install 'shoal[{extra}]'")
+    return InputError(f"{what} the extra {extra!r}: pip install 'shoal-sdc[{extra}]'")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

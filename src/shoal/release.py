@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
+from shoal.frame.frame import Frame
 from shoal.io import formulas
-from shoal.io.atomic import replacing
+from shoal.io.atomic import refuse_input, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
 from shoal.io.files import as_arrow, file_format
@@ -119,7 +120,7 @@ class Release:
         """Five lines: what, how, lost, promised, kept."""
         outcome = self.outcome
         sizes = f"{outcome.smallest_group} to {outcome.largest_group} records"
-        others = [name for name in as_arrow(self.table).column_names if name not in outcome.columns]
+        others = [str(name) for name in Frame(self.table).names if str(name) not in outcome.columns]
         return "\n".join(
             [
                 f"Release of {outcome.records:,} records, k={outcome.k}, method {outcome.method!r}",
@@ -268,9 +269,32 @@ class Release:
     ) -> tuple[str, ...]:
         """Write the protected table. It is read back and checked before it takes its name.
 
-        `path` is a file, or the URL of a table in a database; only with `replace` may that table exist.
-        Returns notes on the file: texts that a spreadsheet would run as formulas, in CSV and TSV files, are
-        counted, and with `safe_cells` written after an apostrophe.
+        Parameters
+        ----------
+        path : path
+            A file, whose ending tells its format, or the URL of a table in a database.
+        replace : bool
+            Whether a table of a database may exist; a file is always replaced, in one step.
+        safe_cells : bool
+            In CSV and TSV files, write an apostrophe before texts that a spreadsheet would run as formulas.
+
+        Returns
+        -------
+        tuple of str
+            Notes on the file: how many such texts it has.
+
+        Raises
+        ------
+        CheckFailed
+            If the file does not keep the promise; nothing is published.
+
+        Examples
+        --------
+        >>> import os, tempfile, shoal
+        >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     release.write(os.path.join(folder, "safe.csv"))
+        ()
         """
         if sql.is_url(path):
             url = str(path)
@@ -280,8 +304,8 @@ class Release:
             sql.write(url, table, replace, lambda *contents: checked(Contents(*contents)))
             return ()
         path = Path(path)
-        if self.source is not None and path.exists() and self.source.exists() and path.samefile(self.source):
-            raise InputError(f"{str(path)!r} is the input, which is never overwritten: name another output")
+        if self.source is not None:
+            refuse_input(path, self.source)
         kind = file_format(path)
         table, expected, exact = self._ready(kind)
         notes: tuple[str, ...] = ()

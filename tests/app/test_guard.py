@@ -194,4 +194,4 @@ def test_without_nicegui_it_says_what_to_install(tmp_path):
     )
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr == "shoal: the page needs NiceGUI, of the extra 'app': pip install 'shoal[app]'\n"
+    assert done.stderr == "shoal: the page needs NiceGUI, of the extra 'app': pip install 'shoal-sdc[app]'\n"

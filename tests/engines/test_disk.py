@@ -62,7 +62,9 @@ def read(path):
 
 def protect(source, target, k=5, columns=QUASI, method="mdav", block_records=300, **options):
     run = {
-        name: options.pop(name) for name in ("replace", "compute", "blocks", "progress") if name in options
+        name: options.pop(name)
+        for name in ("replace", "compute", "blocks", "progress", "batch_records", "part_records")
+        if name in options
     }
     plan = Plan.of(k, columns=columns, method=method, **options)
     return disk.run(plan, source, target, block_records=block_records, **run)
@@ -73,11 +75,10 @@ def as_numbers(table, name):
     return cells.cast(pa.int32()).to_numpy() if name == "born" else cells.to_numpy()
 
 
-def test_a_folder_becomes_parts_in_order_with_a_manifest(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH", 256)
-    monkeypatch.setattr(parquet, "PART", 600)
+def test_a_folder_becomes_parts_in_order_with_a_manifest(tmp_path):
     original = people()
-    outcome = protect(folder_of(original, tmp_path / "in"), tmp_path / "out")
+    sizes = {"batch_records": 256, "part_records": 600}
+    outcome = protect(folder_of(original, tmp_path / "in"), tmp_path / "out", **sizes)
     released = read(tmp_path / "out")
     assert released.schema.equals(original.schema)
     for name in ("id", "name", "list"):
@@ -132,9 +133,9 @@ def test_a_frozen_plan_gives_the_same_release_however_the_table_is_cut_and_order
     frozen = BlockPlan.from_json(json.loads((tmp_path / "out" / "_manifest.json").read_text())["block_plan"])
     shuffled = original.take(np.random.default_rng(1).permutation(len(original)))
     folder_of(shuffled, tmp_path / "other", (10, 1500, 1501))
-    monkeypatch.setattr(parquet, "BATCH", 100)
     monkeypatch.setenv("SHOAL_THREADS", "1")
-    protect(tmp_path / "other", tmp_path / "again", seed=3, method="repordmic", blocks=frozen)
+    options = {"method": "repordmic", "blocks": frozen, "batch_records": 100}
+    protect(tmp_path / "other", tmp_path / "again", seed=3, **options)
     with pytest.raises(InputError, match=r"made for seed=3, not 4: ask for the same"):
         protect(tmp_path / "other", tmp_path / "no", seed=4, method="repordmic", blocks=frozen)
     again = read(tmp_path / "again").sort_by("id")
@@ -323,8 +324,7 @@ def test_no_space_left_on_a_small_disk(small_disk, tmp_path):
 
 
 @pytest.mark.parametrize("moment", [0.02, 0.5, 0.92, 0.96])
-def test_an_interruption_leaves_nothing(moment, tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH", 100)
+def test_an_interruption_leaves_nothing(moment, tmp_path):
     folder_of(people(), tmp_path / "in")
 
     def interrupt(fraction):
@@ -332,7 +332,7 @@ def test_an_interruption_leaves_nothing(moment, tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        protect(tmp_path / "in", tmp_path / "out", progress=interrupt)
+        protect(tmp_path / "in", tmp_path / "out", progress=interrupt, batch_records=100)
     assert [p.name for p in tmp_path.iterdir()] == ["in"]
 
 
@@ -386,11 +386,10 @@ def test_a_folder_is_replaced_as_a_whole_and_only_if_it_is_a_release(tmp_path):
         protect(tmp_path / "in", tmp_path / "in" / "out")
 
 
-def test_a_folder_is_checked_from_files_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "PART", 600)
+def test_a_folder_is_checked_from_files_alone(tmp_path):
     source = folder_of(people(1500), tmp_path / "in")
     target = tmp_path / "out"
-    protect(source, target)
+    protect(source, target, part_records=600, batch_records=300)
     assert len(list(target.glob("*.parquet"))) > 1
     (target / "_of no concern.parquet").write_bytes(b"no table")
     (found,) = check(target, 5, QUASI)
@@ -450,13 +449,12 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["in"]
 
 
-def test_the_engine_is_chosen_by_the_table(tmp_path, monkeypatch):
+def test_the_engine_is_chosen_by_the_table(tmp_path):
     from shoal.cli import large
 
     pq.write_table(people(500), tmp_path / "in.parquet")
     assert large.engine_for("auto", str(tmp_path / "in.parquet"), None) == "memory"
-    monkeypatch.setattr(large, "IN_MEMORY", 499)
-    assert large.engine_for("auto", str(tmp_path / "in.parquet"), None) == "disk"
+    assert large.engine_for("auto", str(tmp_path / "in.parquet"), None, most=499) == "disk"
     assert large.engine_for("memory", str(tmp_path / "in.parquet"), None) == "memory"
     assert large.engine_for("auto", str(tmp_path), None) == "disk"
     for words, sentence in (

@@ -5,7 +5,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from shoal.errors import InputError
-from shoal.io import parquet
 from shoal.io.parquet import ParquetTable, refuse_target, workplace
 
 
@@ -15,9 +14,8 @@ def source(tmp_path):
     return tmp_path / "in.parquet"
 
 
-def test_a_table_is_read_batch_by_batch(source, monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH", 2)
-    table = ParquetTable(source)
+def test_a_table_is_read_batch_by_batch(source):
+    table = ParquetTable(source, batch=2)
     assert len(table) == 3
     assert [(begin, batch["a"].to_pylist()) for begin, batch in table.batches(["a"])] == [
         (0, [1, 2]),

@@ -28,14 +28,14 @@ ENGINES = ("auto", "memory", "disk", "spark")
 IN_MEMORY = 3_000_000
 
 
-def engine_for(engine: str, file: str, master: str | None) -> str:
+def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY) -> str:
     """The engine asked for, or the one that suits the table."""
     if engine not in ENGINES:
         raise InputError(f"unknown engine {engine!r}: {did_you_mean(engine, ENGINES)}")
     if master is not None and engine != "spark":
         raise InputError("--master names a Spark cluster: give --engine spark too")
     if engine == "auto":
-        return "disk" if Path(file).is_dir() or _rows(Path(file)) > IN_MEMORY else "memory"
+        return "disk" if Path(file).is_dir() or _rows(Path(file)) > most else "memory"
     if engine != "memory" and not (Path(file).is_dir() or file.endswith(".parquet")):
         raise InputError(
             f"--engine {engine} reads a Parquet file or a folder of them, not {file!r}: convert it"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: Records that are read at once, and records of a part file.
+#: Records that are read at once: 20 MB for ten columns of doubles. And records of a part file: some 100 MB.
 BATCH = 262_144
 PART = 2_000_000
 MANIFEST = "_manifest.json"  # readers of a folder pass over names with an underscore
@@ -27,8 +27,8 @@ MANIFEST = "_manifest.json"  # readers of a folder pass over names with an under
 class ParquetTable:
     """One Parquet file, or all of a folder's in the order of their names, seen as one table."""
 
-    def __init__(self, source: str | os.PathLike[str]):
-        self.source = Path(source)
+    def __init__(self, source: str | os.PathLike[str], batch: int = BATCH):
+        self.source, self.batch = Path(source), batch
         self.files = _find(self.source)
         self._stamps = [_stamp(path) for path in self.files]
         self.rows: list[int] = []
@@ -55,7 +55,7 @@ class ParquetTable:
                 raise InputError(f"{str(path)!r} has changed since it was first read: protect it again")
             first = begin
             with _open(path) as file:
-                parts = file.iter_batches(BATCH, columns=list(columns))
+                parts = file.iter_batches(self.batch, columns=list(columns))
                 while True:
                     try:
                         batch = next(parts, None)
@@ -175,11 +175,11 @@ def refuse_target(source: Path, target: Path, replace: bool) -> None:
 
 
 class PartWriter:
-    """Writes batches in order, into one file or into parts of two million records."""
+    """Writes batches in order, into one file or into parts of so many records."""
 
-    def __init__(self, place: Path, schema: pa.Schema):
+    def __init__(self, place: Path, schema: pa.Schema, part: int = PART):
         self.single = place.suffix == ".parquet"
-        self.place, self.schema = place, schema
+        self.place, self.schema, self.part = place, schema, part
         self.parts: list[Path] = []
         self._file: pq.ParquetWriter | None = None
         self._rows = 0
@@ -195,7 +195,7 @@ class PartWriter:
             self.parts.append(name)
         self._file.write_batch(batch)
         self._rows += len(batch)
-        if self._rows >= PART and not self.single:
+        if self._rows >= self.part and not self.single:
             self.close()
 
     def close(self) -> None:

@@ -123,18 +123,21 @@ def run(
     progress: Progress | None = None,
     compute: Callable[[Callable[[], Any]], Any] = lambda work: work(),
     block_records: int | None = None,
+    batch_records: int = parquet.BATCH,
+    part_records: int = parquet.PART,
     blocks: BlockPlan | None = None,
 ) -> Outcome:
     """Make the release that the plan describes from Parquet files.
 
     `compute` calls what takes long: the command line hands over one that hears Ctrl-C meanwhile. `blocks` is
-    a block plan to follow instead of making one, `block_records` the size of its blocks.
+    a block plan to follow instead of making one, `block_records` the size of its blocks. `batch_records` are
+    read at once, and a part file has `part_records`.
     """
     began = time.perf_counter()
     report = progress or (lambda fraction: None)
     target = Path(target)
     parquet.refuse_target(Path(source), target, replace)
-    table = parquet.ParquetTable(source)
+    table = parquet.ParquetTable(source, batch_records)
     if len(table) < plan.k:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {len(table)}: lower k")
     chosen = columns_to_protect(plan, table.schema)
@@ -151,7 +154,7 @@ def run(
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
         dropped = plan.named("identifier")
         schema = table.schema.empty_table().drop_columns(dropped).schema
-        writer = parquet.PartWriter(made, schema)
+        writer = parquet.PartWriter(made, schema, part_records)
         for begin, batch in table.batches(schema.names):
             writer.write(groups.replace(batch, begin))
             report(_between(2, begin / len(table)))

@@ -38,7 +38,7 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MachineError("Spark is not installed: install shoal[spark]") from None
+        raise MachineError("Spark is not installed: pip install 'shoal-sdc[spark]'") from None
     builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
     for name, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(name, value)
