@@ -176,3 +176,31 @@ def test_a_bound_is_for_whole_unweighted_records():
         release.lower_bound(1)
     limited = shoal.microaggregate(X, 3, time_limit=5)
     assert any("bounded by time" in note for note in limited.notes)
+
+
+def test_a_release_shows_itself_in_five_lines():
+    table = survey(60)
+    text = repr(shoal.microaggregate(table, 5, columns=["turnover", "wages"], method="mdav"))
+    lines = text.splitlines()
+    assert len(lines) == 5
+    assert lines[0] == "Release of 60 records, k=5, method 'mdav'"
+    assert lines[4] == "  as before  region, sector, employees, assets, energy_use, profit"
+    alone = shoal.microaggregate(np.arange(20.0), 5)
+    assert repr(alone).endswith("no column")
+
+
+def test_an_outcome_shows_itself_and_answers_like_the_dict_it_replaces():
+    outcome = shoal.microaggregate(survey(60), 5, columns=["profit"], method="mdav").outcome
+    assert repr(outcome).startswith("Outcome(60 records, 12 groups of 5 to 5, ")
+    shown = outcome._repr_html_()
+    assert "<th>records</th><td>60</td>" in shown
+    with pytest.warns(DeprecationWarning, match="write outcome.k"):
+        assert outcome["k"] == 5
+    with pytest.warns(DeprecationWarning, match="until shoal 0.3"), pytest.raises(KeyError):
+        outcome["nothing"]
+
+
+def test_names_from_the_data_are_escaped_in_notebooks():
+    table = pa.table({"<b>x</b>": np.arange(20.0)})
+    outcome = shoal.microaggregate(table, 5).outcome
+    assert "<b>" not in outcome._repr_html_()

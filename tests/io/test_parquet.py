@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shoal.errors import InputError
-from shoal.io.parquet import ParquetTable, refuse_target, workplace
+from shoal.io.parquet import ParquetTable, PartWriter, refuse_target, workplace
 
 
 @pytest.fixture
@@ -54,3 +54,12 @@ def test_a_target_of_the_other_kind(source, tmp_path):
     (tmp_path / "out.parquet").mkdir()
     with pytest.raises(InputError, match="is a folder: name a file to write to"):
         refuse_target(source, tmp_path / "out.parquet", replace=False)
+
+
+def test_a_part_is_closed_when_it_is_full(tmp_path):
+    batch = pa.record_batch({"a": [1, 2]})
+    writer = PartWriter(tmp_path / "out", batch.schema, part=4)
+    for _ in range(4):
+        writer.write(batch)
+    writer.close()  # nothing is open: the last part was just full
+    assert [pq.read_metadata(path).num_rows for path in writer.parts] == [4, 4]

@@ -119,7 +119,9 @@ def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[s
 
 def _store(folder: str, release: Release) -> None:
     """Keep a release and its measures on disk, without the original where the file has it."""
-    in_file = release.source is not None and release.origin is not None and release.origin.whole
+    from shoal.io.origin import Origin
+
+    in_file = isinstance(release.origin, Origin) and release.origin.whole
     with (Path(folder) / "release.pickle").open("wb") as file:
         pickle.dump((replace(release, original=None) if in_file else release, release.measured.results), file)
 

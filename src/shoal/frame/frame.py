@@ -31,9 +31,9 @@ class Frame:
         data, self._give_back = as_table(data)
         self.native = data
         self._array: NDArray | None = None
-        if hasattr(data, "__dataframe__") or hasattr(data, "schema") or hasattr(data, "columns"):
-            import narwhals as nw
+        import narwhals as nw
 
+        if hasattr(data, "__dataframe__") or hasattr(data, "schema") or hasattr(data, "columns"):
             try:
                 self._frame = nw.from_native(data, eager_only=True)
             except nw.exceptions.DuplicateError:
@@ -45,6 +45,8 @@ class Frame:
         else:
             self._array = _as_array(data)
             self.names = list(range(self._array.shape[1]))
+            kind = nw.Int64() if self._array.dtype.kind in "iu" else nw.Float64()
+            self._schema = dict.fromkeys(self.names, kind)
 
     def __len__(self) -> int:
         return len(self._frame if self._array is None else self._array)
@@ -55,8 +57,6 @@ class Frame:
 
     def numeric(self) -> list[Any]:
         """The names of all columns that hold numbers."""
-        if self._array is not None:
-            return list(self.names)
         return [name for name, kind in self._schema.items() if kind.is_integer() or kind.is_float()]
 
     def choose(self, columns: Sequence[Any] | Any | None, besides: Collection[Any] = ()) -> list[Any]:
@@ -79,7 +79,7 @@ class Frame:
         return chosen
 
     def _is_decimal(self, name: Any) -> bool:
-        return self._array is None and self._schema[name].is_decimal()
+        return self._schema[name].is_decimal()
 
     def find(self, names: Iterable[Any]) -> list[Any]:
         """These columns by the names the table has for them: a plan writes the number 0 as "0"."""
@@ -141,16 +141,9 @@ class Frame:
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         return column
 
-    def dtype(self, name: Any) -> DType | None:
-        """How narwhals calls the type of a column; None for an array's, which are all numbers."""
-        return None if self._array is not None else self._schema[name]
-
-    @property
-    def array_kind(self) -> str:
-        """Of an array: numpy's letter for its kind of numbers."""
-        if self._array is None:
-            raise TypeError("only an array has one kind of numbers")
-        return self._array.dtype.kind
+    def dtype(self, name: Any) -> DType:
+        """How narwhals calls the type of a column."""
+        return self._schema[name]
 
     def rows(self, chosen: NDArray[np.bool_]) -> Frame:
         """The table with only some of its rows."""
@@ -196,7 +189,7 @@ class Frame:
 
         old = self._frame.get_column(column.name)
         if column.first is not None:
-            return old[_source_rows(column)]
+            return old[_source_rows(column, column.first)]
         if column.stored is None and column.gaps is None:
             return nw.new_series(column.name, column.values, old.dtype, backend=old.implementation)
         import pyarrow as pa
@@ -210,7 +203,7 @@ class Frame:
 
         old = self.native[column.name]
         if column.first is not None:
-            return old.array.take(_source_rows(column))
+            return old.array.take(_source_rows(column, column.first))
         if column.stored is not None:
             return column.to_arrow().to_pandas().array.astype(old.dtype)
         kind, backend = self._frame.schema[column.name], self._frame.implementation
@@ -221,13 +214,14 @@ class Frame:
         return array
 
 
-def _source_rows(column: Column) -> NDArray[np.int64]:
-    """For each cell of a categorical column, a row of the original that holds what it shall hold."""
-    if column.first is None:
-        raise TypeError(f"column {column.name!r} holds no categories")
+def _source_rows(column: Column, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each cell of a categorical column, a row of the original that holds what it shall hold.
+
+    `first` has a row for each level.
+    """
     rows = np.full(len(column.values), column.gap_row, np.int64)
     present = slice(None) if column.gaps is None else ~column.gaps
-    rows[present] = column.first[column.values[present]]
+    rows[present] = first[column.values[present]]
     return rows
 
 

@@ -56,8 +56,6 @@ def stored_kind(frame: Frame, name: Any) -> str:
     import narwhals as nw
 
     dtype = frame.dtype(name)
-    if dtype is None:
-        return "integer" if frame.array_kind in "iu" else "continuous"
     if dtype.is_integer():
         return "integer"
     if dtype.is_float() or dtype.is_decimal():
@@ -129,7 +127,7 @@ def _is_decimal(frame: Frame, name: Any) -> bool:
     import pyarrow.types as types
 
     dtype = frame.dtype(name)
-    if dtype is None or not (dtype.is_decimal() or dtype == nw.Object):
+    if not (dtype.is_decimal() or dtype == nw.Object):
         return False
     return types.is_decimal(frame.arrow(name).type)
 

@@ -59,11 +59,6 @@ class SqlOrigin:
     chosen: NDArray[np.bool_] | None = None  # the records that the table has, if some were left out
     path: None = None
 
-    @property
-    def whole(self) -> bool:
-        """Whether the table has all of the records."""
-        return self.chosen is None
-
     def rows(self, chosen: NDArray[np.bool_]) -> SqlOrigin:
         """The origin of a table with only some of the records."""
         return replace(self, chosen=chosen)
