@@ -316,6 +316,27 @@ def test_a_folder_that_is_swept_before_it_was_opened_is_made_anew(folder, monkey
         assert work.name == ".out.0000bbbb.part"
 
 
+def test_a_part_that_a_sweeper_has_just_locked_is_left_to_it(folder, monkeypatch):
+    """The sweeper deletes it a moment later; whoever wrote on would find no file to rename."""
+    made = iter(["0000aaaa", "0000bbbb"])
+    monkeypatch.setattr("secrets.token_hex", lambda n: next(made))
+    lock, sweeper = parts.fcntl.flock, []
+
+    def quicker(handle, how):
+        if not sweeper:
+            sweeper.append(os.open(folder / ".out.csv.0000aaaa.part", os.O_RDONLY))
+            lock(sweeper[0], how)
+        lock(handle, how)
+
+    monkeypatch.setattr(parts.fcntl, "flock", quicker)
+    with parts.replacing(folder / "out.csv") as part:
+        assert part.name == ".out.csv.0000bbbb.part"
+        part.write_bytes(b"new")
+        os.unlink(folder / ".out.csv.0000aaaa.part")
+    os.close(sweeper[0])
+    assert (folder / "out.csv").read_bytes() == b"new"
+
+
 def test_a_part_that_is_swept_before_it_was_locked_is_made_anew(folder, monkeypatch):
     made = iter(["0000aaaa", "0000bbbb"])
     monkeypatch.setattr("secrets.token_hex", lambda n: next(made))

@@ -93,16 +93,22 @@ def new_part(path: Path, folder: bool = False) -> tuple[Path, int]:
             part.mkdir(mode=0o700)
         with contextlib.suppress(FileNotFoundError):  # a folder that was swept before it was opened
             lock = os.open(part, os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-            with contextlib.suppress(OSError):  # a file system without locks
-                _lock(lock)
-            if part.exists():
+            if _locked(lock) and part.exists():
                 return part, lock
-            os.close(lock)  # swept in the moment before it was locked
+            os.close(lock)  # a sweeper has it, or had it, in the moment before it was locked
 
 
-def _lock(handle: int) -> None:
-    if fcntl is not None:  # pragma: no branch - Windows
+def _locked(handle: int) -> bool:
+    """Lock a new part; False if a sweeper was quicker, and deletes it."""
+    if fcntl is None:  # pragma: no cover - Windows
+        return True
+    try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
 def exchange(made: Path, target: Path) -> None:
