@@ -1,5 +1,6 @@
 """Whatever fails: afterwards the old file or the complete new one, and nothing else beside it."""
 
+import errno
 import os
 import resource
 import subprocess
@@ -314,6 +315,16 @@ def test_a_folder_that_is_swept_before_it_was_opened_is_made_anew(folder, monkey
     monkeypatch.setattr(os, "open", slow)
     with parquet.workplace(folder / "out") as work:
         assert work.name == ".out.0000bbbb.part"
+
+
+def test_a_file_system_without_locks_can_be_written_to(folder, monkeypatch):
+    def unknown(handle, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(parts.fcntl, "flock", unknown)
+    with parts.replacing(folder / "out.csv") as part:
+        part.write_bytes(b"new")
+    assert (folder / "out.csv").read_bytes() == b"new"
 
 
 def test_a_part_that_a_sweeper_has_just_locked_is_left_to_it(folder, monkeypatch):

@@ -107,7 +107,7 @@ def _locked(handle: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks
-        return True
+        pass
     return True
 
 
