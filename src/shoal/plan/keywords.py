@@ -24,10 +24,11 @@ def explicit(*, loose: bool = False, positional: int = 0) -> Callable[[Callable[
 
     `loose`: a parameter of the method may come as a keyword of its own. `positional`: as many keywords, the
     first of the signature, may come by position. Both are deprecated. Type checkers see the signature alone.
+    A function that takes `**fields: Unpack[PlanFields]` takes the fields of `Plan`, and says so when asked.
     """
 
     def door(function: Callable[P, R]) -> Callable[P, R]:
-        parameters = inspect.signature(function).parameters.values()
+        parameters, listed = _parameters(function)
         known = [parameter.name for parameter in parameters]
         places = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         former = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY][:positional]
@@ -42,9 +43,23 @@ def explicit(*, loose: bool = False, positional: int = 0) -> Callable[[Callable[
                 given = take_loose(given, known, loose)
             return function(*arguments, **given)
 
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        call.__doc__ = (function.__doc__ or "").replace("**fields", listed)
         return cast("Callable[P, R]", call)
 
     return door
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], str]:
+    """What a function takes, with the fields of a plan one by one before its own; and these fields' names."""
+    own = list(inspect.signature(function).parameters.values())
+    if own[-1].kind is not own[-1].VAR_KEYWORD:
+        return own, ""
+    from shoal.plan.model import Plan
+
+    plan = [p for p in inspect.signature(Plan).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    first = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return [*first, *plan, *own[len(first) : -1]], ", ".join(p.name for p in plan)
 
 
 def _by_position(values: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
