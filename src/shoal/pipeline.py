@@ -14,7 +14,7 @@ __all__ = ["microaggregate", "run"]
 Progress = Callable[[float], None]
 
 
-@explicit(loose=True)
+@explicit(Plan, loose=True)
 def microaggregate(
     data: Any,
     k: int,

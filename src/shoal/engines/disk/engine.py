@@ -41,7 +41,7 @@ AT_ONCE = 2
 SHARES = (0.03, 0.07, 0.9, 0.95)
 
 
-@explicit(loose=True)
+@explicit(Plan, loose=True)
 def protect_files(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],

@@ -33,7 +33,7 @@ from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.moments import Moments
 
 
-@explicit(loose=True, positional=1)
+@explicit(Plan, loose=True, positional=1)
 def protect(
     df: Any,
     k: int,
