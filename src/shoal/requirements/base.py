@@ -28,6 +28,9 @@ class Requirement(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     needs: ClassVar[str]  # of the table
+    of_cells: ClassVar[bool] = (
+        False  # a cell that fails can be a gap: no stratum is refused that cannot hold it
+    )
 
     def __init_subclass__(cls) -> None:
         registry[cls.name] = cls

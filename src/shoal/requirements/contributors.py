@@ -20,6 +20,7 @@ class Contributors(Requirement):
     """
 
     name, title, needs = "contributors", "At least so many contributors to each cell", "gaps, zeros, weights"
+    of_cells = True
 
     @classmethod
     def of(
@@ -38,12 +39,8 @@ class Contributors(Requirement):
             codes[column.gaps] = -1
         if zeros and not column.categorical:
             codes[column.values == 0] = -1
-        remedy = (
-            f"too few contributors to column {column.name!r}: fewer than {least}, or one with more than "
-            f"{share:g} of the weight; leave the column out, or publish such cells as gaps (thin='gap')"
-        )
         weights = np.ones(n) if weight is None else weight
-        return cls(codes, weights, np.array([least, 1.0 if weight is None else share]), remedy)
+        return cls(codes, weights, np.array([least, 1.0 if weight is None else share]))
 
     def holds(self, members: NDArray[np.int64]) -> bool:
         there = members[self.codes[members] >= 0]

@@ -42,13 +42,16 @@ def gap_patterns(
     order = np.argsort(place, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(place))[:-1])
 
-    def short(members: NDArray[np.int64]) -> bool:
-        count = len(members) if units is None or len(members) < k else len(np.unique(units[members]))
-        return count < k or not all(requirement.holds(members) for requirement in requirements)
-
     joined = np.arange(len(distinct))
     for stratum in np.unique(stratum_of):
         here = np.flatnonzero(stratum_of == stratum)
+        whole = np.concatenate([rows[p] for p in here])
+        asked = [requirement for requirement in requirements if requirement.holds(whole)]
+
+        def short(members: NDArray[np.int64], asked: Sequence[Requirement] = asked) -> bool:
+            count = len(members) if units is None else len(np.unique(units[members]))
+            return count < k or not all(requirement.holds(members) for requirement in asked)
+
         joined[here] = here[_join(patterns[pattern_of[here]], [rows[p] for p in here], short)]
     numbers = np.unique(joined[place], return_inverse=True)[1]
     return numbers if numbers.any() else None

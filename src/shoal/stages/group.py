@@ -84,9 +84,10 @@ def group(
     partition = hold(partition, points, plan.k, patterns, required, has=has, seed=seed, time_limit=limit)
     moved = 0
     if plan.preserve == "totals":
+        most = failing(partition, required).sum()  # in strata that cannot hold it
         partition, moved = regroup_for_totals(
             *(columns, partition, space.matrix, plan.k, patterns),
-            lambda partition: not failing(partition, required).any(),
+            lambda partition: failing(partition, required).sum() <= most,
         )
     return Grouping(partition, space, info, moved)
 

@@ -39,34 +39,25 @@ def asked_of(
     units: NDArray[np.int64] | None,
 ) -> list[Requirement]:
     """What the groups of these columns must hold by the plan; what holds anyway is not asked."""
-    if plan.k == 1:
-        return []
-    asked: list[Requirement] = [] if units is None else [Units.of(units, plan.k)]
-    return asked + (thin_rules(plan, columns, weight, units) if plan.thin == "widen" else [])
-
-
-def thin_rules(
-    plan: Plan,
-    columns: Sequence[Column],
-    weight: NDArray[np.float64] | None,
-    units: NDArray[np.int64] | None,
-) -> list[Requirement]:
-    """The contributors that each column needs, for those columns where k does not say it all; each rule once."""
+    asked: list[Requirement] = [] if units is None or plan.k == 1 else [Units.of(units, plan.k)]
     rules: dict[bytes, Requirement] = {}
-    for column in columns if plan.k > 1 else ():
+    for column in columns if plan.thin == "widen" else ():
         rule = _thin_rule(plan, column, weight, units)
         if rule is not None:
             rules.setdefault(rule.codes.tobytes(), rule)
-    return list(rules.values())
+    return [*asked, *rules.values()]
 
 
 def _thin_rule(
     plan: Plan, column: Column, weight: NDArray[np.float64] | None, units: NDArray[np.int64] | None
 ) -> Requirement | None:
+    """The contributors that each cell of a column needs, unless k records say it all."""
     zeros = plan.zeros == "group" and not column.categorical
-    if column.gaps is None and weight is None and not zeros:
-        return None
     least = min(plan.contributors, plan.k)
+    if plan.k == 1 or (column.gaps is None and weight is None and not zeros):
+        return None
+    if least == 1 and (weight is None or plan.contributor_share == 1):
+        return None
     return Contributors.of(column, least, plan.contributor_share, weight, units, zeros)
 
 
@@ -77,12 +68,13 @@ def thin_cells(
     weight: NDArray[np.float64] | None,
     units: NDArray[np.int64] | None,
 ) -> NDArray[np.bool_] | None:
-    """Which groups have too few contributors to this column, so that they publish a gap (thin="gap")."""
-    rule = None if plan.thin != "gap" or plan.k == 1 else _thin_rule(plan, column, weight, units)
-    if rule is None:
-        return None
-    thin = failing(partition, [rule])
-    return thin if thin.any() else None
+    """The groups with too few contributors to this column, which publish a gap.
+
+    With thin="widen" they are those of strata that have too few as a whole.
+    """
+    rule = _thin_rule(plan, column, weight, units)
+    thin = None if rule is None else failing(partition, [rule])
+    return thin if thin is not None and thin.any() else None
 
 
 def failing(partition: Partition, requirements: Sequence[Requirement]) -> NDArray[np.bool_]:
@@ -91,11 +83,11 @@ def failing(partition: Partition, requirements: Sequence[Requirement]) -> NDArra
     if requirements:
         from shoal.kernels.search import required
 
-        order = np.argsort(partition.labels, kind="stable").astype(np.int64)
+        order = np.argsort(partition.labels, kind="stable")
         starts = np.concatenate([[0], np.cumsum(partition.sizes)])
         for requirement in requirements:
             these = np.empty(len(partition), np.bool_)
-            required.failing(*_tables([requirement], None), order.copy(), starts, these)
+            required.failing(*_tables([requirement]), order, starts, these)
             fails |= these
     return fails
 
@@ -114,7 +106,8 @@ def hold(
 ) -> Partition:
     """The partition itself if every group holds all requirements, else one near it whose groups do.
 
-    Only strata where a group fails are touched. Groups have at least k records, and more than 2k - 1 where a
+    Only strata where a group fails are touched; one that cannot hold a requirement as a whole is refused, unless
+    gaps can stand for the cells that fail: then it is not asked there. Groups have at least k records, and more than 2k - 1 where a
     split would break a requirement. `has` tells which coordinates of the points are values, not gaps.
     """
     fails = failing(partition, requirements)
@@ -125,37 +118,41 @@ def hold(
     bad = np.unique(strata[fails[partition.labels]])
     order = np.argsort(strata, kind="stable")
     begins = np.searchsorted(strata[order], np.arange(int(strata.max()) + 2))
+    labels = partition.labels.copy()
+    tasks = []
     for stratum in bad:
         rows = order[begins[stratum] : begins[stratum + 1]]
-        for requirement in requirements:
-            if not requirement.holds(rows):
+        lacking = [requirement for requirement in requirements if not requirement.holds(rows)]
+        for requirement in lacking:
+            if not requirement.of_cells:
                 raise InputError(f"a stratum of {len(rows)} records has {requirement.remedy}")
-    labels = partition.labels.copy()
-    for done, stratum in enumerate(bad):
-        rows = order[begins[stratum] : begins[stratum + 1]]
-        here = has[rows] if has is not None else np.ones((len(rows), points.shape[1]), bool)
-        part = _Stratum(points[rows], here, labels[rows], k, requirements, rows, seed)
-        labels[rows] = part.solve(end) + len(labels) * (done + 1)
+        asked = [requirement for requirement in requirements if requirement not in lacking]
+        if asked:
+            tasks.append((rows, asked))
+    for done, (rows, asked) in enumerate(tasks):
+        there = np.ones((len(rows), points.shape[1]), bool) if has is None else has[rows]
+        stratum = _Stratum(points[rows], there, labels[rows], k, asked, rows, seed)
+        labels[rows] = stratum.solve(end) + len(labels) * (done + 1)
         if progress is not None:
-            progress((done + 1) / len(bad))
+            progress((done + 1) / len(tasks))
     return Partition(labels)
 
 
 def _tables(
-    requirements: Sequence[Requirement], rows: NDArray[np.int64] | None
-) -> tuple[tuple, Asked]:
-    """The requirements as kernels take them, for some of the records."""
+    requirements: Sequence[Requirement], rows: NDArray[np.int64] | slice = slice(None)
+) -> tuple[tuple, Asked, NDArray[np.int64]]:
+    """The requirements as kernels take them, for some of the records; and room for the members of a group."""
     from shoal.kernels.search.required import Asked, compiled
 
     kinds = list(dict.fromkeys(type(requirement) for requirement in requirements))
     wide = max(len(requirement.parameters) for requirement in requirements)
     asked = Asked(
         np.array([kinds.index(type(requirement)) for requirement in requirements]),
-        np.stack([r.codes if rows is None else r.codes[rows] for r in requirements]),
-        np.stack([r.values if rows is None else r.values[rows] for r in requirements]),
+        np.stack([requirement.codes[rows] for requirement in requirements]),
+        np.stack([requirement.values[rows] for requirement in requirements]),
         np.stack([np.pad(r.parameters, (0, wide - len(r.parameters))) for r in requirements]),
     )
-    return compiled([kind.kernel for kind in kinds]), asked
+    return compiled([kind.kernel for kind in kinds]), asked, np.empty(asked.codes.shape[1] + 1, np.int64)
 
 
 class _Stratum:
@@ -175,7 +172,7 @@ class _Stratum:
 
         n, d = points.shape
         self.k, self.requirements, self.rng = k, requirements, np.random.default_rng(seed)
-        self.tables = (*_tables(requirements, rows), np.empty(n + 1, np.int64))
+        self.tables = _tables(requirements, rows)
         self.P, self.has = np.zeros((n + 1, d)), np.zeros((n + 1, d), np.int8)
         scale = max(float(np.abs(points).max()), 1.0)  # of raw numbers: their squares must not overflow
         points = points / scale
@@ -196,7 +193,7 @@ class _Stratum:
                 pool = np.flatnonzero(touched)
                 labels, first = np.where(touched, -1, labels), int(labels.max()) + 1
                 for block in _blocks(self.P, pool, codes, self.k):
-                    first = gather_units(self.P, block, codes, self.k, labels, first)
+                    first = gather_units(self.P, block, codes, int(codes.max()) + 1, self.k, labels, first)
         best, sse = self._settle(labels, touched, end)
         for _ in range(min(MOST_ROUNDS, VISITS // len(best)) if rounds is None else rounds):
             if end is not None and time.perf_counter() > end:
@@ -216,7 +213,7 @@ class _Stratum:
         sizes = np.bincount(labels)
         fails = np.empty(len(sizes), np.bool_)
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        failing(*self.tables[:2], np.argsort(labels, kind="stable"), starts, fails)
+        failing(*self.tables, np.argsort(labels, kind="stable"), starts, fails)
         return fails
 
     def _settle(
@@ -230,7 +227,13 @@ class _Stratum:
         fails = self._fails(labels)
         slots = max(n // self.k, len(fails)) + 1
         gs = required.Groups(
-            *(self.P, self.has, np.empty((slots, d)), np.empty((slots, d), np.int64), np.empty(slots, np.int64)),
+            *(
+                self.P,
+                self.has,
+                np.empty((slots, d)),
+                np.empty((slots, d), np.int64),
+                np.empty(slots, np.int64),
+            ),
             *(labels, *np.empty((2, n), np.int64), np.empty(slots, np.int64)),
             *(np.zeros(slots, np.int8), np.zeros(slots), np.full(slots, -1)),
         )

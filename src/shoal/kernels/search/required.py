@@ -6,14 +6,14 @@ kernels with one common signature, `holds(members, count, codes, values, paramet
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numba import types
+from numba.extending import typeof_impl
 from numpy.typing import NDArray
 
 from shoal.kernels.neighbours.distance import between
@@ -25,7 +25,17 @@ SLOTS = 8
 _FLOATS = types.float64[::1]
 _SIGNATURE = types.boolean(types.int64[::1], types.int64, types.int64[::1], _FLOATS, _FLOATS)
 
-warnings.filterwarnings("ignore", "First-class function type", numba.NumbaExperimentalFeatureWarning)
+
+class Kernels(tuple):
+    """Kernels of requirements, as a search takes them.
+
+    numba would look at the members of an ordinary tuple at each call, and warn that this is experimental.
+    """
+
+
+@typeof_impl.register(Kernels)
+def _type_of_kernels(value, context):
+    return types.UniTuple(types.FunctionType(_SIGNATURE), SLOTS)
 
 
 class Asked(NamedTuple):
@@ -67,9 +77,9 @@ def _always(members, count, codes, values, parameters):
     return True
 
 
-def compiled(functions: list[Callable[..., bool]]) -> tuple[Any, ...]:
-    """Kernels of requirements as a search takes them."""
-    return tuple(map(_compiled, [*functions, *[_always] * (SLOTS - len(functions))]))
+def compiled(functions: Sequence[Callable[..., bool]]) -> Kernels:
+    """These functions, compiled on their first use."""
+    return Kernels(map(_compiled, [*functions, *[_always] * (SLOTS - len(functions))]))
 
 
 @kernel
@@ -82,10 +92,17 @@ def _hold(holds, asked, members, count):
 
 
 @kernel
-def failing(holds, asked, order, starts, fails):
+def _hold_part(holds, asked, members, line, first, last):
+    for t in range(first, last):
+        members[t - first] = line[t]
+    return _hold(holds, asked, members, last - first)
+
+
+@kernel
+def failing(holds, asked, members, order, starts, fails):
     """Which of the groups order[starts[g] : starts[g + 1]] fail."""
     for g in range(len(fails)):
-        fails[g] = not _hold(holds, asked, order[starts[g] : starts[g + 1]], starts[g + 1] - starts[g])
+        fails[g] = not _hold_part(holds, asked, members, order, starts[g], starts[g + 1])
 
 
 @kernel
@@ -302,13 +319,39 @@ def _apart(gs, x, g):
 
 
 @kernel
-def _spread(gs, line, out):
-    """out[t] = the SSE of the first t records of the line."""
+def _sort(line, key):
+    """Put the records of the line in the order of their keys, equal ones by row (Shell's sort)."""
+    step = len(line) // 2
+    while step > 0:
+        for t in range(step, len(line)):
+            x, own, at = line[t], key[t], t
+            while at >= step and (key[at - step], line[at - step]) > (own, x):
+                line[at], key[at] = line[at - step], key[at - step]
+                at -= step
+            line[at], key[at] = x, own
+        step //= 2
+
+
+@kernel
+def _members(gs, g):
+    """The members of a group, by row."""
+    line = np.empty(gs.sizes[g], np.int64)
+    x = gs.head[g]
+    for t in range(len(line)):
+        line[t] = x
+        x = gs.after[x]
+    _sort(line, np.zeros(len(line)))
+    return line
+
+
+@kernel
+def _spread(gs, line, out, backwards):
+    """out[t] = the SSE of the first t records of the line, or of the last."""
     d = gs.P.shape[1]
     mean, count = np.zeros(d), np.zeros(d)
     out[0] = 0.0
     for t in range(len(line)):
-        x = line[t]
+        x = line[len(line) - 1 - t] if backwards else line[t]
         out[t + 1] = out[t]
         for j in range(d):
             if gs.has[x, j]:
@@ -325,15 +368,7 @@ def split(holds, asked, members, gs, A, free, k):
     Tried are all cuts of two orders: by the distance to its outermost member x, and from x to the one
     farthest from it.
     """
-    size = gs.sizes[A]
-    line, key, cut = np.empty(size, np.int64), np.empty(size), np.empty(0, np.int64)
-    front, back = np.empty(size + 1), np.empty(size + 1)
-    x = gs.head[A]
-    for t in range(size):
-        line[t] = x
-        key[t] = _apart(gs, x, A)
-        x = gs.after[x]
-    line = np.sort(line)
+    line, size, best, cut = _members(gs, A), gs.sizes[A], np.inf, 0
     far = other = line[0]
     for x in line:
         if _apart(gs, x, A) > _apart(gs, far, A):
@@ -341,39 +376,33 @@ def split(holds, asked, members, gs, A, free, k):
     for x in line:
         if between(gs.P, far, x) > between(gs.P, far, other):
             other = x
-    best = np.inf
+    key, gone = np.empty(size), np.empty(size, np.int64)
+    front, back = np.empty(size + 1), np.empty(size + 1)
     for both in range(2):
         for t in range(size):
             key[t] = between(gs.P, far, line[t]) - both * between(gs.P, other, line[t])
-        ordered = line[np.argsort(key, kind="mergesort")]
-        _spread(gs, ordered, front)
-        _spread(gs, ordered[::-1].copy(), back)
+        _sort(line, key)
+        _spread(gs, line, front, False)
+        _spread(gs, line, back, True)
         for t in range(k, size - k + 1):
-            if front[t] + back[size - t] < best:
-                members[:t] = ordered[:t]
-                if _hold(holds, asked, members, t):
-                    members[: size - t] = ordered[t:]
-                    if _hold(holds, asked, members, size - t):
-                        best = front[t] + back[size - t]
-                        cut = ordered[t:].copy()
-    for x in cut:
-        _leave(gs, x)
-        enter(gs, x, free)
+            if front[t] + back[size - t] < best and _hold_part(holds, asked, members, line, 0, t):
+                if _hold_part(holds, asked, members, line, t, size):
+                    best, cut = front[t] + back[size - t], size - t
+                    for i in range(cut):
+                        gone[i] = line[t + i]
+    for i in range(cut):
+        _leave(gs, gone[i])
+        enter(gs, gone[i], free)
     gs.fails[free] = 0
-    return len(cut) > 0
+    return cut > 0
 
 
 @kernel
 def dissolve(holds, asked, members, gs, A, neighbours, least, now):
     """Send each member of A to the near group where it adds least, if that lowers the SSE; else leave all."""
-    gone, size, gain = np.empty(gs.sizes[A], np.int64), gs.sizes[A], 0.0
-    for t in range(size):
-        gone[t] = gs.head[A]
-        gs.head[A] = gs.after[gs.head[A]]
+    gone, size, moved, gain = _members(gs, A), gs.sizes[A], 0, 0.0
     for x in gone:
         gain -= _apart(gs, x, A)
-    gone = np.sort(gone)
-    moved = 0
     for x in gone:
         goal, cost = -1, np.inf
         for y in neighbours[x]:
@@ -419,14 +448,14 @@ def reshape(holds, asked, members, gs, neighbours, k, least, tried, now):
 
 
 @kernel
-def gather_units(P, rows, codes, k, labels, first):
+def gather_units(P, rows, codes, units_in_all, k, labels, first):
     """Groups of k records of k distinct units: the record farthest from the mean of all, and those nearest to it.
 
     They are numbered from `first` on. When fewer than k units are left, their records join the nearest group.
     Returns the first number that is not used.
     """
     d, m, g = P.shape[1], len(rows), first
-    free, left = rows.copy(), np.zeros(codes.max() + 1, np.int64)
+    free, left = rows.copy(), np.zeros(units_in_all, np.int64)
     units = 0
     for x in rows:
         units += left[codes[x]] == 0
