@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from shoal.io.files import as_arrow, file_format
 from shoal.io.origin import Origin, with_columns
 from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
+from shoal.stages.kept import Suspect, refuse
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
@@ -39,7 +40,9 @@ class Release:
     """What `microaggregate` gives back: the protected table, and what became of the plan.
 
     `labels` has one label for each record, or one column of labels for each column (or block) that was
-    grouped on its own. `strata` has the stratum of each record, small ones merged.
+    grouped on its own. `strata` has the stratum of each record, small ones merged; `changed` has the
+    stratum columns in which a merged stratum publishes the cells of another: for each record, their row.
+    `suspects` are columns that are written only if `keep` names them.
     """
 
     table: Any
@@ -50,6 +53,8 @@ class Release:
     origin: Origin | sql.SqlOrigin | None = None
     original: Any = None
     strata: NDArray[np.int64] | None = None
+    changed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    suspects: tuple[Suspect, ...] = ()
 
     @classmethod
     def made(
@@ -265,7 +270,12 @@ class Release:
         report.write(report.build(self, edition, **options), path)
 
     def write(
-        self, path: str | os.PathLike[str], *, replace: bool = False, safe_cells: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        safe_cells: bool = False,
+        keep: Sequence[Any] = (),
     ) -> tuple[str, ...]:
         """Write the protected table. It is read back and checked before it takes its name.
 
@@ -277,6 +287,8 @@ class Release:
             Whether a table of a database may exist; a file is always replaced, in one step.
         safe_cells : bool
             In CSV and TSV files, write an apostrophe before texts that a spreadsheet would run as formulas.
+        keep : list of columns
+            Columns to publish as they are, though they look like identifiers or give others away.
 
         Returns
         -------
@@ -285,6 +297,8 @@ class Release:
 
         Raises
         ------
+        InputError
+            If there are such columns, and neither `keep` nor a role of the plan names them.
         CheckFailed
             If the file does not keep the promise; nothing is published.
 
@@ -296,6 +310,7 @@ class Release:
         ...     release.write(os.path.join(folder, "safe.csv"))
         ()
         """
+        refuse(self.suspects, keep)
         if sql.is_url(path):
             url = str(path)
             sql.refuse_target(url, replace, self.origin)
@@ -326,7 +341,10 @@ class Release:
         table = as_arrow(self.table)
         cells = None if self.origin is None else self.origin.own_cells(target)
         if self.origin is None or cells is None:
-            return table, with_columns(table, as_arrow(self.original), protected), False
+            return table, with_columns(table, as_arrow(self.original), [*protected, *self.changed]), False
+        for name, rows in self.changed.items():
+            at = cells.column_names.index(name)
+            cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
         return self.origin.restore(table, cells, protected), with_columns(table, cells, protected), True
 
     def require(self, table: Any) -> None:

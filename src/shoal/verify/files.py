@@ -83,6 +83,7 @@ def check_original(
     dropped: Collection[str] = (),
     without_gaps: bool = False,
     totals_kept: bool = False,
+    merged: Collection[str] = (),
 ) -> Agreement:
     """Compare a release with its original: rows, their order, the untouched columns.
 
@@ -100,6 +101,8 @@ def check_original(
         Whether records with a gap in the `columns` were left out.
     totals_kept : bool
         Whether whole numbers may lie a little outside their records' values.
+    merged : collection of str
+        Stratum columns in which small strata may publish what they were merged with.
 
     Returns
     -------
@@ -135,7 +138,7 @@ def check_original(
             return row
         return row if written is None else first_difference(one, written[name], loose=True)
 
-    agreement = compare(expected, found, protected, dropped, same)
+    agreement = compare(expected, found, [*protected, *merged], dropped, same)
     if agreement.faults:
         return agreement
     faults = [fault for block in blocks for fault in outside(before, table, block, not totals_kept)]
