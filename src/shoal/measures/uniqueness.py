@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: Columns with at most so many different values are categories that an intruder may know: sex, region.
+FEW = 20
+
+
+def few_valued(table: pa.Table, columns: Sequence[str]) -> list[str]:
+    """Those of the columns that have few different values; a gap is a value."""
+    return [name for name in columns if codes_of(table[name]).max(initial=0) < FEW]
+
 
 def unique_rows(table: pa.Table, columns: Sequence[str]) -> int:
     """How many rows of an Arrow table no other row equals in these columns; a gap is a value.
@@ -20,7 +28,7 @@ def unique_rows(table: pa.Table, columns: Sequence[str]) -> int:
     """
     rng, rows = np.random.default_rng(0), np.zeros(len(table), np.uint64)
     for name in columns:
-        codes = _codes(table[name])
+        codes = codes_of(table[name])
         rows += rng.integers(2**64, size=int(codes.max(initial=0)) + 1, dtype=np.uint64)[codes]
     rows.sort()
     new = np.ones(len(rows) + 1, bool)
@@ -28,7 +36,7 @@ def unique_rows(table: pa.Table, columns: Sequence[str]) -> int:
     return int((new[1:] & new[:-1]).sum()) if len(rows) else 0
 
 
-def _codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
+def codes_of(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """A number for each different value of a column; NaN is a gap like any other."""
     import pyarrow as pa
     import pyarrow.compute as pc
