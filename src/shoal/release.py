@@ -150,7 +150,22 @@ class Release:
 
         if self.original is None:
             raise InputError("this release does not know its original table, which it is measured against")
-        return Measured(self.original, self.table, list(self.columns), self.plan.seed)
+        plan, labels = self.plan, self.labels.reshape(len(self.labels), -1).T
+        return Measured(
+            self.original,
+            self.table,
+            list(self.columns),
+            plan.seed,
+            types=plan.types,
+            levels=plan.levels,
+            weight=plan.weight,
+            labels={name: labels[i] for i, part in enumerate(plan.parts(self.columns)) for name in part},
+            loss=self.information_loss,
+            known=plan.known,
+            strata=plan.strata,
+            hidden=plan.named("confidential"),
+            units=getattr(self, "units", None),
+        )
 
     def utility(
         self, *, formula: str | None = None, subgroups: Sequence[Any] | None = None, **options: Any
@@ -167,12 +182,7 @@ class Release:
         >>> release.utility()["means"].overall < 0.001
         True
         """
-        if not options:
-            return self.measured.utility(formula, subgroups)
-        from shoal.measures.utility import utility
-
-        options = {"formula": formula, "subgroups": subgroups, "seed": self.plan.seed, **options}
-        return utility(self.original, self.table, list(self.columns), **options)
+        return self.measured.utility(formula, subgroups, **options)
 
     def risk(
         self, *, confidential: Sequence[Any] | None = None, before: bool = False, **options: Any
@@ -181,7 +191,7 @@ class Release:
 
         Measured once, like `utility`. Without `confidential`, the columns that the plan calls confidential
         are watched. `before` measures the original instead, as if it were published. With `interval`,
-        `dominance`, `sample`, `seed` or `per_column` it is measured anew.
+        `dominance`, `sample`, `seed` or `known` it is measured anew.
 
         Examples
         --------
@@ -191,14 +201,7 @@ class Release:
         True
         """
         confidential = confidential or self.plan.named("confidential") or None
-        per_column = self.labels.ndim > 1
-        if not options:
-            return self.measured.risk(confidential, per_column, before)
-        from shoal.measures.risk import risk
-
-        options = {"per_column": per_column, "seed": self.plan.seed, **options}
-        published = self.original if before else self.table
-        return risk(self.original, published, list(self.columns), confidential, **options)
+        return self.measured.risk(confidential, before, **options)
 
     @property
     def plot(self) -> Plot:
