@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.frame.order import cells
+from shoal.frame.order import row_ids
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,7 @@ def compare(
 
 def same_rows(one: Any, other: Any, columns: Sequence[str]) -> bool:
     """Whether two Arrow tables have the same rows in these columns, in whatever order."""
-    rows = []
-    for table in (one, other):
-        prints = np.zeros(len(table), np.uint64)
-        for name in columns:
-            prints = (prints ^ cells(table[name])) * np.uint64(0x9E3779B97F4A7C15)
-            prints ^= prints >> np.uint64(29)
-        rows.append(np.sort(prints))
-    return np.array_equal(rows[0], rows[1])
+    return np.array_equal(np.sort(row_ids(one, columns)), np.sort(row_ids(other, columns)))
 
 
 def first_difference(expected: Any, found: Any, loose: bool = False) -> int | None:
