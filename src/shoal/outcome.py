@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import shoal
 from shoal.grouping.registry import get_method
+from shoal.stages.part import COUNTS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.stages.loss import Loss
 
-#: What is counted while a release is made; see `notes_on`.
-COUNTS = ("filled", "moved", "thinned", "zeros_lost")
 #: What becomes of the order of rows, in words.
 ORDERS = {
     "shuffle": "shuffled, so that a row's place tells nothing; `shoal check --original` with the same plan "

@@ -13,13 +13,13 @@ from shoal.frame.column import Column
 from shoal.grouping.runner import share
 from shoal.io.source import frame_of
 from shoal.measures.order import order_attack
-from shoal.outcome import COUNTS, notes_on
+from shoal.outcome import notes_on
 from shoal.plan import Plan
 from shoal.release import Release
 from shoal.stages.group import refuse_plan
 from shoal.stages.kept import refuse, repeated_units
 from shoal.stages.loss import Loss
-from shoal.stages.part import Published
+from shoal.stages.part import COUNTS, Published
 from shoal.stages.prepare import Prepared, prepare
 from shoal.stages.units import protect_units
 

@@ -7,7 +7,7 @@ published belongs to at least k units.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.grouping.partition import Partition
 from shoal.grouping.runner import share
-from shoal.stages.encode import Levels
-from shoal.stages.loss import Loss
+from shoal.stages.encode import Levels, encode
+from shoal.stages.loss import measure
 from shoal.stages.moments import Scale
-from shoal.stages.part import Published, protect_part
+from shoal.stages.part import COUNTS, Published, protect_part
 from shoal.stages.publish import GroupValues
 from shoal.stages.strata import read_strata
 from shoal.verify.groups import check_groups
@@ -83,27 +83,32 @@ def protect_units(
         return protect_part(plan, columns, strata, weight, **options)
 
     first, entry = _first_seen(units if strata is None else _first_seen(strata)[1] * len(units) + units)
-    counts = np.bincount(entry)
     same = [column for column, alike in zip(columns, once) if alike]
     others = [column for column, alike in zip(columns, once) if not alike]
-    scale_of = dict(zip((column.name for column in columns), scales or ()))
-    guides = [_mean_of(column, entry, counts) for column in others if not column.categorical]
+    plain = not plan.log and all(plan.scaling_of(column.name) == "standard" for column in columns)
+    own = encode(columns).scales if scales is None and plain else scales  # units are scaled as records are
+    scale_of = dict(zip((column.name for column in columns), own or ()))
+    guides = [_mean_of(column, entry) for column in others if not column.categorical]
     over = protect_part(
         plan,
         [column.holding(column.values[first], _at(column.gaps, first)) for column in same],
         _at(strata, first),
-        None if weight is None else np.bincount(entry, weight) / counts,
+        None if weight is None else np.bincount(entry, weight) / np.bincount(entry),
         guides=guides,
-        scales=scales and [scale_of[column.name] for column in [*same, *guides]],
+        scales=own and [scale_of[column.name] for column in [*same, *guides]],
         time_limit=time_limit and time_limit / (2 if others else 1),
         progress=share(progress, 0.0, 0.5 if others else 1.0),
         **options,
     )
-    labels, loss, made = over.partition.labels[entry], Loss(), [over]
+    labels, made = over.partition.labels[entry], [over]
     cells = {
         name: cell.holding(cell.values[entry], _at(cell.gaps, entry)) for name, cell in over.cells.items()
     }
-    loss = Loss(*(value * len(units) / len(first) for value in over.loss))
+    partition, groups = _by_group(labels, cells)
+    space = encode(same, scales=own and [scale_of[column.name] for column in same])
+    loss = measure(space, same, groups, partition, weight)
+    if scales is not None:
+        loss = loss._replace(total=float(np.square(space.matrix).sum()))
     if others:
         inner = protect_part(
             plan,
@@ -121,14 +126,17 @@ def protect_units(
         made.append(inner)
     cells = {column.name: cells[column.name] for column in columns}
     check_groups(cells, labels, plan.k, strata, units)
+    partition, groups = _by_group(labels, cells)
+    counts = {name: sum(getattr(p, name) for p in made) for name in COUNTS}
+    return Published(partition, groups, cells, loss, over.method, **counts)
+
+
+def _by_group(labels: NDArray[np.int64], cells: Mapping[Any, Column]) -> tuple[Partition, list[GroupValues]]:
+    """The groups, and what each publishes: what one of its records does."""
     partition = Partition(labels)
-    member = np.zeros(len(partition), np.int64)  # one record of each group
+    member = np.zeros(len(partition), np.int64)
     member[partition.labels] = np.arange(len(labels))
-    groups = [GroupValues(cell.values[member], _at(cell.gaps, member)) for cell in cells.values()]
-    sums = {
-        name: sum(getattr(p, name) for p in made) for name in ("moved", "filled", "thinned", "zeros_lost")
-    }
-    return Published(partition, groups, cells, loss, over.method, **sums)
+    return partition, [GroupValues(c.values[member], _at(c.gaps, member)) for c in cells.values()]
 
 
 def _first_seen(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -144,12 +152,12 @@ def _at(values: NDArray | None, rows: NDArray) -> Any:
     return None if values is None else values[rows]
 
 
-def _mean_of(column: Column, entry: NDArray[np.int64], counts: NDArray[np.int64]) -> Column:
+def _mean_of(column: Column, entry: NDArray[np.int64]) -> Column:
     """A column of numbers as its mean in each unit: units that are alike in it too are grouped together."""
     there = np.ones(len(entry)) if column.gaps is None else ~column.gaps
-    present = np.bincount(entry, there, len(counts))
+    present = np.bincount(entry, there)
     low = float(column.present.min()) if len(column.present) else 0.0  # a large offset costs no digits
-    sums = np.bincount(entry, there * (column.values - low), len(counts))
+    sums = np.bincount(entry, there * (column.values - low))
     gaps = present == 0
     return Column(
         column.name, "continuous", low + sums / np.maximum(present, 1), gaps if gaps.any() else None

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed
-from shoal.outcome import COUNTS
 from shoal.stages.loss import Loss
-from shoal.stages.part import Published
+from shoal.stages.part import COUNTS, Published
 from shoal.stages.publish import GroupValues
 
 

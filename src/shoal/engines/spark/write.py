@@ -18,8 +18,9 @@ from shoal.engines.spark.session import speaking
 from shoal.engines.spark.tasks import FACTS, PLACE
 from shoal.errors import InputError, MachineError
 from shoal.io.parquet import MANIFEST, private_note
-from shoal.outcome import COUNTS, Outcome, notes_on
+from shoal.outcome import Outcome, notes_on
 from shoal.stages.loss import Loss
+from shoal.stages.part import COUNTS
 from shoal.verify import policy
 from shoal.verify.compare import Agreement
 from shoal.verify.count import Finding
