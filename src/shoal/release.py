@@ -24,6 +24,7 @@ from shoal.io.origin import Origin, with_columns
 from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
 from shoal.stages.kept import Suspect, refuse
+from shoal.stages.units import group_sizes
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
@@ -413,11 +414,3 @@ class _Ready(NamedTuple):
     expected: Any
     exact: bool = False  # whether cells that are not protected must be the same to the letter
     order: NDArray[np.int64] | None = None  # for each row of the file the original's
-
-
-def group_sizes(labels: NDArray[np.int64], units: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """How many records (distinct `units`) each group has; those of several columns one after another."""
-    columns = list(labels.reshape(len(labels), -1).T)
-    if units is not None:
-        columns = [np.unique(np.stack([column, units]), axis=1)[0] for column in columns]
-    return np.concatenate([np.bincount(column) for column in columns]).astype(np.int64)

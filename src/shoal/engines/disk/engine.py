@@ -33,6 +33,7 @@ from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
+from shoal.stages.units import group_sizes
 from shoal.verify import policy
 from shoal.verify.count import Counter
 from shoal.verify.stream import compare_batches
@@ -155,7 +156,7 @@ def run(
         outcome = Outcome.of(
             plan,
             blocks.names,
-            groups.counted_sizes(),
+            group_sizes(groups.labels, groups.units),
             groups.loss,
             list(groups.used),
             notes,
