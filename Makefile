@@ -58,6 +58,7 @@ try-dist: dist
 
 sbom: $(VENV)/.dev
 	$(BIN)/python -m tools.sbom
+	$(BIN)/python -m docs.make_dependencies
 
 clean:
 	rm -rf $(VENV) demo dist benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
@@ -80,7 +81,7 @@ $(VENV)/.app: $(VENV)/.build pyproject.toml constraints/core.txt constraints/app
 	$(SHOAL)
 	touch $@ $(VENV)/.core
 
-$(VENV)/.dev: $(VENV)/.build pyproject.toml $(wildcard constraints/*.txt)
+$(VENV)/.dev: $(VENV)/.build pyproject.toml constraints/core.txt constraints/app.txt constraints/dev.txt
 	$(HASHED) constraints/dev.txt
 	$(SHOAL)
 	touch $@ $(VENV)/.core $(VENV)/.app

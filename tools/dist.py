@@ -1,7 +1,8 @@
 """Build wheel and source archive of HEAD into dist/: `python -m tools.dist`.
 
-Only what is committed is built, from a copy of it, with the time of the last commit (or `SOURCE_DATE_EPOCH`): the
-same commit gives the same bytes on every machine. hatchling has to be installed, at the version that is pinned.
+Only what is committed is built, from a copy of it, with the time of the last commit (or `SOURCE_DATE_EPOCH`):
+the same commit gives the same bytes on every machine. hatchling has to be installed, at the version that is
+pinned.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Pin every package, with the hash of every file that the registry has of it: `python -m tools.pins`.
 
-Writes constraints/*.txt, which `make` hands to `pip install --require-hashes -r`. Versions that stand there stay;
-`--upgrade` takes the newest that go together. A package gets a marker where only some versions of Python or some
-systems need it. Asks the registry that pip asks (its setting `index-url`, or pip's own default); no address is
-written down. Run it in `.venv`, then `python -m docs.make_dependencies`.
+Writes constraints/*.txt, which `make` hands to `pip install --require-hashes -r`. Versions that stand there
+stay; `--upgrade` takes the newest that go together. A package gets a marker where only some versions of
+Python or some systems need it. Asks the registry that pip asks (its setting `index-url`, or pip's own
+default); no address is written down. Run it in `.venv`, then `python -m docs.make_dependencies`.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 import subprocess
@@ -17,12 +18,14 @@ import tempfile
 import tomllib
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
+from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import (
     InvalidSdistFilename,
@@ -36,7 +39,7 @@ from packaging.version import InvalidVersion, Version
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "constraints"
 
-#: The versions of Python and the systems that pins are made for; a later Python is taken to need what the last does.
+#: What pins are made for; a later Python is taken to need what the last one does.
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = {
     "linux": ("posix", "Linux", ("x86_64", "aarch64")),
@@ -45,10 +48,10 @@ SYSTEMS = {
 }
 EVERYWHERE = frozenset((python, system) for python in PYTHONS for system in SYSTEMS)
 
-#: Each file: the file that it goes on from, and the extras (or, for build and bench, packages) that it adds.
-#: `build` comes first into every environment: hatchling for shoal, setuptools for pyspark, which has no wheel.
+#: Each file: the file that it goes on from, and what it adds: the core, an extra, or a package by its name.
+#: `build` comes first into each environment: hatchling for shoal, setuptools for pyspark, which has no wheel.
 FILES: dict[str, tuple[str | None, tuple[str, ...]]] = {
-    "build": (None, ("setuptools",)),
+    "build": (None, ("build", "setuptools")),
     "core": (None, ("core",)),
     "app": ("core", ("app", "stats")),
     "dev": ("app", ("spark", "sql", "dev")),
@@ -87,9 +90,18 @@ def with_base(file: str) -> list[Pin]:
     return [*(with_base(base) if base else []), *read(file)]
 
 
-def pinned() -> dict[str, tuple[str, str]]:
-    """Name and version of every pinned package, by a key that spelling does not change."""
-    return {canonicalize_name(pin.name): (pin.name, pin.version) for file in FILES for pin in read(file)}
+def pinned() -> dict[str, Pin]:
+    """Every pinned package, by a name that spelling does not change."""
+    return {canonicalize_name(pin.name): pin for file in FILES for pin in read(file)}
+
+
+def installed_needs() -> dict[str, list[str]]:
+    """What the pinned packages need, by their own word, as far as they are installed."""
+    made = {}
+    for name in pinned():
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            made[name] = metadata.requires(name) or []
+    return made
 
 
 def wanted() -> dict[str, list[str]]:
@@ -103,12 +115,11 @@ def wanted() -> dict[str, list[str]]:
 def roots(file: str) -> list[Requirement]:
     """What a file is there for."""
     groups = wanted()
-    names = ("build", *FILES[file][1]) if file == "build" else FILES[file][1]
-    return [Requirement(text) for name in names for text in groups.get(name, [name])]
+    return [Requirement(text) for name in FILES[file][1] for text in groups.get(name, [name])]
 
 
-def needs(requires: Iterable[str], extras: Iterable[str], place: Place) -> list[Requirement]:
-    """What a package with these extras needs at one place."""
+def holds(marker: str, place: Place, *extras: str) -> bool:
+    """Whether a marker is true at one place, on any kind of machine and for any of these extras."""
     python, system = place
     os_name, platform_system, machines = SYSTEMS[system]
     facts = {
@@ -122,34 +133,38 @@ def needs(requires: Iterable[str], extras: Iterable[str], place: Place) -> list[
         "sys_platform": system,
     }
     cases = [
-        facts | {"platform_machine": machine, "extra": extra}
-        for machine in machines
-        for extra in ("", *extras)
+        facts | {"platform_machine": kind, "extra": extra} for kind in machines for extra in ("", *extras)
     ]
+    return any(Marker(marker).evaluate(case) for case in cases)
+
+
+def needs(requires: Iterable[str], extras: Iterable[str], place: Place) -> list[Requirement]:
+    """What a package with these extras needs at one place."""
     found = [Requirement(text) for text in requires]
-    return [
-        one for one in found if one.marker is None or any(one.marker.evaluate(case) for case in cases)
-    ]
+    return [one for one in found if one.marker is None or holds(str(one.marker), place, *extras)]
 
 
-def places(file: str, requires: dict[str, list[str]]) -> tuple[dict[str, set[Place]], list[Requirement]]:
-    """Where the packages of a file are needed, its bases included; and what is needed but not known."""
+def walk(
+    asked: Iterable[Requirement], requires: Mapping[str, list[str]], place: Place
+) -> Iterator[tuple[str, Requirement]]:
+    """Each need that follows from these at one place, the nearest first, with the package that has it."""
+    waiting, seen = [("", one) for one in asked], set()
+    for parent, one in waiting:
+        yield parent, one
+        name = canonicalize_name(one.name)
+        if (kind := (name, frozenset(one.extras))) not in seen:
+            seen.add(kind)
+            waiting += [(name, need) for need in needs(requires.get(name, []), one.extras, place)]
+
+
+def places(file: str, requires: Mapping[str, list[str]]) -> dict[str, set[Place]]:
+    """Where the packages of a file are needed, those of its base included."""
     base, _ = FILES[file]
-    needed, unknown = places(base, requires) if base else ({}, [])
-    for place in sorted(EVERYWHERE):
-        waiting, seen = roots(file), set()
-        while waiting:
-            one = waiting.pop()
-            name = canonicalize_name(one.name)
-            if (name, *sorted(one.extras)) in seen:
-                continue
-            seen.add((name, *sorted(one.extras)))
-            needed.setdefault(name, set()).add(place)
-            if name in requires:
-                waiting += needs(requires[name], one.extras, place)
-            else:
-                unknown.append(one)
-    return needed, unknown
+    needed = places(base, requires) if base else {}
+    for place in EVERYWHERE:
+        for _, one in walk(roots(file), requires, place):
+            needed.setdefault(canonicalize_name(one.name), set()).add(place)
+    return needed
 
 
 def marker(where: Iterable[Place]) -> str:
@@ -212,9 +227,13 @@ def version_of(file: str) -> Version | None:
 def registry() -> str:
     """The address that pip asks: as it is set, or pip's own."""
     settings = pip("config", "list").splitlines()
-    told = [line.split("=", 1)[1].strip("'\"") for line in settings if line.split("=")[0].endswith(".index-url")]
+    told = [
+        line.split("=", 1)[1].strip("'\"") for line in settings if line.split("=")[0].endswith(".index-url")
+    ]
     code = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
-    own = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    own = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.strip()
     return (told or [own])[-1].rstrip("/")
 
 
@@ -224,12 +243,22 @@ def pip(*words: str) -> str:
 
 
 def resolved(asked: Iterable[str], versions: dict[str, str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Name, version and needs of what pip would install here for this, with these versions where they are given."""
+    """Name, version and needs of what pip would install here, at these versions where they are given."""
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder, "given.txt")
         given.write_text("".join(f"{name}=={version}\n" for name, version in versions.items()))
         report = Path(folder, "report.json")
-        pip("install", "--quiet", "--dry-run", "--ignore-installed", "--report", str(report), "-c", str(given), *asked)
+        pip(
+            "install",
+            "--quiet",
+            "--dry-run",
+            "--ignore-installed",
+            "--report",
+            str(report),
+            "-c",
+            str(given),
+            *asked,
+        )
         for item in json.loads(report.read_text())["install"]:
             facts = item["metadata"]
             yield facts["name"], facts["version"], facts.get("requires_dist", [])
@@ -251,7 +280,10 @@ def main() -> None:
             names.setdefault(canonicalize_name(name), name)
             requires.setdefault(canonicalize_name(name), texts)
             versions[name] = version
-        unknown = [one for file in FILES for one in places(file, requires)[1]]
+        all_needs = (walk(roots(file), requires, place) for file in FILES for place in EVERYWHERE)
+        unknown = [
+            one for edges in all_needs for _, one in edges if canonicalize_name(one.name) not in requires
+        ]
 
     found = {canonicalize_name(name): version for name, version in versions.items()}
     address = registry()
@@ -263,10 +295,10 @@ def main() -> None:
     with ThreadPoolExecutor(8) as pool:
         digests = dict(zip(names, pool.map(hashes_of, names)))
     for file, (base, groups) in FILES.items():
-        below = places(base, requires)[0] if base else {}
+        below = places(base, requires) if base else {}
         lines = [HEAD.format(what=file if file in ("build", "core") else f"{base} and {', '.join(groups)}")]
         lines += [f"-r {base}.txt\n"] if base else []
-        for name, where in sorted(places(file, requires)[0].items()):
+        for name, where in sorted(places(file, requires).items()):
             if rest := where - below.get(name, set()):
                 only = f" ; {told}" if (told := marker(rest)) else ""
                 pins = "".join(f" \\\n    --hash=sha256:{digest}" for digest in digests[name])

@@ -1,0 +1,116 @@
+"""Whatever `make` installs has its hash in constraints/, on every Python and system."""
+
+import re
+import subprocess
+
+import pytest
+from packaging.utils import canonicalize_name
+from tools import pins
+
+FILES = sorted(pins.FILES)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_holds_versions_and_hashes_and_nothing_else(file):
+    base = pins.FILES[file][0]
+    text = (pins.FOLDER / f"{file}.txt").read_text()
+    rest = pins.LINE.sub("", text)
+    lines = [line for line in rest.splitlines() if not line.startswith("# ")]
+    assert lines == ([f"-r {base}.txt"] if base else [])
+    assert "://" not in text
+    for pin in pins.read(file):
+        assert len(set(pin.hashes)) == len(pin.hashes) >= 1
+
+
+def test_only_these_files_are_there():
+    assert sorted(path.stem for path in pins.FOLDER.iterdir()) == FILES
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("place", sorted(pins.EVERYWHERE), ids="-".join)
+def test_what_a_file_needs_is_pinned_once_at_a_version_that_serves(file, place):
+    """Each package's own word, read here, for Pythons and systems that are not here."""
+    here = [pin for pin in pins.with_base(file) if not pin.marker or pins.holds(pin.marker, place)]
+    versions = {canonicalize_name(pin.name): pin.version for pin in here}
+    assert len(versions) == len(here), "pip refuses a package that is asked for twice"
+    for parent, one in pins.walk(pins.roots(file), pins.installed_needs(), place):
+        assert canonicalize_name(one.name) in versions, (
+            f"{parent} needs {one} on {place}: run `python -m tools.pins`"
+        )
+        assert one.specifier.contains(versions[canonicalize_name(one.name)], prereleases=True), (parent, one)
+
+
+def test_a_package_has_one_version_in_all_files():
+    pairs = {(canonicalize_name(pin.name), pin.version) for file in FILES for pin in pins.read(file)}
+    assert len(pairs) == len(pins.pinned())
+
+
+def test_hatchling_is_asked_for_at_the_version_that_is_pinned():
+    assert pins.wanted()["build"] == [f"hatchling=={pins.pinned()['hatchling'].version}"]
+
+
+@pytest.mark.parametrize("target", ["demo", "app", "test", "bench", "dist", "sbom"])
+def test_make_installs_nothing_without_a_hash(target):
+    """Only shoal itself comes without; it brings no other package, and its build fetches none."""
+    command = ["make", "--dry-run", "--always-make", "VENV=elsewhere", target]
+    printed = subprocess.run(command, check=True, cwd=pins.ROOT, capture_output=True, text=True).stdout
+    installs = [line for line in printed.splitlines() if "pip install" in line]
+    assert installs
+    for line in installs:
+        assert "--no-build-isolation" in line
+        assert re.search(r" --require-hashes -r constraints/\w+\.txt$| --no-deps -e \.$", line), line
+    files = [name for line in installs for name in re.findall(r"constraints/(\w+)\.txt", line)]
+    assert files[0] == "build"
+    if target == "demo":
+        assert files == ["build", "core"]
+
+
+@pytest.mark.parametrize("wanted", ["", "python", "system", "both", "mixed"])
+def test_a_marker_is_true_where_it_should_be_and_nowhere_else(wanted):
+    where = {
+        "": pins.EVERYWHERE,
+        "python": {place for place in pins.EVERYWHERE if place[0] in ("3.12", "3.13")},
+        "system": {place for place in pins.EVERYWHERE if place[1] != "win32"},
+        "both": {("3.11", "linux"), ("3.11", "darwin")},
+        "mixed": {
+            ("3.11", "linux"),
+            ("3.12", "linux"),
+            ("3.14", "darwin"),
+            *[(p, "win32") for p in pins.PYTHONS],
+        },
+    }[wanted]
+    text = pins.marker(where)
+    assert (text == "") == (wanted == "")
+    if text:
+        assert {place for place in pins.EVERYWHERE if pins.holds(text, place)} == where
+
+
+def test_a_marker_with_a_hole_is_refused():
+    with pytest.raises(ValueError, match=r"Python 3\.11, 3\.13 alone"):
+        pins.marker({("3.11", "linux"), ("3.13", "linux")})
+
+
+def page(*files):
+    return "".join(
+        f'<a href="../../f/{name}#sha256={digest}" data-x="&gt;=3">{name}</a>' for name, digest in files
+    )
+
+
+def test_hashes_are_those_of_every_file_of_the_version():
+    a, b, c, d = (letter * 64 for letter in "abcd")
+    text = page(
+        ("pack_age-1.0-py3-none-any.whl", b),
+        ("pack_age-1.0.tar.gz", a),
+        ("pack_age-1.0.post1.tar.gz", c),
+        ("pack_age-1.0.win32.exe", d),
+        ("pack_age-10.0-py3-none-any.whl", d),
+    )
+    assert pins.hashes(text, "1.0") == [a, b]
+
+
+@pytest.mark.parametrize("digest", ["", "00", "md5=" + "a" * 32])
+def test_a_file_without_a_hash_is_refused(digest):
+    with pytest.raises(SystemExit, match=r"no hash for \['p-1\.0\.tar\.gz'\]"):
+        pins.hashes(page(("p-1.0.tar.gz", digest)), "1.0")
+    with pytest.raises(SystemExit, match=r"no hash for 2\.0"):
+        pins.hashes(page(("p-1.0.tar.gz", "a" * 64)), "2.0")
