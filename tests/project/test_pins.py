@@ -1,7 +1,10 @@
 """Whatever `make` installs has its hash in constraints/, on every Python and system."""
 
+import hashlib
 import re
 import subprocess
+import sys
+import zipfile
 
 import pytest
 from packaging.utils import canonicalize_name
@@ -49,17 +52,22 @@ def test_hatchling_is_asked_for_at_the_version_that_is_pinned():
     assert pins.wanted()["build"] == [f"hatchling=={pins.pinned()['hatchling'].version}"]
 
 
+def installs(target):
+    """What `make` would call to install, were nothing there."""
+    command = ["make", "--dry-run", "--always-make", "VENV=elsewhere", target]
+    printed = subprocess.run(command, check=True, cwd=pins.ROOT, capture_output=True, text=True).stdout
+    return [line for line in printed.splitlines() if "pip install" in line]
+
+
 @pytest.mark.parametrize("target", ["demo", "app", "test", "bench", "dist", "sbom"])
 def test_make_installs_nothing_without_a_hash(target):
     """Only shoal itself comes without; it brings no other package, and its build fetches none."""
-    command = ["make", "--dry-run", "--always-make", "VENV=elsewhere", target]
-    printed = subprocess.run(command, check=True, cwd=pins.ROOT, capture_output=True, text=True).stdout
-    installs = [line for line in printed.splitlines() if "pip install" in line]
-    assert installs
-    for line in installs:
+    called = installs(target)
+    assert called
+    for line in called:
         assert "--no-build-isolation" in line
         assert re.search(r" --require-hashes -r constraints/\w+\.txt$| --no-deps -e \.$", line), line
-    files = [name for line in installs for name in re.findall(r"constraints/(\w+)\.txt", line)]
+    files = [name for line in called for name in re.findall(r"constraints/(\w+)\.txt", line)]
     assert files[0] == "build"
     if target == "demo":
         assert files == ["build", "core"]
@@ -114,3 +122,33 @@ def test_a_file_without_a_hash_is_refused(digest):
         pins.hashes(page(("p-1.0.tar.gz", digest)), "1.0")
     with pytest.raises(SystemExit, match=r"no hash for 2\.0"):
         pins.hashes(page(("p-1.0.tar.gz", "a" * 64)), "2.0")
+
+
+def wheel(folder, text):
+    """A package of one module that holds this text; the hash of its wheel."""
+    path = folder / "victim-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as files:
+        files.writestr("victim.py", text)
+        files.writestr("victim-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: victim\nVersion: 1.0\n")
+        files.writestr(
+            "victim-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        files.writestr("victim-1.0.dist-info/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("attack", ["", "other bytes", "no hash"])
+def test_what_make_calls_refuses_a_package_that_was_tampered_with(attack, tmp_path):
+    digest = wheel(tmp_path, "safe = True\n")
+    line = f"victim==1.0 --hash=sha256:{digest}\n"
+    if attack == "other bytes":
+        wheel(tmp_path, "safe = False\n")
+    elif attack == "no hash":
+        line = "victim==1.0\n"
+    (tmp_path / "pins.txt").write_text(line)
+    called = next(line for line in installs("demo") if line.endswith("constraints/build.txt"))
+    options = called.split(" pip install ")[1].split()[:-1]
+    there = ["--isolated", "--no-index", "--find-links", tmp_path, "--target", tmp_path / "to"]
+    command = [sys.executable, "-m", "pip", "install", *there, *options, tmp_path / "pins.txt"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode == 0) == (tmp_path / "to" / "victim.py").exists() == (attack == ""), done.stderr
