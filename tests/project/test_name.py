@@ -21,7 +21,7 @@ TEXTS = [
 ]
 OPTIONS = r"(?:--?[\w-]+\s+)*"
 TOOLS = r"\b(?:pip3?|pipx|uv|uv pip|uv tool|conda|mamba|poetry|pdm)\s+(?:install|add|run)\s+"
-INSTALL = re.compile(rf"{TOOLS}{OPTIONS}['\"]?([A-Za-z][\w.-]*)")
+INSTALL = re.compile(rf"{TOOLS}{OPTIONS}['\"]?([A-Za-z][\w.-]*)(?![\w./-])")
 EXTRA = re.compile(r"(?<![\w-])shoal\[[\w{]")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -55,7 +55,12 @@ def test_such_a_text_is_found(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["pip install shoal-sdc", "pip install 'shoal-sdc[app]'", "pip install --no-deps -e ."]
+    "text",
+    [
+        "pip install shoal-sdc",
+        "pip install 'shoal-sdc[app]'",
+        "pip install --no-deps dist/shoal_sdc-0.2.0.whl",
+    ],
 )
 def test_our_own_name_passes(text):
     assert not foreign(text)
