@@ -131,7 +131,7 @@ def protect_units(
     return Published(partition, groups, cells, loss, over.method, **counts)
 
 
-def group_sizes(labels: NDArray[np.int64], units: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+def group_sizes(labels: NDArray, units: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """How many records (distinct `units`) each group has; those of several columns one after another."""
     columns = list(labels.reshape(len(labels), -1).T)
     if units is not None:
