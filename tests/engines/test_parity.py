@@ -35,6 +35,7 @@ TAKEN = {
     "merge_small_strata": [{"merge_small_strata": True}],
     "keep": [{"keep": ["name"]}],
     "known": [{"known": ["name"]}],
+    "order": [{"order": "keep"}, {"order": "shuffle"}],
     "version": [{"version": "0.1.0"}],
     "sha256": [{"sha256": "0" * 64}],
 }
@@ -54,7 +55,6 @@ REFUSED = {
     "contributors": 3,
     "thin": "gap",
     "contributor_share": 0.5,
-    "order": "keep",
 }
 
 
