@@ -240,7 +240,7 @@ def test_inspect_guesses_with_reasons(tmp_path):
     call("protect", path, "--plan", plan, "-o", tmp_path / "out.csv")
     out = shoal.read(tmp_path / "out.csv")
     assert "person_id" not in out.column_names
-    assert out["remarks"].to_pylist() != table["remarks"].to_pylist()
+    assert sorted(out["remarks"].to_pylist()) != sorted(table["remarks"].to_pylist())
 
 
 def household_survey(n, seed=0):
@@ -384,25 +384,4 @@ def test_a_plan_shows_only_what_was_asked_for():
     assert repr(shoal.Plan(3)) == "Plan(3)"
     plan = shoal.Plan(3, roles={"a": "quasi", "i": "identifier", "s": "stratum"}, missing="drop")
     assert repr(plan) == "Plan(3, columns=('a',), roles={'i': 'identifier'}, missing='drop', strata=('s',))"
-    assert again.canonical() == plan.canonical()
     assert eval(repr(plan), {"Plan": shoal.Plan}) == plan
-
-
-def test_the_canonical_text_tells_plans_apart_and_nothing_else():
-    """The order of a file's rows hangs on it."""
-    plan = shoal.Plan(3, columns=["a", "b"], column_weights={"a": 2, "b": 0.5}, missing_codes=[-9])
-    same = shoal.Plan(
-        3,
-        roles={"b": "quasi", "a": "quasi"},
-        columns=("a", "b"),
-        column_weights={"b": 0.5, "a": 2.0},
-        missing_codes=[np.int64(-9)],
-        method="auto",
-        version="0.1.0",
-        sha256="ab",
-    )
-    assert same.canonical() == plan.canonical()
-    others = [{"k": 4}, {"seed": 1}, {"columns": ["b", "a"]}, {"column_weights": {"a": 2.5, "b": 0.5}}]
-    others += [{"missing_codes": ["-9"]}, {"known": ["c"]}, {"per_column": True}, {"time_limit": 2}]
-    texts = {plan.canonical()} | {replace(plan, roles={}, **other).canonical() for other in others}
-    assert len(texts) == 1 + len(others)

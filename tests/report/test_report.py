@@ -114,7 +114,8 @@ def test_the_replay_command_makes_the_same_release(internal, release, tmp_path):
     words = shlex.split(internal["provenance"]["replay"])
     outcome = CliRunner().invoke(app, [*words[1:], "-o", str(tmp_path / "again.csv")])
     assert outcome.exit_code == 0, outcome.output
-    assert shoal.read(tmp_path / "again.csv").equals(release.table)
+    release.write(tmp_path / "first.csv")
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "first.csv").read_bytes()
 
 
 def test_the_replay_call_makes_the_same_release():

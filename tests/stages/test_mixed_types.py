@@ -144,7 +144,7 @@ def test_files_hold_the_release_and_pass_the_check(case, ending):
     from pathlib import Path
 
     table, kinds, k = case
-    release = shoal.microaggregate(table, k, **settle(table, kinds))
+    release = shoal.microaggregate(table, k, **settle(table, kinds), order="keep")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"out.{ending}"
         release.write(path)
