@@ -487,7 +487,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, Real):
-        return int(value) if value % 1 == 0 else float(value)
+        number: Any = value
+        return int(number) if number % 1 == 0 else float(number)
     if isinstance(value, str) or value is None:
         return value
     return [_plain(inner) for inner in value] if isinstance(value, Iterable) else str(value)
