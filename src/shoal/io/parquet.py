@@ -227,7 +227,11 @@ def write_private(target: Path, facts: dict[str, Any]) -> str:
     with replacing(path) as part:
         part.chmod(0o600)
         part.write_text(json.dumps(facts, indent=1) + "\n")
-    return f"seed and block plan are in {str(path)!r}: they hold single records' values, so keep them inside"
+    return private_note(str(path))
+
+
+def private_note(path: str) -> str:
+    return f"seed and block plan are in {path!r}: they hold single records' values, so keep them inside"
 
 
 def publish(made: Path, target: Path) -> None:

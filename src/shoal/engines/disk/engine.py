@@ -16,11 +16,10 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-import shoal
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn, joined
 from shoal.engines.blocks.limits import columns_to_protect
-from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
+from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
 from shoal.engines.disk.groups import Groups
 from shoal.engines.disk.shuffle import Shuffle
 from shoal.engines.disk.spill import Spill
@@ -169,11 +168,6 @@ def run(
             outcome = outcome.noting(parquet.write_private(target, private(outcome, blocks)))
         parquet.publish(made, target)
     return outcome
-
-
-def private(outcome: Outcome, blocks: BlockPlan) -> dict[str, Any]:
-    """What makes the release again, and holds single records' values."""
-    return {"shoal": shoal.__version__, **outcome.summary(), "block_plan": blocks.json()}
 
 
 def _places(plan: Plan, table: parquet.ParquetTable) -> NDArray[np.int64] | None:
