@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,7 @@ from shoal.io.files import as_arrow, file_format
 from shoal.io.origin import Origin, with_columns
 from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
+from shoal.stages.kept import Suspect, refuse
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
@@ -40,9 +41,11 @@ class Release:
     """What `microaggregate` gives back: the protected table, and what became of the plan.
 
     `labels` has one label for each record, or one column of labels for each column (or block) that was
-    grouped on its own. `strata` has the stratum of each record, small ones merged; `units` whose record
-    each is, where the plan names units. `table` and `labels` are in the order of the original; `write`
-    shuffles rows, unless the plan's `order` is "keep".
+    grouped on its own. `strata` has the stratum of each record, small ones merged; `changed` has the
+    stratum columns in which a merged stratum publishes the cells of another: for each record, their row.
+    `units` tells whose record each is, where the plan names units. `suspects` are columns that are written
+    only if `keep` names them. `table` and `labels` are in the order of the original; `write` shuffles rows,
+    unless the plan's `order` is "keep".
     """
 
     table: Any
@@ -54,6 +57,8 @@ class Release:
     original: Any = None
     strata: NDArray[np.int64] | None = None
     units: NDArray[np.int64] | None = None
+    changed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    suspects: tuple[Suspect, ...] = ()
 
     @classmethod
     def made(
@@ -145,7 +150,22 @@ class Release:
 
         if self.original is None:
             raise InputError("this release does not know its original table, which it is measured against")
-        return Measured(self.original, self.table, list(self.columns), self.plan.seed)
+        plan, labels = self.plan, self.labels.reshape(len(self.labels), -1).T
+        return Measured(
+            self.original,
+            self.table,
+            list(self.columns),
+            plan.seed,
+            types=plan.types,
+            levels=plan.levels,
+            weight=plan.weight,
+            labels={name: labels[i] for i, part in enumerate(plan.parts(self.columns)) for name in part},
+            loss=self.information_loss,
+            known=plan.known,
+            strata=plan.strata,
+            hidden=plan.named("confidential"),
+            units=getattr(self, "units", None),
+        )
 
     def utility(
         self, *, formula: str | None = None, subgroups: Sequence[Any] | None = None, **options: Any
@@ -162,12 +182,7 @@ class Release:
         >>> release.utility()["means"].overall < 0.001
         True
         """
-        if not options:
-            return self.measured.utility(formula, subgroups)
-        from shoal.measures.utility import utility
-
-        options = {"formula": formula, "subgroups": subgroups, "seed": self.plan.seed, **options}
-        return utility(self.original, self.table, list(self.columns), **options)
+        return self.measured.utility(formula, subgroups, **options)
 
     def risk(
         self, *, confidential: Sequence[Any] | None = None, before: bool = False, **options: Any
@@ -176,7 +191,7 @@ class Release:
 
         Measured once, like `utility`. Without `confidential`, the columns that the plan calls confidential
         are watched. `before` measures the original instead, as if it were published. With `interval`,
-        `dominance`, `sample`, `seed` or `per_column` it is measured anew.
+        `dominance`, `sample`, `seed` or `known` it is measured anew.
 
         Examples
         --------
@@ -186,14 +201,7 @@ class Release:
         True
         """
         confidential = confidential or self.plan.named("confidential") or None
-        per_column = self.labels.ndim > 1
-        if not options:
-            return self.measured.risk(confidential, per_column, before)
-        from shoal.measures.risk import risk
-
-        options = {"per_column": per_column, "seed": self.plan.seed, **options}
-        published = self.original if before else self.table
-        return risk(self.original, published, list(self.columns), confidential, **options)
+        return self.measured.risk(confidential, before, **options)
 
     @property
     def plot(self) -> Plot:
@@ -269,7 +277,12 @@ class Release:
         report.write(report.build(self, edition, **options), path)
 
     def write(
-        self, path: str | os.PathLike[str], *, replace: bool = False, safe_cells: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        safe_cells: bool = False,
+        keep: Sequence[Any] = (),
     ) -> tuple[str, ...]:
         """Write the protected table. It is read back and checked before it takes its name.
 
@@ -281,6 +294,8 @@ class Release:
             Whether a table of a database may exist; a file is always replaced, in one step.
         safe_cells : bool
             In CSV and TSV files, write an apostrophe before texts that a spreadsheet would run as formulas.
+        keep : list of columns
+            Columns to publish as they are, though they look like identifiers or give others away.
 
         Returns
         -------
@@ -289,6 +304,8 @@ class Release:
 
         Raises
         ------
+        InputError
+            If there are such columns, and neither `keep` nor a role of the plan names them.
         CheckFailed
             If the file does not keep the promise; nothing is published.
 
@@ -300,6 +317,7 @@ class Release:
         ...     release.write(os.path.join(folder, "safe.csv"))
         ()
         """
+        refuse(self.suspects, keep)
         if sql.is_url(path):
             url = str(path)
             sql.refuse_target(url, replace, self.origin)
@@ -324,9 +342,8 @@ class Release:
                 ready = ready._replace(table=safe[0], expected=safe[1])
         with replacing(path) as part:
             kind.write(ready.table, part)
-            alone = (
-                kind.family == "text" and len(ready.table.column_names) == 1
-            )  # a gap is an empty text there
+            # Where a text file has one column, a gap is an empty text.
+            alone = kind.family == "text" and len(ready.table.column_names) == 1
             self._verify(kind.read(part), ready, alone or kind.family in ("sav", "dta", "excel"))
         return notes
 
@@ -336,8 +353,11 @@ class Release:
         table, original = as_arrow(self.table), as_arrow(self.original)
         cells = None if self.origin is None else self.origin.own_cells(target)
         if self.origin is None or cells is None:
-            expected = with_columns(table, original, protected)
+            expected = with_columns(table, original, [*protected, *self.changed])
         else:
+            for name, rows in self.changed.items():
+                at = cells.column_names.index(name)
+                cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
             expected = with_columns(table, cells, protected)
             table = self.origin.restore(table, cells, protected)
         order = file_order(original, self.plan)
@@ -347,7 +367,8 @@ class Release:
 
     def require(self, table: Any) -> None:
         """Raise unless the promise holds in this Arrow table, and all else is as it was."""
-        expected = with_columns(as_arrow(self.table), as_arrow(self.original), [str(n) for n in self.columns])
+        changed = [*map(str, self.columns), *self.changed]
+        expected = with_columns(as_arrow(self.table), as_arrow(self.original), changed)
         self._verify(Contents(as_arrow(table)), _Ready(None, expected))
 
     def _verify(self, written: Contents, ready: _Ready, loose: bool = False, rounding: bool = False) -> None:

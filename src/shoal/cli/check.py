@@ -36,6 +36,7 @@ def check(
     from shoal.verify.files import check as count
     from shoal.verify.files import check_original
 
+    merged, protected = wanted.strata if wanted.merge_small_strata else (), wanted.columns or ()
     with source_of(file) as source:
         parts: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks}
         findings: list[Any] = list(
@@ -43,7 +44,7 @@ def check(
                 source,
                 wanted.k,
                 wanted.columns,
-                strata=None if wanted.merge_small_strata else wanted.strata,
+                strata=[name for name in wanted.strata if name not in merged or name not in protected],
                 **parts,
             )
         )
@@ -56,6 +57,7 @@ def check(
                 plan=wanted,
                 without_gaps=wanted.missing == "drop",
                 totals_kept=wanted.preserve is not None,
+                merged=merged,
                 **parts,
             )
             findings.append(agreement)
@@ -64,8 +66,6 @@ def check(
     if wanted.apart:
         part = "column" if wanted.per_column else "block"
         print(f"k was checked for each {part} alone, not for the record", file=sys.stderr)
-    if wanted.merge_small_strata and wanted.strata:
-        print("k was checked over all records, for small strata were merged", file=sys.stderr)
     passed = all(finding.passed for finding in findings)
     if as_json:
         answer: dict[str, Any] = {"passed": passed, "findings": [asdict(f) for f in findings]}

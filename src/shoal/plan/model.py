@@ -305,6 +305,11 @@ class Plan:
     def centroid_of(self, name: Column) -> str | None:
         return self.centroids if isinstance(self.centroids, str) else self.centroids.get(name)
 
+    def codes_of(self, name: Column) -> tuple[Any, ...]:
+        """The values of a column that stand for a gap."""
+        codes = self.missing_codes
+        return codes.get(name, ()) if isinstance(codes, Mapping) else codes
+
     def called(self, names: Sequence[Column]) -> Plan:
         """The plan with columns called as the table calls them: a file of a plan knows only texts."""
         known = {str(name): name for name in names if not isinstance(name, str)}

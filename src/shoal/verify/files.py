@@ -88,6 +88,7 @@ def check_original(
     without_gaps: bool = False,
     totals_kept: bool = False,
     plan: Plan | None = None,
+    merged: Collection[str] = (),
 ) -> Agreement:
     """Compare a release with its original: its rows and the untouched columns.
 
@@ -110,6 +111,8 @@ def check_original(
         Whether whole numbers may lie a little outside their records' values.
     plan : Plan, optional
         The plan of the release.
+    merged : collection of str
+        Stratum columns in which small strata may publish what they were merged with.
 
     Returns
     -------
@@ -149,7 +152,7 @@ def check_original(
     agreements = []
     for order in [None] if shuffled is None else [shuffled, None]:
         one, other = (t if order is None else t.take(order) for t in (expected, before))
-        agreement = compare(one, found, protected, dropped, same)
+        agreement = compare(one, found, [*protected, *merged], dropped, same)
         if not agreement.faults:
             faults = [fault for block in blocks for fault in outside(other, table, block, not totals_kept)]
             agreement = replace(agreement, faults=tuple(faults))
