@@ -248,3 +248,20 @@ def test_nested_columns_are_compared_too(tmp_path):
     pq.write_table(before, tmp_path / "in.parquet")
     shoal.microaggregate(tmp_path / "in.parquet", 2, columns=["x"]).write(tmp_path / "out.parquet")
     assert check_original(tmp_path / "out.parquet", tmp_path / "in.parquet", ["x"]).passed
+
+
+def test_distinct_units_are_counted_where_they_are_told():
+    table = pa.table({"x": [1, 1, 1, 2, 2, 2]})
+    owners = [pa.array(["a", "a", "b", "c", "c", "c"])]
+    finding = count(table, ["x"], 2, units=owners)
+    assert (finding.smallest_group, finding.short_groups, finding.counted) == (1, 1, "units")
+    assert count(table, ["x"], 2).passed
+    counter = Counter(["x"], 2)
+    assert counter.finding().records == 0
+    counter.add(table.slice(0, 2), np.array([0, 0]))
+    counter.add(table.slice(2), np.array([1, 2, 2, 2]))
+    streamed = counter.finding()
+    assert (streamed.groups, streamed.smallest_group, streamed.short_groups) == (2, 1, 1)
+    empty = Counter(["x"], 2)
+    empty.add(table.slice(0, 0), np.empty(0, np.int64))
+    assert (empty.finding().groups, empty.finding().records) == (0, 0)
