@@ -36,6 +36,11 @@ TAKEN = {
     "keep": [{"keep": ["name"]}],
     "known": [{"known": ["name"]}],
     "order": [{"order": "keep"}, {"order": "shuffle"}],
+    "unit": [{"unit": ["id"]}],
+    "zeros": [{"zeros": "group"}],
+    "contributors": [{"contributors": 3}],
+    "thin": [{"thin": "gap"}],
+    "contributor_share": [{"contributor_share": 0.5}],
     "version": [{"version": "0.1.0"}],
     "sha256": [{"sha256": "0" * 64}],
 }
@@ -49,12 +54,7 @@ REFUSED = {
     "time_limit": 5.0,
     "levels": {"name": ["person 1"]},
     "scaling": "rank",
-    "unit": ["name"],
     "missing_codes": [-9],
-    "zeros": "group",
-    "contributors": 3,
-    "thin": "gap",
-    "contributor_share": 0.5,
 }
 
 

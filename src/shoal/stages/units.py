@@ -33,23 +33,29 @@ if TYPE_CHECKING:
 def read_units(frame: Frame, names: Sequence[Any], k: int) -> NDArray[np.int64]:
     """The unit of each record, 0, 1, ..: one for each combination of values in these columns."""
     names = frame.find(names)
-    for name in names:
-        gaps = frame.arrow(name).is_null().to_numpy(zero_copy_only=False)
-        if gaps.any():
-            raise InputError(
-                f"column {name!r} has a gap{frame.in_row(int(np.argmax(gaps)))}, but every record needs its "
-                "unit: fill it, or leave such records out"
-            )
+    refuse_without_unit({name: frame.arrow(name) for name in names}, names, 0)
     ids = read_strata(frame, names).ids
     if ids.max() + 1 < k:
         raise InputError(f"k={k} needs at least {k} units, but the table has {ids.max() + 1}: lower k")
     return ids
 
 
+def refuse_without_unit(cells: Any, names: Sequence[Any], begin: int) -> None:
+    """Say which record has no unit; `cells` are Arrow columns by name, from the row `begin` on."""
+    for name in names:
+        gaps = cells[name].is_null().to_numpy(zero_copy_only=False)
+        if gaps.any():
+            row = begin + int(np.argmax(gaps)) + 1
+            raise InputError(
+                f"column {name!r} has a gap in row {row}, but every record needs its unit: fill it, or leave "
+                "such records out"
+            )
+
+
 def constant_in(column: Column, units: NDArray[np.int64]) -> bool:
     """Whether all records of a unit have one and the same value, or none."""
-    _, first, inverse = np.unique(units, return_index=True, return_inverse=True)
-    rows = first[inverse]
+    first, unit = _first_seen(units)
+    rows = first[unit]
     same = np.array_equal(column.values[rows], column.values)
     return same and (column.gaps is None or np.array_equal(column.gaps[rows], column.gaps))
 
@@ -66,18 +72,18 @@ def protect_units(
     progress: Callable[[float], None] | None = None,
     **options: Any,
 ) -> Published:
-    """As `protect_part`, with k distinct units behind every combination that is published, if there are units.
+    """As `protect_part`, with k distinct units behind every combination that is published, given units.
 
     Totals are of records: to keep them, every column is grouped over records.
     """
+    units = None if units is None else _first_seen(units)[1]
     once = [units is not None and plan.preserve is None and constant_in(column, units) for column in columns]
     if units is None or not any(once):
         options |= {"units": units, "scales": scales, "time_limit": time_limit, "progress": progress}
         return protect_part(plan, columns, strata, weight, **options)
 
-    distinct = np.stack([np.zeros_like(units) if strata is None else strata, units])
-    _, first, entry = np.unique(distinct, axis=1, return_index=True, return_inverse=True)
-    entry, counts = entry.ravel(), np.bincount(entry.ravel())
+    first, entry = _first_seen(units if strata is None else _first_seen(strata)[1] * len(units) + units)
+    counts = np.bincount(entry)
     same = [column for column, alike in zip(columns, once) if alike]
     others = [column for column, alike in zip(columns, once) if not alike]
     scale_of = dict(zip((column.name for column in columns), scales or ()))
@@ -123,6 +129,15 @@ def protect_units(
         name: sum(getattr(p, name) for p in made) for name in ("moved", "filled", "thinned", "zeros_lost")
     }
     return Published(partition, groups, cells, loss, over.method, **sums)
+
+
+def _first_seen(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first row of each id, and the ids as 0, 1, .. in order of appearance."""
+    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[inverse]
 
 
 def _at(values: NDArray | None, rows: NDArray) -> Any:

@@ -18,7 +18,7 @@ from shoal.engines.spark.session import speaking
 from shoal.engines.spark.tasks import FACTS, PLACE
 from shoal.errors import InputError, MachineError
 from shoal.io.parquet import MANIFEST, private_note
-from shoal.outcome import Outcome, notes_on
+from shoal.outcome import COUNTS, Outcome, notes_on
 from shoal.stages.loss import Loss
 from shoal.verify import policy
 from shoal.verify.compare import Agreement
@@ -68,8 +68,9 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 np.array([facts["smallest"], facts["largest"]]),
                 Loss(facts["total"], facts["within"], facts["rounding"]),
                 used,
-                notes_on(blocks.plan, used, facts["filled"], moved=0),
+                notes_on(blocks.plan, used, dict.fromkeys(COUNTS, 0) | {"filled": facts["filled"]}),
                 release.began,
+                kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
                 engine="spark",
                 blocks=len(blocks.counts),
