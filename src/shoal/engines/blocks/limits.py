@@ -22,7 +22,6 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "levels": ({},),
     "scaling": ("standard", {}),
     "missing_codes": ((),),
-    "order": ("shuffle",),
 }
 
 
