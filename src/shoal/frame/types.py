@@ -79,7 +79,8 @@ def require_few_codes(column: Column) -> Column:
     if 2 * column.coded > len(column.values):
         raise InputError(
             f"codes for gaps hit {column.coded:,} of {len(column.values):,} records in column "
-            f"{column.name!r}, more than half: name the codes of each column (missing_codes={{...}}, --missing-code COLUMN=CODE)"
+            f"{column.name!r}, more than half: name the codes of each column (missing_codes={{...}}, "
+            "--missing-code COLUMN=CODE)"
         )
     return column
 

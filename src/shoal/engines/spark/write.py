@@ -66,7 +66,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 np.array([facts["smallest"], facts["largest"]]),
                 Loss(facts["total"], facts["within"], facts["rounding"]),
                 used,
-                notes_on(blocks.plan, used, facts["filled"], moved=0),
+                [*release.notes, *notes_on(blocks.plan, used, facts["filled"], moved=0)],
                 release.began,
                 records=blocks.records,
                 engine="spark",
