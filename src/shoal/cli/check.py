@@ -22,15 +22,14 @@ def check(
     wanted: Wanted,
     original: Annotated[
         str | None,
-        typer.Option(
-            "--original", metavar="FILE", help="Compare rows, their order and untouched columns with this."
-        ),
+        typer.Option("--original", metavar="FILE", help="Compare rows and untouched columns with this."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a released file, from files alone: does every combination occur at least k times?
 
-    With --original also whether no row was lost, doubled or moved, and untouched columns are untouched.
+    With --original also whether no row was lost or doubled, and untouched columns are untouched; with the
+    plan or the options of the release, row by row, though rows were shuffled.
     """
     from dataclasses import asdict
 
@@ -54,7 +53,8 @@ def check(
                 source,
                 original,
                 wanted.columns,
-                dropped=wanted.named("identifier"),
+                dropped=[*wanted.named("identifier"), *wanted.unit],
+                plan=wanted,
                 without_gaps=wanted.missing == "drop",
                 totals_kept=wanted.preserve is not None,
                 merged=merged,
