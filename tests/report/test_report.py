@@ -103,9 +103,7 @@ def test_internal_edition_has_every_part(internal, pages, release):
     assert internal["outcome"]["information_loss"] == release.information_loss
     assert internal["risk"]["before"]["linkage"]["overall"] == 1.0
     linked = internal["risk"]["after"]["linkage"]
-    assert (
-        linked["detail"]["without_known"] <= 0.2 < linked["overall"]
-    )  # sector is confidential, region known
+    assert linked["detail"]["without_known"] <= 0.2 < linked["overall"]  # sector is confidential, region known
     assert set(internal["risk"]["before"]) == set(internal["risk"]["after"])
     pictures = [a for tag, a in Page(page).elements if tag == "svg"]
     assert len(pictures) == 6 + len(release.columns)

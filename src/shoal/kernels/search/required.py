@@ -407,7 +407,7 @@ def dissolve(holds, asked, members, gs, A, neighbours, least, now):
         goal, cost = -1, np.inf
         for y in neighbours[x]:
             B = gs.labels[y]
-            if B != A and goal != B:
+            if B != A and B != goal:
                 price = change(gs.P, gs.has, gs.C, gs.counts, B, len(gs.labels), x)
                 if price < cost and _holds_after(holds, asked, members, gs, B, len(gs.labels), x):
                     goal, cost = B, price
