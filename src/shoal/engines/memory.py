@@ -53,7 +53,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     labels = [published.partition.labels for published in made]
     used = list(dict.fromkeys(published.method for published in made))
     filled, moved = (sum(getattr(published, name) for published in made) for name in ("filled", "moved"))
-    notes = [*table.notes, *repeated_units(plan, table.frame, labels)]
+    notes = [*table.notes, *repeated_units(plan, table.frame, released, labels)]
     origin = table.frame.origin
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
