@@ -36,6 +36,7 @@ TAKEN = {
     "keep": [{"keep": ["name"]}],
     "missing_codes": [{"missing_codes": [30]}, {"missing_codes": {"age": ["41", 42], "income": [-1]}}],
     "known": [{"known": ["name"]}],
+    "order": [{"order": "keep"}, {"order": "shuffle"}],
     "version": [{"version": "0.1.0"}],
     "sha256": [{"sha256": "0" * 64}],
 }
@@ -54,7 +55,6 @@ REFUSED = {
     "contributors": 3,
     "thin": "gap",
     "contributor_share": 0.5,
-    "order": "keep",
 }
 
 

@@ -103,7 +103,9 @@ def test_internal_edition_has_every_part(internal, pages, release):
     assert internal["outcome"]["information_loss"] == release.information_loss
     assert internal["risk"]["before"]["linkage"]["overall"] == 1.0
     linked = internal["risk"]["after"]["linkage"]
-    assert linked["detail"]["without_known"] <= 0.2 < linked["overall"]  # sector is confidential, region known
+    assert (
+        linked["detail"]["without_known"] <= 0.2 < linked["overall"]
+    )  # sector is confidential, region known
     assert set(internal["risk"]["before"]) == set(internal["risk"]["after"])
     pictures = [a for tag, a in Page(page).elements if tag == "svg"]
     assert len(pictures) == 6 + len(release.columns)
@@ -115,7 +117,9 @@ def test_the_replay_command_makes_the_same_release(internal, release, tmp_path):
     words = shlex.split(internal["provenance"]["replay"])
     outcome = CliRunner().invoke(app, [*words[1:], "-o", str(tmp_path / "again.csv")])
     assert outcome.exit_code == 0, outcome.output
-    assert shoal.read(tmp_path / "again.csv").equals(release.table)
+    release.write(tmp_path / "first.csv")
+    again, first = ((tmp_path / f"{name}.csv").read_text().splitlines() for name in ("again", "first"))
+    assert sorted(again) == sorted(first)  # the command names the columns: another plan, so another order
 
 
 def test_the_replay_call_makes_the_same_release():

@@ -100,8 +100,8 @@ def test_check_sees_the_same_from_files_alone(tmp_path, sabotage, ending):
     shoal.write(survey(40), source)
     release = shoal.microaggregate(source, 4, columns=["profit", "wages"], method="mdav")
     release.write(target)
-    words = ("check", target, "-k", 4, "-c", "profit", "-c", "wages", "--original", source)
-    assert "yes: 40 records in their order, " in call(*words).stderr
+    words = ("check", target, "-k", 4, "-c", "profit", "-c", "wages", "-m", "mdav", "--original", source)
+    assert "yes: 40 records, each found again, " in call(*words).stderr
     files.write(sabotage(shoal.read(target)), target)
     call(*words, status=1)
     found = json.loads(call(*words, "--json", status=1).stdout)
@@ -111,10 +111,10 @@ def test_check_sees_the_same_from_files_alone(tmp_path, sabotage, ending):
 def test_check_with_original_sees_rows_exchanged_where_every_column_is_protected():
     original = survey(200).select(["profit", "wages", "assets"])
     release = shoal.microaggregate(original, 4, method="mdav")
-    assert check_original(release.table, original).passed
+    assert check_original(release.table, original, plan=release.plan).passed
     exchanged = release.table.take(np.r_[100:200, 0:100])
     assert all(finding.passed for finding in check(exchanged, 4))
-    kept = check_original(exchanged, original)
+    kept = check_original(exchanged, original, plan=release.plan)
     assert not kept.passed
     assert "lie outside the values of their records" in str(kept)
 
@@ -124,9 +124,11 @@ def test_check_with_original_sees_rows_exchanged_where_every_column_is_protected
 def test_a_true_release_passes_between_any_two_formats(tmp_path, ending, other):
     source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{other}"
     shoal.write(survey(30), source)
-    shoal.microaggregate(source, 3, columns=["profit", "employees"], method="mdav").write(target)
-    kept = check_original(target, source, ["profit", "employees"])
+    release = shoal.microaggregate(source, 3, columns=["profit", "employees"], method="mdav")
+    release.write(target)
+    kept = check_original(target, source, ["profit", "employees"], plan=release.plan)
     assert kept.passed, kept
+    assert kept.by_row
     assert kept.untouched == tuple(n for n in survey(3).column_names if n not in ("profit", "employees"))
 
 
@@ -146,7 +148,7 @@ def test_a_plan_tells_the_check_what_was_dropped_and_left_out(tmp_path):
     words = (tmp_path / "in.csv", "--plan", tmp_path / "plan.toml")
     call("protect", *words, "-o", tmp_path / "out.csv")
     files_of = (tmp_path / "out.csv", "--plan", tmp_path / "plan.toml", "--original", tmp_path / "in.csv")
-    assert "36 records in their order" in call("check", *files_of).stderr
+    assert "36 records, each found again" in call("check", *files_of).stderr
     assert (
         "40 records went in, 36 came out"
         in call(
@@ -189,7 +191,7 @@ def test_a_failed_check_in_a_database_rolls_back(tmp_path):
     release = shoal.microaggregate(f"{url}#firms", 4, columns=["profit"], method="mdav")
     broken = shoal.microaggregate(table, 4, columns=["profit"], method="mdav")
     object.__setattr__(broken, "original", table.take(np.r_[1, 0, 2:40]))
-    with pytest.raises(CheckFailed, match="is not what it was in row 1"):
+    with pytest.raises(CheckFailed, match="is not what it was in row"):
         broken.write(f"{url}#safe")
     release.write(f"{url}#safe")
     assert check_original(f"{url}#safe", f"{url}#firms", ["profit"]).passed

@@ -30,7 +30,6 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "contributors": (2,),
     "thin": ("widen",),
     "contributor_share": (0.9,),
-    "order": ("shuffle",),
 }
 
 

@@ -21,7 +21,7 @@ from shoal.engines.blocks.columns import StoredColumn, joined
 from shoal.engines.blocks.limits import columns_to_protect, first_look
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
 from shoal.engines.disk.groups import Groups
-from shoal.engines.disk.shuffle import Shuffle
+from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
 from shoal.errors import InputError
 from shoal.frame.column import Column
@@ -141,7 +141,11 @@ def run(
         schema = table.schema.empty_table().drop_columns(dropped).schema
         writer = parquet.PartWriter(made, schema, part_records)
         places = _places(plan, table)
-        shuffle = None if places is None else Shuffle(folder / "shuffle", schema, places)
+        shuffle = (
+            None
+            if places is None
+            else Shuffle(folder / "shuffle", schema, places, min(STRETCH, part_records))
+        )
         for begin, batch in table.batches(schema.names):
             (writer.write if shuffle is None else partial(shuffle.add, begin=begin))(
                 groups.replace(batch, begin)
