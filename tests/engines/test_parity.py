@@ -72,7 +72,8 @@ def table(tmp_path_factory):
 
 
 def plan_of(options):
-    kept = [name for name in KEPT if f"'{name}'" not in str(options)]
+    others = {*KEPT, *NUMBERS} - set(options.get("columns") or NUMBERS)
+    kept = sorted(name for name in others if f"'{name}'" not in str(options))
     return shoal.Plan(**{"k": 4, "columns": NUMBERS, "keep": kept} | options)
 
 

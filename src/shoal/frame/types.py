@@ -93,8 +93,7 @@ def _as_value(column: Column, code: Any) -> int | float | None:
             day = date.fromisoformat(str(code)[:10])
         except ValueError:
             return None
-        unit: Any = "ms" if str(stored).startswith("date64") else getattr(stored, "unit", "D")
-        return int(np.datetime64(day, unit).astype(np.int64))
+        return int(np.datetime64(day, getattr(stored, "unit", "D")).astype(np.int64))
     number = _number(code)
     if number is None or dtype.kind == "f":
         return None if number is None else float(number)
