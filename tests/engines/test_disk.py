@@ -160,7 +160,7 @@ def test_many_alike_records_make_no_block_too_large(tmp_path):
     original = pa.table({"a": np.r_[np.zeros(5000, np.int64), np.arange(40)], "b": np.ones(5040)})
     pq.write_table(original, tmp_path / "in.parquet")
     outcome = protect(
-        tmp_path / "in.parquet", tmp_path / "out.parquet", columns=["a", "b"], block_records=500
+        tmp_path / "in.parquet", tmp_path / "out.parquet", columns=["a", "b"], keep=(), block_records=500
     )
     assert outcome.blocks > 8
     assert check(read(tmp_path / "out.parquet"), 5, ["a", "b"])[0].passed
@@ -493,5 +493,5 @@ def test_any_table_any_k_any_blocks(tmp_path_factory, seed, k, block_records):
     n = int(rng.integers(k, 700))
     original = pa.table({"a": rng.integers(0, 3, n), "b": rng.normal(size=n).astype(np.float32).round(1)})
     pq.write_table(original, place / "in.parquet")
-    protect(place / "in.parquet", place / "out.parquet", k, ["a", "b"], block_records=block_records)
+    protect(place / "in.parquet", place / "out.parquet", k, ["a", "b"], keep=(), block_records=block_records)
     assert check(read(place / "out.parquet"), k, ["a", "b"])[0].passed

@@ -70,8 +70,8 @@ def test_a_kept_identifier_is_noted_and_written_only_if_somebody_says_so(make, t
     assert "published as they are: sex, phone" in release.notes
     sentence = (
         r"^column 'phone' looks like an identifier \(its name says so\): drop such a column \(--role "
-        r"phone=identifier, roles=\{'phone': 'identifier'\}\) or decide to publish it as it is \(--keep phone,"
-        r" keep=\['phone'\]\)$"
+        r"phone=identifier, roles=\{'phone': 'identifier'\}\) or decide to publish it as it is "
+        r"\(--keep phone, keep=\['phone'\]\)$"
     )
     with pytest.raises(InputError, match=sentence):
         release.write(tmp_path / "out.csv")
