@@ -74,8 +74,17 @@ class Release:
         **facts: Any,
     ) -> Release:
         """A release with its outcome; `began` is when the work began, by `time.perf_counter`."""
+        from shoal.measures.uniqueness import few_valued, unique_rows
+
+        published = as_arrow(facts["table"])
+        kept = [name for name in published.column_names if name not in {*map(str, columns)}]
+        few = [*map(str, columns), *few_valued(published, kept)]
         outcome = Outcome.of(
-            plan, columns, group_sizes(labels), loss, used, notes, began, records=len(labels)
+            *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
+            kept=kept,
+            records=len(labels),
+            unique_on_categories=unique_rows(published, few),
+            unique_rows=unique_rows(published, published.column_names),
         )
         return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)
 
@@ -406,7 +415,9 @@ class _Ready(NamedTuple):
     order: NDArray[np.int64] | None = None  # for each row of the file the original's
 
 
-def group_sizes(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many records each group has; those of several columns of labels one after another."""
-    columns = labels.reshape(len(labels), -1).T
+def group_sizes(labels: NDArray[np.int64], units: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """How many records (distinct `units`) each group has; those of several columns one after another."""
+    columns = list(labels.reshape(len(labels), -1).T)
+    if units is not None:
+        columns = [np.unique(np.stack([column, units]), axis=1)[0] for column in columns]
     return np.concatenate([np.bincount(column) for column in columns]).astype(np.int64)

@@ -75,7 +75,7 @@ def refuse(suspects: Sequence[Suspect], keep: Iterable[Any] = ()) -> None:
 def repeated_units(
     plan: Plan, frame: Frame, columns: Collection[Any], labels: Sequence[NDArray[np.int64]]
 ) -> list[str]:
-    """A note on each identifier beside these columns that has several records, where groups hold few of it."""
+    """A note on each identifier beside these columns that repeats, where groups hold few of its values."""
     notes = []
     for name in () if plan.unit else frame.names:
         if name in columns or not (plan.roles.get(name) == "identifier" or named_like_identifier(name)):

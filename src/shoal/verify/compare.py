@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.frame.order import cells
+from shoal.frame.order import row_ids
 
 
 @dataclass(frozen=True)
@@ -82,23 +81,14 @@ def compare(
 
 def same_rows(one: Any, other: Any, columns: Sequence[str]) -> bool:
     """Whether two Arrow tables have the same rows in these columns, in whatever order."""
-    return np.array_equal(np.sort(_rows(one, columns)), np.sort(_rows(other, columns)))
+    return np.array_equal(np.sort(row_ids(one, columns)), np.sort(row_ids(other, columns)))
 
 
 def in_place(one: Any, other: Any, columns: Sequence[str]) -> bool:
     """Whether rows of two tables as long agree: more than halfway from what chance gives to all of them."""
-    ours, theirs = _rows(one, columns), _rows(other, columns)
+    ours, theirs = row_ids(one, columns), row_ids(other, columns)
     shares = np.unique(theirs, return_counts=True)[1] / max(len(theirs), 1)
     return bool((ours == theirs).sum() > len(theirs) * (1 + np.square(shares).sum()) / 2)
-
-
-def _rows(table: Any, columns: Sequence[str]) -> NDArray[np.uint64]:
-    """One number for each row."""
-    rows = np.zeros(len(table), np.uint64)
-    for name in columns:
-        rows = (rows ^ cells(table[name])) * np.uint64(0x9E3779B97F4A7C15)
-        rows ^= rows >> np.uint64(29)
-    return rows
 
 
 def first_difference(expected: Any, found: Any, loose: bool = False) -> int | None:

@@ -25,11 +25,6 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "time_limit": (None,),
     "levels": ({},),
     "scaling": ("standard", {}),
-    "unit": ((),),
-    "zeros": ("value",),
-    "contributors": (2,),
-    "thin": ("widen",),
-    "contributor_share": (0.9,),
 }
 
 

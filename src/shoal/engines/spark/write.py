@@ -20,6 +20,7 @@ from shoal.errors import InputError, MachineError
 from shoal.io.parquet import MANIFEST, private_note
 from shoal.outcome import Outcome, notes_on
 from shoal.stages.loss import Loss
+from shoal.stages.part import COUNTS
 from shoal.verify import policy
 from shoal.verify.compare import Agreement
 from shoal.verify.count import Finding
@@ -62,14 +63,16 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
             facts = dict(seen.get)
             _verify(release, spark.read.parquet(place.made))
             used = sorted({facts["method"], facts["other_method"]})
+            counts = dict.fromkeys(COUNTS, 0) | {"filled": facts["filled"]}
             outcome = Outcome.of(
                 blocks.plan,
                 blocks.names,
                 np.array([facts["smallest"], facts["largest"]]),
                 Loss(facts["total"], facts["within"], facts["rounding"]),
                 used,
-                [*release.notes, *notes_on(blocks.plan, used, facts["filled"], moved=0)],
+                [*release.notes, *notes_on(blocks.plan, used, counts)],
                 release.began,
+                kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
                 engine="spark",
                 blocks=len(blocks.counts),
