@@ -31,6 +31,7 @@ from shoal.verify.files import check, check_original
 from tests.app_server import traced
 
 QUASI = ["income", "age", "born"]
+KEPT = ["id", "name"]  # columns that look like identifiers
 
 
 def people(n=2000, seed=0):
@@ -66,7 +67,8 @@ def protect(source, target, k=5, columns=QUASI, method="mdav", block_records=300
         for name in ("replace", "compute", "blocks", "progress", "batch_records", "part_records")
         if name in options
     }
-    plan = Plan.of(k, columns=columns, method=method, **options)
+    keep = [name for name in KEPT if name not in options.get("roles", {})]
+    plan = Plan.of(k, columns=columns, method=method, **{"keep": keep, **options})
     return disk.run(plan, source, target, block_records=block_records, **run)
 
 
@@ -114,7 +116,13 @@ def test_one_block_is_what_memory_gives(tmp_path):
     original = people(600)
     pq.write_table(original, tmp_path / "in.parquet")
     outcome = shoal.protect_files(
-        tmp_path / "in.parquet", tmp_path / "out.parquet", 4, columns=QUASI, method="mdav", order="keep"
+        tmp_path / "in.parquet",
+        tmp_path / "out.parquet",
+        4,
+        columns=QUASI,
+        method="mdav",
+        order="keep",
+        keep=KEPT,
     )
     release = shoal.microaggregate(original, 4, columns=QUASI, method="mdav")
     released = pq.read_table(tmp_path / "out.parquet")
@@ -152,7 +160,7 @@ def test_many_alike_records_make_no_block_too_large(tmp_path):
     original = pa.table({"a": np.r_[np.zeros(5000, np.int64), np.arange(40)], "b": np.ones(5040)})
     pq.write_table(original, tmp_path / "in.parquet")
     outcome = protect(
-        tmp_path / "in.parquet", tmp_path / "out.parquet", columns=["a", "b"], block_records=500
+        tmp_path / "in.parquet", tmp_path / "out.parquet", columns=["a", "b"], keep=(), block_records=500
     )
     assert outcome.blocks > 8
     assert check(read(tmp_path / "out.parquet"), 5, ["a", "b"])[0].passed
@@ -437,12 +445,14 @@ def cli(*words, **environment):
 
 def test_the_command_line_takes_a_folder(tmp_path):
     folder_of(people(500), tmp_path / "in", (100,))
-    done = cli(tmp_path / "in", "-k", 3, "-c", "income", "-c", "age", "-m", "mdav", "--json")
+    done = cli(
+        tmp_path / "in", "-k", 3, "-c", "income", "-c", "age", "-m", "mdav", "--keep", "id,name", "--json"
+    )
     outcome = json.loads(done.stdout)
     assert outcome["records"] == 500
     assert outcome["output"] == str(tmp_path / "in.protected")
     assert check(read(tmp_path / "in.protected"), 3, ["income", "age"])[0].passed
-    again = cli(tmp_path / "in", "-k", 3, "-c", "age")
+    again = cli(tmp_path / "in", "-k", 3, "-c", "age", "--keep", "id,name")
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
     assert "exists already" in again.stderr
 
@@ -450,7 +460,7 @@ def test_the_command_line_takes_a_folder(tmp_path):
 def test_ctrl_c_leaves_nothing(tmp_path):
     folder_of(people(60_000), tmp_path / "in")
     process = subprocess.Popen(
-        [sys.executable, "-m", "shoal", "protect", "in", "-k", "5", "-m", "optimise"],
+        [sys.executable, "-m", "shoal", "protect", "in", "-k", "5", "-m", "optimise", "--keep", "name"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
@@ -493,5 +503,5 @@ def test_any_table_any_k_any_blocks(tmp_path_factory, seed, k, block_records):
     n = int(rng.integers(k, 700))
     original = pa.table({"a": rng.integers(0, 3, n), "b": rng.normal(size=n).astype(np.float32).round(1)})
     pq.write_table(original, place / "in.parquet")
-    protect(place / "in.parquet", place / "out.parquet", k, ["a", "b"], block_records=block_records)
+    protect(place / "in.parquet", place / "out.parquet", k, ["a", "b"], keep=(), block_records=block_records)
     assert check(read(place / "out.parquet"), k, ["a", "b"])[0].passed

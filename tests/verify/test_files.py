@@ -84,6 +84,7 @@ def test_a_wrong_file_is_deleted_and_the_command_says_no(tmp_path, monkeypatch, 
     wrong = kind._replace(write=lambda table, path: kind.write(sabotage(table), path))
     monkeypatch.setitem(files.FORMATS, f".{ending}", wrong)
     words = ("protect", source, "-k", 4, "-c", "profit", "-c", "wages", "-m", "mdav", "-o", target)
+    words += ("--keep", "turnover")
     outcome = call(*words, status=1)
     assert "nothing is released" in outcome.stderr
     assert target.read_bytes() == b"an older release"
@@ -97,11 +98,12 @@ def test_a_wrong_file_is_deleted_and_the_command_says_no(tmp_path, monkeypatch, 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_check_sees_the_same_from_files_alone(tmp_path, sabotage, ending):
     source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
-    shoal.write(survey(60), source)
-    release = shoal.microaggregate(source, 4, columns=["profit", "wages"], method="mdav")
-    release.write(target)
+    shoal.write(survey(40), source)
+    options = {"columns": ["profit", "wages"], "method": "mdav", "keep": ["turnover"]}
+    shoal.microaggregate(source, 4, **options).write(target)
     words = ("check", target, "-k", 4, "-c", "profit", "-c", "wages", "-m", "mdav", "--original", source)
-    assert "yes: 60 records, each found again, " in call(*words).stderr
+    words += ("--keep", "turnover")
+    assert "yes: 40 records, each found again, " in call(*words).stderr
     files.write(sabotage(shoal.read(target)), target)
     call(*words, status=1)
     found = json.loads(call(*words, "--json", status=1).stdout)
@@ -125,7 +127,7 @@ def test_a_true_release_passes_between_any_two_formats(tmp_path, ending, other):
     source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{other}"
     shoal.write(survey(60), source)
     release = shoal.microaggregate(source, 3, columns=["profit", "employees"], method="mdav")
-    release.write(target)
+    release.write(target, keep=["turnover", "wages"])
     kept = check_original(target, source, ["profit", "employees"], plan=release.plan)
     assert kept.passed, kept
     assert kept.by_row
@@ -143,6 +145,7 @@ def test_a_plan_tells_the_check_what_was_dropped_and_left_out(tmp_path):
         method="mdav",
         missing="drop",
         roles={"employees": "identifier"},
+        keep=["turnover"],
     )
     (tmp_path / "plan.toml").write_text(plan.toml())
     words = (tmp_path / "in.csv", "--plan", tmp_path / "plan.toml")
@@ -177,6 +180,42 @@ def test_k_holds_within_merged_strata_as_they_are_published(tmp_path):
     assert check(tmp_path / "out.csv", 3, ["x"], strata=["s"])[0].passed
 
 
+def test_merged_strata_are_told(tmp_path):
+    """The islanders publish the coast, so that k holds within what is published; `check` counts there."""
+    codes = ["01"] * 10 + ["02"] * 2 + ["03"] * 3
+    table = pa.table({"s": codes, "x": np.arange(15.0), "t": ["in"] * 15})
+    shoal.write(table, tmp_path / "in.csv")
+    plan = shoal.Plan(3, columns=["x"], method="mdav", strata=["s", "t"], merge_small_strata=True)
+    (tmp_path / "plan.toml").write_text(plan.toml())
+    files_of = (tmp_path / "out.csv", "--plan", tmp_path / "plan.toml", "--original", tmp_path / "in.csv")
+    for source in (table, tmp_path / "in.csv"):
+        release = run(plan, source)
+        assert "2 records publish the s of the stratum that theirs was merged with" in release.notes
+        release.write(tmp_path / "out.csv")
+        written = (tmp_path / "out.csv").read_text()
+        assert "02" not in written  # and a code is written as it stood
+        assert written.count("01,") + written.count("03,") == 15
+        (finding,) = check(tmp_path / "out.csv", 3, ["x"], strata=["s", "t"])
+        assert finding.passed
+    call("check", *files_of)
+    shoal.write(release.table.set_column(0, "s", pa.array(codes)), tmp_path / "out.csv")
+    assert "are shared by fewer than k=3 records" in call("check", *files_of[:3], status=1).stderr
+
+
+def test_a_stratum_that_is_protected_too_publishes_what_its_groups_do(tmp_path):
+    rooms = np.array([2] * 9 + [3] * 8 + [7] * 2)
+    table = pa.table({"rooms": rooms, "age": np.arange(19.0)})
+    for options in ({}, {"per_column": True}):
+        plan = shoal.Plan(
+            3, columns=["rooms", "age"], strata="rooms", merge_small_strata=True, method="mdav", **options
+        )
+        release = run(plan, table)
+        assert not release.changed
+        release.write(tmp_path / "out.csv")
+        (tmp_path / "plan.toml").write_text(plan.toml())
+        call("check", tmp_path / "out.csv", "--plan", tmp_path / "plan.toml")
+
+
 def test_totals_that_are_kept_may_leave_their_groups_range(tmp_path):
     rng = np.random.default_rng(1)
     table = pa.table({"a": rng.integers(0, 3, 60), "b": rng.integers(0, 3, 60)})
@@ -193,6 +232,6 @@ def test_a_failed_check_in_a_database_rolls_back(tmp_path):
     broken = shoal.microaggregate(table, 4, columns=["profit"], method="mdav")
     object.__setattr__(broken, "original", table.take(np.r_[1, 0, 2:60]))
     with pytest.raises(CheckFailed, match="is not what it was in row"):
-        broken.write(f"{url}#safe")
-    release.write(f"{url}#safe")
+        broken.write(f"{url}#safe", keep=["turnover", "wages"])
+    release.write(f"{url}#safe", keep=["turnover", "wages"])
     assert check_original(f"{url}#safe", f"{url}#firms", ["profit"]).passed

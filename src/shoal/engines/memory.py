@@ -57,7 +57,11 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     labels = [published.partition.labels for published in made]
     used = list(dict.fromkeys(published.method for published in made))
     counts = {name: sum(getattr(published, name) for published in made) for name in COUNTS}
-    notes = [*table.notes, *repeated_units(plan, table.frame, labels), *_order_told(plan, table, labels)]
+    notes = [
+        *table.notes,
+        *repeated_units(plan, table.frame, released, labels),
+        *_order_told(plan, table, labels),
+    ]
     origin = table.frame.origin
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn, joined
-from shoal.engines.blocks.limits import columns_to_protect
+from shoal.engines.blocks.limits import columns_to_protect, first_look
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
 from shoal.engines.disk.groups import Groups
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
@@ -117,6 +117,8 @@ def run(
     a block plan to follow instead of making one, `block_records` the size of its blocks. `batch_records` are
     read at once, and a part file has `part_records`.
     """
+    import pyarrow as pa
+
     began = time.perf_counter()
     report = progress or (lambda fraction: None)
     target = Path(target)
@@ -125,6 +127,8 @@ def run(
     if len(table) < plan.k:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {len(table)}: lower k")
     chosen = columns_to_protect(plan, table.schema)
+    _, first = next(table.batches(table.schema.names))
+    said = first_look(plan, chosen, pa.table(first))
     if blocks is None:
         size = block_records or block_size(len(table))
         blocks = _plan(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
@@ -156,7 +160,7 @@ def run(
         unique = _verify(
             table, writer.parts, schema.names, groups, places, lambda part: report(SHARES[3] + 0.05 * part)
         )
-        notes = notes_on(plan, list(groups.used), groups.counts)
+        notes = [*said, *notes_on(plan, list(groups.used), groups.counts)]
         outcome = Outcome.of(
             plan,
             blocks.names,

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from shoal.engines.blocks.columns import StoredColumn
-from shoal.engines.blocks.limits import columns_to_protect
+from shoal.engines.blocks.limits import columns_to_protect, first_look
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.spark.fingerprint import fingerprint, hashable
 from shoal.engines.spark.release import SparkRelease
@@ -33,6 +33,7 @@ from shoal.errors import InputError
 from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
+from shoal.stages.kept import SAMPLE
 from shoal.stages.moments import Moments
 
 
@@ -92,6 +93,7 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
             raise InputError(f"a column is called {name!r} twice, or by a name that shoal needs: rename it")
     with speaking("Spark could not look at the data"):
         chosen = columns_to_protect(plan, df.limit(0).toArrow().schema)
+        said = first_look(plan, chosen, df.limit(SAMPLE).toArrow())
         if blocks is None:
             blocks = _plan(plan, df, chosen, block_records)
     blocks.require(plan, chosen)
@@ -108,7 +110,7 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
     for name, kind in FACTS.items():
         out = out.add(name, kind)
     measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, chosen), out)
-    return SparkRelease(measured.drop(*FACTS, PLACE, UNIT), blocks, df, measured, began)
+    return SparkRelease(measured.drop(*FACTS, PLACE, UNIT), blocks, df, measured, began, said)
 
 
 def _units(plan: Plan, df: Any) -> Any:

@@ -73,7 +73,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 np.array([facts["smallest"], facts["largest"]]),
                 Loss(facts["total"], facts["within"], facts["rounding"]),
                 used,
-                notes_on(blocks.plan, used, facts),
+                [*release.notes, *notes_on(blocks.plan, used, facts)],
                 release.began,
                 kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
