@@ -188,7 +188,7 @@ class Release:
         --------
         >>> import shoal
         >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
-        >>> release.risk()["linkage"].overall <= 1 / 3
+        >>> release.risk(known=())["linkage"].overall <= 1 / 3
         True
         """
         confidential = confidential or self.plan.named("confidential") or None

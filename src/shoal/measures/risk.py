@@ -77,7 +77,7 @@ def risk(
     >>> import shoal
     >>> table = shoal.datasets.survey(100)
     >>> release = shoal.microaggregate(table, k=4, columns=["turnover", "wages"], method="mdav")
-    >>> risks = shoal.risk(table, release.table, release.columns)
+    >>> risks = shoal.risk(table, release.table, release.columns, known=())
     >>> risks["linkage"].overall <= 1 / 4
     True
     """
