@@ -6,7 +6,7 @@ import html
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import shoal
@@ -123,6 +123,20 @@ class Outcome:
         """The outcome as plain values, as `--json` prints it."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def public(self) -> dict[str, Any]:
+        """What readers of a release may know: nothing that stems from single records, and no seed."""
+        names = ("records", "columns", "groups", "k", "method", "per_column", "promise", "engine")
+        facts = {name: value for name, value in self.summary().items() if name in names}
+        return {
+            "shoal": shoal.__version__,
+            **facts,
+            "information_loss": float(f"{self.information_loss:.3g}"),
+        }
+
+    def noting(self, note: str) -> Outcome:
+        """The outcome with one more note."""
+        return replace(self, notes=(*self.notes, note))
 
     def rows(self) -> list[tuple[str, str]]:
         """The outcome in plain words, as the command line and notebooks show it."""

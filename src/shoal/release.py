@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
+from shoal.frame.order import file_order
 from shoal.io import formulas
 from shoal.io.atomic import refuse_input, replacing
 from shoal.io.contents import Contents
@@ -22,6 +23,7 @@ from shoal.io.files import as_arrow, file_format
 from shoal.io.origin import Origin, with_columns
 from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
+from shoal.stages.kept import Suspect, refuse
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
@@ -39,7 +41,11 @@ class Release:
     """What `microaggregate` gives back: the protected table, and what became of the plan.
 
     `labels` has one label for each record, or one column of labels for each column (or block) that was
-    grouped on its own. `strata` has the stratum of each record, small ones merged.
+    grouped on its own. `strata` has the stratum of each record, small ones merged; `changed` has the
+    stratum columns in which a merged stratum publishes the cells of another: for each record, their row.
+    `units` tells whose record each is, where the plan names units. `suspects` are columns that are written
+    only if `keep` names them. `table` and `labels` are in the order of the original; `write` shuffles rows,
+    unless the plan's `order` is "keep".
     """
 
     table: Any
@@ -50,6 +56,9 @@ class Release:
     origin: Origin | sql.SqlOrigin | None = None
     original: Any = None
     strata: NDArray[np.int64] | None = None
+    units: NDArray[np.int64] | None = None
+    changed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    suspects: tuple[Suspect, ...] = ()
 
     @classmethod
     def made(
@@ -268,7 +277,12 @@ class Release:
         report.write(report.build(self, edition, **options), path)
 
     def write(
-        self, path: str | os.PathLike[str], *, replace: bool = False, safe_cells: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        safe_cells: bool = False,
+        keep: Sequence[Any] = (),
     ) -> tuple[str, ...]:
         """Write the protected table. It is read back and checked before it takes its name.
 
@@ -280,6 +294,8 @@ class Release:
             Whether a table of a database may exist; a file is always replaced, in one step.
         safe_cells : bool
             In CSV and TSV files, write an apostrophe before texts that a spreadsheet would run as formulas.
+        keep : list of columns
+            Columns to publish as they are, though they look like identifiers or give others away.
 
         Returns
         -------
@@ -288,6 +304,8 @@ class Release:
 
         Raises
         ------
+        InputError
+            If there are such columns, and neither `keep` nor a role of the plan names them.
         CheckFailed
             If the file does not keep the promise; nothing is published.
 
@@ -299,73 +317,93 @@ class Release:
         ...     release.write(os.path.join(folder, "safe.csv"))
         ()
         """
+        refuse(self.suspects, keep)
         if sql.is_url(path):
             url = str(path)
             sql.refuse_target(url, replace, self.origin)
-            table, expected, exact = self._ready(sql.address(url))
-            checked = partial(self._verify, expected=expected, exact=exact, rounding=True)
-            sql.write(url, table, replace, lambda *contents: checked(Contents(*contents)))
+            ready = self._ready(sql.address(url))
+            sql.write(
+                url,
+                ready.table,
+                replace,
+                lambda *contents: self._verify(Contents(*contents), ready, rounding=True),
+            )
             return ()
         path = Path(path)
         if self.source is not None:
             refuse_input(path, self.source)
         kind = file_format(path)
-        table, expected, exact = self._ready(kind)
+        ready = self._ready(kind)
         notes: tuple[str, ...] = ()
         if kind.family == "text":
-            notes = formulas.notes(table, safe_cells)
+            notes = formulas.notes(ready.table, safe_cells)
             if safe_cells:
-                table, expected = formulas.safe(table), formulas.safe(expected)
+                safe = formulas.safe(ready.table), formulas.safe(ready.expected)
+                ready = ready._replace(table=safe[0], expected=safe[1])
         with replacing(path) as part:
-            kind.write(table, part)
-            alone = kind.family == "text" and len(table.column_names) == 1  # a gap is an empty text there
-            loose = alone or kind.family in ("sav", "dta", "excel")
-            self._verify(kind.read(part), expected, exact, loose)
+            kind.write(ready.table, part)
+            # Where a text file has one column, a gap is an empty text.
+            alone = kind.family == "text" and len(ready.table.column_names) == 1
+            self._verify(kind.read(part), ready, alone or kind.family in ("sav", "dta", "excel"))
         return notes
 
-    def _ready(self, target: Any) -> tuple[Any, Any, bool]:
-        """The table to write, the table that must then be found, and whether by its cells as they stand."""
+    def _ready(self, target: Any) -> _Ready:
+        """The table for such a target, in the order of its file."""
         protected = [str(name) for name in self.columns]
-        table = as_arrow(self.table)
+        table, original = as_arrow(self.table), as_arrow(self.original)
         cells = None if self.origin is None else self.origin.own_cells(target)
         if self.origin is None or cells is None:
-            return table, with_columns(table, as_arrow(self.original), protected), False
-        return self.origin.restore(table, cells, protected), with_columns(table, cells, protected), True
+            expected = with_columns(table, original, [*protected, *self.changed])
+        else:
+            for name, rows in self.changed.items():
+                at = cells.column_names.index(name)
+                cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
+            expected = with_columns(table, cells, protected)
+            table = self.origin.restore(table, cells, protected)
+        order = file_order(original, self.plan)
+        if order is not None:
+            table, expected = table.take(order), expected.take(order)
+        return _Ready(table, expected, cells is not None, order)
 
     def require(self, table: Any) -> None:
         """Raise unless the promise holds in this Arrow table, and all else is as it was."""
-        _, expected, _ = self._ready(None)
-        self._verify(Contents(as_arrow(table)), expected, False)
+        changed = [*map(str, self.columns), *self.changed]
+        expected = with_columns(as_arrow(self.table), as_arrow(self.original), changed)
+        self._verify(Contents(as_arrow(table)), _Ready(None, expected))
 
-    def _verify(
-        self,
-        written: Contents,
-        expected: Any,
-        exact: bool,
-        loose: bool = False,
-        rounding: bool = False,
-    ) -> None:
+    def _verify(self, written: Contents, ready: _Ready, loose: bool = False, rounding: bool = False) -> None:
         """Raise unless what was written, read again, is what was expected, and keeps its promise.
 
-        With `exact`, cells that are not protected must be the same to the letter. `rounding`: the types of a
-        database may round what is published.
+        `rounding`: the types of a database may round what is published.
         """
-        table, cells = written
+        (table, cells), expected = written, ready.expected
         names = dict(zip(as_arrow(self.table).column_names, expected.column_names))  # some were made safe
         protected = {names[str(name)] for name in self.columns}
 
         def same(name: str, one: Any, other: Any) -> int | None:
-            if exact and cells is not None and name not in protected:
+            if ready.exact and cells is not None and name not in protected:
                 return first_difference(one, cells[name])
             row = first_difference(one, other, loose)
             return row if row is None or cells is None else first_difference(one, cells[name], loose)
 
+        def by_row(ids: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
+            return [] if ids is None else [ids if ready.order is None else ids[ready.order]]
+
         agreement = compare(expected, table, protected if rounding else (), (), same)
         parts = [[names[str(name)] for name in part] for part in self.plan.parts(self.columns)]
-        strata = [] if self.strata is None else [self.strata]
+        strata, units = by_row(self.strata), by_row(self.units)
         comparable = len(table) == len(expected) and table.column_names == expected.column_names
-        counted = [count(table, part, self.plan.k, strata) for part in parts] if comparable else []
-        policy.require(self.plan.k, parts, counted, agreement)
+        counted = [count(table, part, self.plan.k, strata, units) for part in parts] if comparable else []
+        policy.require(self.plan.k, parts, counted, agreement, "units" if units else "records")
+
+
+class _Ready(NamedTuple):
+    """What is written and what must then be found, in the order of the file."""
+
+    table: Any
+    expected: Any
+    exact: bool = False  # whether cells that are not protected must be the same to the letter
+    order: NDArray[np.int64] | None = None  # for each row of the file the original's
 
 
 def group_sizes(labels: NDArray[np.int64]) -> NDArray[np.int64]:

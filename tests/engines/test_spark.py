@@ -106,13 +106,35 @@ def test_the_manifest_names_every_part(release, place):
         assert hashlib.sha256(path.read_bytes()).hexdigest() == sums[path.name]
 
 
+def test_the_manifest_tells_readers_nothing_of_single_records(release, place):
+    public = (place / "out" / "_manifest.json").read_text()
+    for word in ("block_plan", "seed", "plan_sha256", "tree", "scales"):
+        assert word not in public
+    private = place / "out.private.json"
+    assert private.stat().st_mode & 0o777 == 0o600
+    assert any(str(private) in note for note in release[1].notes)
+
+
+def test_rows_lie_in_an_order_that_tells_nothing_and_is_always_the_same(release, place):
+    released, _ = release
+    ids = pq.read_table(place / "out")["id"].to_numpy()
+    assert abs(np.corrcoef(ids, np.arange(len(ids)))[0, 1]) < 0.1
+    shoal.spark.write(released, place / "twice")
+    assert np.array_equal(pq.read_table(place / "twice")["id"].to_numpy(), ids)
+    other = shoal.spark.protect(released.original, 5, columns=QUASI, method="mdav", seed=1)
+    shoal.spark.write(other, place / "seed")
+    assert not np.array_equal(pq.read_table(place / "seed")["id"].to_numpy(), ids)
+    with pytest.raises(InputError, match="a cluster keeps no order of rows"):
+        shoal.spark.protect(released.original, 5, columns=QUASI, order="keep")
+
+
 def test_the_same_plan_gives_the_same_groups_on_disk_and_again_on_spark(release, place):
     released, _ = release
-    manifest = json.loads((place / "out" / "_manifest.json").read_text())
+    manifest = json.loads((place / "out.private.json").read_text())
     frozen = shoal.spark.BlockPlan.from_json(manifest["block_plan"])
     plan = Plan.of(5, columns=QUASI, method="mdav")
     disk.run(plan, place / "in", place / "local.parquet", blocks=frozen)
-    local = pq.read_table(place / "local.parquet")
+    local = pq.read_table(place / "local.parquet").sort_by("id")
     written = pq.read_table(place / "out").sort_by("id")
     again = released.select("id", *QUASI).toArrow().sort_by("id")
     for name in QUASI:
@@ -136,7 +158,7 @@ def spoil_task(monkeypatch, spoil):
 
 
 def frozen_plan(place):
-    text = json.loads((place / "out" / "_manifest.json").read_text())["block_plan"]
+    text = json.loads((place / "out.private.json").read_text())["block_plan"]
     return shoal.spark.BlockPlan.from_json(text)
 
 

@@ -94,7 +94,7 @@ def protect(
     with source_and_target(file, output, replace) as (source, target):
         refuse_reports(editions.values(), source, target)
         with watching() as progress:
-            release = interruptible(lambda: run(wanted, source, progress))
+            release = interruptible(lambda: run(wanted, source, progress, strict=True))
             notes = release.write(target, replace=replace, safe_cells=safe_cells)
         proof = {}
         if bound:

@@ -15,6 +15,7 @@ from shoal.outcome import notes_on
 from shoal.plan import Plan
 from shoal.release import Release
 from shoal.stages.group import refuse_plan
+from shoal.stages.kept import refuse, repeated_units
 from shoal.stages.loss import Loss
 from shoal.stages.part import Published, protect_part
 from shoal.stages.prepare import prepare
@@ -22,13 +23,15 @@ from shoal.stages.prepare import prepare
 Progress = Callable[[float], None]
 
 
-def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
-    """Make the release that the plan describes."""
+def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = False) -> Release:
+    """Make the release that the plan describes; `strict` refuses at once what `write` would refuse."""
     began = time.perf_counter()
     frame = frame_of(data)
     loaded = time.perf_counter()
     plan = plan.called(frame.names)
     table = prepare(plan, frame)
+    if strict:
+        refuse(table.suspects)
     parts = plan.parts(list(table.columns))
     refuse_plan(plan, list(table.columns.values()), parts, table.weight is not None)
 
@@ -50,20 +53,23 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     labels = [published.partition.labels for published in made]
     used = list(dict.fromkeys(published.method for published in made))
     filled, moved = (sum(getattr(published, name) for published in made) for name in ("filled", "moved"))
+    notes = [*table.notes, *repeated_units(plan, table.frame, labels)]
     origin = table.frame.origin
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
-        table=table.frame.replace(released, plan.named("identifier")),
+        table=table.frame.replace(released | table.changed, plan.named("identifier")),
         labels=np.stack(labels, axis=1) if plan.apart else labels[0],
         plan=plan,
         columns=tuple(released),
         loss=sum((published.loss for published in made), Loss()),
         used=used,
-        notes=[*table.notes, *notes_on(plan, used, filled, moved, sha256)],
+        notes=[*notes, *notes_on(plan, used, filled, moved, sha256)],
         began=began,
         origin=origin and origin.columns([str(n) for n in table.frame.names if n not in released]),
         original=table.frame.native,
         strata=table.strata,
+        changed={str(name): column.rows_of_levels() for name, column in table.changed.items()},
+        suspects=table.suspects,
     )
 
 

@@ -1,57 +1,85 @@
-"""Gap patterns: records of a stratum that lack the same values, which are grouped apart where they can be."""
+"""Gap patterns: records of a stratum that lack the same values (or have the same zeros), grouped apart where they can."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frame.column import Column
+from shoal.requirements import Requirement
 
 #: Patterns of gaps that are weighed against one another; rarer ones join the nearest of these at once.
 MOST_PATTERNS = 200
 
 
 def gap_patterns(
-    columns: Sequence[Column], ids: NDArray[np.int64] | None, k: int
+    columns: Sequence[Column],
+    ids: NDArray[np.int64] | None,
+    k: int,
+    units: NDArray[np.int64] | None = None,
+    requirements: Sequence[Requirement] = (),
+    *,
+    gaps: bool = True,
+    zeros: bool = False,
 ) -> NDArray[np.int64] | None:
-    """Strata divided by which columns have gaps, where that leaves at least k records in each pattern.
+    """Strata divided by which columns have gaps, and with `zeros` by which numbers are 0.
 
-    Within a stratum the rarest pattern that is short of k joins the most similar pattern (fewest
-    columns apart, then the commoner), until none is short. None stands for one pattern of all records.
+    A pattern is short if it has fewer than k records (distinct `units`, where they are given) or as a whole
+    does not hold a requirement. Within a stratum the rarest pattern that is short joins the most similar one
+    (fewest columns apart, then the commoner), until none is short. None stands for one pattern of all records.
     """
-    holes = [column.gaps for column in columns if column.gaps is not None]
+    holes = [column.gaps for column in columns if column.gaps is not None] if gaps else []
+    if zeros:
+        holes += [(c.values == 0) & (c.gaps is None or ~c.gaps) for c in columns if not c.categorical]
     if not holes:
         return ids
     strata = np.zeros(len(holes[0]), np.int64) if ids is None else ids
     patterns, pattern = np.unique(np.stack(holes, axis=1), axis=0, return_inverse=True)
     distinct, place = np.unique(strata * len(patterns) + pattern.ravel(), return_inverse=True)
     stratum_of, pattern_of = np.divmod(distinct, len(patterns))
-    sizes, joined = np.bincount(place), np.arange(len(distinct))
+    order = np.argsort(place, kind="stable")
+    rows = np.split(order, np.cumsum(np.bincount(place))[:-1])
+
+    joined = np.arange(len(distinct))
     for stratum in np.unique(stratum_of):
         here = np.flatnonzero(stratum_of == stratum)
-        joined[here] = here[_join(patterns[pattern_of[here]], sizes[here], k)]
+        whole = np.concatenate([rows[p] for p in here])
+        asked = [requirement for requirement in requirements if requirement.holds(whole)]
+
+        def short(members: NDArray[np.int64], asked: Sequence[Requirement] = asked) -> bool:
+            count = len(members) if units is None else len(np.unique(units[members]))
+            return count < k or not all(requirement.holds(members) for requirement in asked)
+
+        joined[here] = here[_join(patterns[pattern_of[here]], [rows[p] for p in here], short)]
     numbers = np.unique(joined[place], return_inverse=True)[1]
     return numbers if numbers.any() else None
 
 
-def _join(patterns: NDArray[np.bool_], sizes: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """For each pattern, which one it joins (or itself) so that none is short of k."""
+def _join(
+    patterns: NDArray[np.bool_],
+    rows: list[NDArray[np.int64]],
+    short: Callable[[NDArray[np.int64]], bool],
+) -> NDArray[np.int64]:
+    """For each pattern, given with the rows that have it, which one it joins (or itself): none stays short."""
+    sizes = np.array([len(members) for members in rows])
     order = np.argsort(-sizes, kind="stable")
     heads, into = order[:MOST_PATTERNS], np.arange(len(sizes))
-    counts = sizes.astype(np.int64)
     for rare in order[MOST_PATTERNS:]:
         into[rare] = heads[np.argmin((patterns[heads] != patterns[rare]).sum(axis=1))]
-        counts[into[rare]] += counts[rare]
+    members = [np.concatenate([rows[p] for p in np.flatnonzero(into == head)]) for head in heads]
     apart = (patterns[heads][:, None] != patterns[heads]).sum(axis=2).astype(float)
     np.fill_diagonal(apart, np.inf)
-    counts = counts[heads]
-    while counts.min(where=counts > 0, initial=k) < k:
-        small = int(np.argmin(np.where(counts > 0, counts, np.iinfo(np.int64).max)))
+    counts = np.array([len(those) for those in members])
+    lacks = np.array([short(those) for those in members])
+    while lacks.any() and (counts > 0).sum() > 1:
+        small = int(np.argmin(np.where(lacks, counts, np.iinfo(np.int64).max)))
         near = int(np.lexsort((-counts, apart[small]))[0])
         into[into == heads[small]] = heads[near]
+        members[near] = np.concatenate([members[near], members[small]])
         counts[near], counts[small] = counts[near] + counts[small], 0
+        lacks[near], lacks[small] = short(members[near]), False
         apart[near] = apart[:, near] = np.minimum(apart[near], apart[small])
         apart[small] = apart[:, small] = np.inf
         apart[near, near] = np.inf

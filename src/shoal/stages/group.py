@@ -18,8 +18,9 @@ from shoal.stages.encode import Levels, Space, encode, grouping_matrix, measurab
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.impute import impute
 from shoal.stages.moments import Scale
-from shoal.stages.refine_gaps import refine_gaps
+from shoal.stages.refine_gaps import refine_gaps, values_there
 from shoal.stages.regroup import regroup_for_totals
+from shoal.stages.require import asked_of, failing, hold
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -45,6 +46,7 @@ def group(
     strata: NDArray[np.int64] | None = None,
     weight: NDArray[np.float64] | None = None,
     *,
+    units: NDArray[np.int64] | None = None,
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -53,30 +55,40 @@ def group(
     """Group the records by these columns together, as the plan asks.
 
     `scales` are those of the whole table where the columns hold a block of it, and `seed` is that block's.
-    A method that takes no time limit is given none.
+    A method that takes no time limit is given none. With `units`, the unit of each record, each group has
+    records of at least k units.
     """
+    seed = plan.seed if seed is None else seed
     info = choose(plan, columns, weight)
     space = _space(plan, info, columns, scales)
-    patterns = gap_patterns(columns, strata, plan.k) if plan.missing == "group" else strata
+    required = asked_of(plan, columns, weight, units)
+    patterns = gap_patterns(
+        columns, strata, plan.k, units, required, gaps=plan.missing == "group", zeros=plan.zeros == "group"
+    )
     points = space.matrix if info.input == "raw" else _points(plan, columns, space, scales, patterns)
     limit = time_limit if "time_limit" in info.supplied else None
-    whole = all(column.gaps is None for column in columns)
+    whole = not required and all(column.gaps is None for column in columns)
     partition = run_within(
         info,
         raw_matrix(columns) if info.input == "raw" else points,
         plan.k,
         patterns,
-        seed=plan.seed if seed is None else seed,
+        seed=seed,
         time_limit=limit and limit * (1.0 if whole else 1 - REFINING),
         progress=progress,
         parameters=plan.parameters,
     )
-    partition = refine_gaps(
-        partition, points, columns, space.spans, patterns, plan.k, limit and REFINING * limit
-    )
+    limit = limit and REFINING * limit
+    partition = refine_gaps(partition, points, columns, space.spans, patterns, plan.k, limit)
+    has = values_there(columns, space.spans)
+    partition = hold(partition, points, plan.k, patterns, required, has=has, seed=seed, time_limit=limit)
     moved = 0
     if plan.preserve == "totals":
-        partition, moved = regroup_for_totals(columns, partition, space.matrix, plan.k, patterns)
+        most = failing(partition, required).sum()  # in strata that cannot hold it
+        partition, moved = regroup_for_totals(
+            *(columns, partition, space.matrix, plan.k, patterns),
+            lambda partition: failing(partition, required).sum() <= most,
+        )
     return Grouping(partition, space, info, moved)
 
 

@@ -39,17 +39,18 @@ def measure(
 ) -> Loss:
     """The loss in standardised space. A gap weighs nothing: there is nothing to lose.
 
+    Where a group publishes a gap in the place of values, all that is left of them is the mean of the column.
     `moments`: what the method that grouped by the only column has left there.
     """
     Z = space.matrix
     places = [space.place(j, groups.values) for j, groups in enumerate(published)]
-    if weight is not None or any(column.gaps is not None for column in columns):
+    if weight is not None or any(x.gaps is not None for x in (*columns, *published)):
         loss = Loss()
         for j, column in enumerate(columns):
             shares = np.ones(len(Z)) if weight is None else weight
             shares = shares if column.gaps is None else np.where(column.gaps, 0.0, shares)
             for z, place in zip(Z[:, space.spans[j]].T, places[j].T):
-                loss += _weighted(z, place, partition, shares)
+                loss += _weighted(z, place, published[j].gaps, partition, shares)
         return loss
     means, within = (moments.means[:, None], moments.sse) if moments else partition.means_and_sse(Z)
     total = moments.sst if moments else partition.sst(Z)
@@ -63,12 +64,19 @@ def measure(
     return Loss(unit * total, unit * within, unit * rounding)
 
 
-def _weighted(z: NDArray, place: NDArray, partition: Partition, weight: NDArray[np.float64]) -> Loss:
+def _weighted(
+    z: NDArray,
+    place: NDArray,
+    gaps: NDArray[np.bool_] | None,
+    partition: Partition,
+    weight: NDArray[np.float64],
+) -> Loss:
     labels, groups = partition.labels, len(partition)
     all_weight = float(weight.sum())
     centre = float(weight @ z) / all_weight if all_weight else 0.0
     sums = np.bincount(labels, weight, groups)
     means = np.bincount(labels, weight * z, groups) / np.where(sums > 0, sums, 1.0)
+    place = place if gaps is None else np.where(gaps, centre, place)
     return Loss(
         float(weight @ np.square(z - centre)),
         float(weight @ np.square(z - means[labels])),

@@ -5,7 +5,7 @@ Every engine calls `protect_part`: on the whole table, or on one block of it aft
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from shoal.stages.group import group
 from shoal.stages.loss import Loss, measure
 from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues, publish
+from shoal.stages.require import thin_cells
 from shoal.verify.groups import check_groups
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Published:
     method: str
     moved: int = 0  # records that changed their group so that totals can be kept
     filled: int = 0  # gaps that were filled with their group's value
+    thinned: int = 0  # values that became gaps, for too few contribute to their group's (thin="gap")
+    zeros_lost: int = 0  # zeros that became other numbers, in columns with many
 
 
 def protect_part(
@@ -47,6 +50,7 @@ def protect_part(
     strata: NDArray[np.int64] | None = None,
     weight: NDArray[np.float64] | None = None,
     *,
+    units: NDArray[np.int64] | None = None,
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -54,15 +58,23 @@ def protect_part(
 ) -> Published:
     """Group the records by these columns, publish and measure them, and count the groups once more.
 
-    `scales` and `seed` are given for a block of a larger table.
+    `scales` and `seed` are given for a block of a larger table. With `units`, the unit of each record, k counts
+    distinct units.
     """
     grouping = group(
-        plan, columns, strata, weight, scales=scales, seed=seed, time_limit=time_limit, progress=progress
+        *(plan, columns, strata, weight),
+        units=units,
+        scales=scales,
+        seed=seed,
+        time_limit=time_limit,
+        progress=progress,
     )
     partition, space = grouping.partition, grouping.space
     moments = partition.moments if space.unit == "raw" else None  # grouped and measured by the same values
     groups = [
-        publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments)
+        publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments).without(
+            thin_cells(plan, column, partition, weight, units)
+        )
         for column in columns
     ]
     loss = measure(space, columns, groups, partition, weight, moments)
@@ -75,6 +87,26 @@ def protect_part(
         )
         for column, published in zip(columns, groups)
     }
-    check_groups(cells, partition.labels, plan.k, strata)
-    filled = sum(column.gap_count - cells[column.name].gap_count for column in columns)
-    return Published(partition, groups, cells, loss, grouping.method.key, grouping.moved, filled)
+    check_groups(cells, partition.labels, plan.k, strata, units)
+    filled = thinned = 0
+    for column in columns:
+        old, new = column.gaps, cells[column.name].gaps
+        stayed = 0 if old is None or new is None else int((old & new).sum())
+        filled += column.gap_count - stayed
+        thinned += cells[column.name].gap_count - stayed
+    lost = zeros_lost(columns, cells)
+    return Published(
+        partition, groups, cells, loss, grouping.method.key, grouping.moved, filled, thinned, lost
+    )
+
+
+def zeros_lost(columns: Sequence[Column], cells: Mapping[Any, Column], common: float = 0.05) -> int:
+    """How many zeros became other numbers, in columns where so many are zero that it means something."""
+    lost = 0
+    for column in columns:
+        zero = column.values == 0
+        if column.gaps is not None:
+            zero &= ~column.gaps
+        if not column.categorical and zero.sum() >= common * (len(zero) - column.gap_count):
+            lost += int((zero & (cells[column.name].values != 0)).sum())
+    return lost

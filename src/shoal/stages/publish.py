@@ -26,6 +26,13 @@ class GroupValues(NamedTuple):
         """What each record publishes."""
         return partition.spread(self.values) if self.by_record is None else self.by_record.copy()
 
+    def without(self, thin: NDArray[np.bool_] | None) -> GroupValues:
+        """The same, with gaps in the place of these cells."""
+        if thin is None:
+            return self
+        gaps = thin if self.gaps is None else thin | self.gaps
+        return GroupValues(np.where(gaps, self.values.dtype.type(0), self.values), gaps)
+
 
 def publish(
     column: Column,

@@ -35,7 +35,7 @@ def refine_gaps(
     Only in strata (or gap patterns) whose records differ in their gaps. `points` has a place for each gap,
     by which a record's nearest records are found; the SSE knows nothing of it.
     """
-    has = _values_there(columns, spans)
+    has = values_there(columns, spans)
     if has is None or k == 1:
         return partition
     end = None if time_limit is None else time.perf_counter() + time_limit
@@ -54,7 +54,7 @@ def refine_gaps(
     return Partition(refined)
 
 
-def _values_there(columns: Sequence[Column], spans: Sequence[slice]) -> NDArray[np.bool_] | None:
+def values_there(columns: Sequence[Column], spans: Sequence[slice]) -> NDArray[np.bool_] | None:
     """Whether each record has a value, for each coordinate; None if all have all."""
     if all(column.gaps is None for column in columns):
         return None

@@ -45,11 +45,13 @@ def regroup_for_totals(
     points: NDArray[np.float64],
     k: int,
     strata: NDArray[np.int64] | None,
+    holds: Callable[[Partition], bool] = lambda partition: True,
 ) -> tuple[Partition, int]:
     """The partition itself if every column can keep its total, else the nearest one found that allows it.
 
     With it, how many records changed their group.
-    Groups keep at least k records and, where that suffices, at most 2k - 1; no group crosses a stratum.
+    Groups keep at least k records and, where that suffices, at most 2k - 1; no group crosses a stratum,
+    and the partition still `holds` what is required of it.
     """
     columns = [column for column in columns if has_whole_total(column)]
     error = _lost(columns, partition)
@@ -63,7 +65,7 @@ def regroup_for_totals(
             k,
             most,
             strata,
-            lambda labels: _lost(columns, Partition(labels)) is None,
+            lambda labels: _lost(columns, Partition(labels)) is None and holds(Partition(labels)),
         )
         if labels is not None:
             return Partition(labels), int((labels != partition.labels).sum())

@@ -17,9 +17,11 @@ def check_groups(
     labels: NDArray[np.int64],
     k: int,
     strata: NDArray[np.int64] | None = None,
+    units: NDArray[np.int64] | None = None,
 ) -> None:
     """Raise unless each group has k records of one stratum and publishes one and the same value or gap.
 
+    With `units`, the unit of each record, k counts distinct units.
     `released` are columns that were grouped together, with the values that each record publishes: if every
     column is the same within groups, every combination occurs k times.
     """
@@ -38,6 +40,11 @@ def check_groups(
             raise CheckFailed(f"a group publishes different values in column {name!r}: nothing is released")
         if strata is not None and not _one_each(strata, labels, len(sizes)):
             raise CheckFailed(f"a group crosses strata in column {name!r}: nothing is released")
+    if units is not None:
+        pairs = np.unique(np.stack([labels, units]), axis=1)[0]  # each unit of a group once
+        fewest = np.unique(pairs, return_counts=True)[1].min()
+        if fewest < k:
+            raise CheckFailed(f"a group of {fewest} units is short of k={k}: nothing is released")
 
 
 def _one_each(values: NDArray, labels: NDArray, groups: int) -> bool:

@@ -16,15 +16,16 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-import shoal
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn, joined
 from shoal.engines.blocks.limits import columns_to_protect
-from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
+from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
 from shoal.engines.disk.groups import Groups
+from shoal.engines.disk.shuffle import Shuffle
 from shoal.engines.disk.spill import Spill
 from shoal.errors import InputError
 from shoal.frame.column import Column
+from shoal.frame.order import Key
 from shoal.io import parquet
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.outcome import Outcome, notes_on
@@ -53,7 +54,8 @@ def protect_files(
 ) -> Outcome:
     """Protect a Parquet file, or a folder of Parquet files, that need not fit into memory.
 
-    Rows stay in their order. What was written is read again and checked before it takes its name.
+    Rows are shuffled unless `order` is "keep". What was written is read again and checked before it takes its
+    name. A folder gets a manifest for its readers; what only its owner may know is in TARGET.private.json.
 
     Parameters
     ----------
@@ -131,14 +133,22 @@ def run(
         blocks = spill.fill(blocks, table, lambda part: report(_between(0, part)))
         groups = _group(blocks, spill, compute, lambda part: report(_between(1, part)))
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
-        dropped = plan.named("identifier")
+        dropped = [*plan.named("identifier"), *plan.unit]
         schema = table.schema.empty_table().drop_columns(dropped).schema
         writer = parquet.PartWriter(made, schema, part_records)
+        places = _places(plan, table)
+        shuffle = None if places is None else Shuffle(folder / "shuffle", schema, places)
         for begin, batch in table.batches(schema.names):
-            writer.write(groups.replace(batch, begin))
+            (writer.write if shuffle is None else partial(shuffle.add, begin=begin))(
+                groups.replace(batch, begin)
+            )
             report(_between(2, begin / len(table)))
+        for batch in () if shuffle is None else shuffle.batches():
+            writer.write(batch)
         writer.close()
-        _verify(table, writer.parts, schema.names, groups, lambda part: report(SHARES[3] + 0.05 * part))
+        _verify(
+            table, writer.parts, schema.names, groups, places, lambda part: report(SHARES[3] + 0.05 * part)
+        )
         notes = notes_on(plan, list(groups.used), groups.filled, moved=0)
         outcome = Outcome.of(
             plan,
@@ -154,10 +164,22 @@ def run(
             plan_sha256=blocks.sha256(),
         )
         if made.is_dir():
-            facts = {"shoal": shoal.__version__, **outcome.summary(), "block_plan": blocks.json()}
-            parquet.write_manifest(made, writer.parts, facts)
+            parquet.write_manifest(made, writer.parts, outcome.public())
+            outcome = outcome.noting(parquet.write_private(target, private(outcome, blocks)))
         parquet.publish(made, target)
     return outcome
+
+
+def _places(plan: Plan, table: parquet.ParquetTable) -> NDArray[np.int64] | None:
+    """For each row of the input its place in the output; None if it is the same."""
+    if plan.order == "keep":
+        return None
+    key = Key(table.schema.names, plan.canonical())
+    for _, batch in table.batches(table.schema.names):
+        key.add(batch)
+    places = np.empty(len(table), np.int64)
+    places[key.order(len(table))] = np.arange(len(table))
+    return places
 
 
 def _verify(
@@ -165,9 +187,10 @@ def _verify(
     parts: Sequence[Path],
     names: Sequence[str],
     groups: Groups,
+    places: NDArray[np.int64] | None,
     report: Progress,
 ) -> None:
-    """Read what was written beside the input, and judge it as every release is judged."""
+    """Read what was written and the input, and judge it as every release is judged."""
     untouched = [name for name in names if name not in groups.columns]
     findings, agreement = compare_batches(
         table.batches(untouched or names[:1]),
@@ -178,6 +201,8 @@ def _verify(
         groups.k,
         len(table),
         lambda done: report(done / len(table)),
+        places,
+        groups.units,
     )
     policy.require(groups.k, [list(groups.columns)], findings, agreement)
 

@@ -22,6 +22,7 @@ class Groups:
     def __init__(self, blocks: BlockPlan, columns: Sequence[StoredColumn]):
         self.k, self.columns = blocks.plan.k, {column.name: column for column in columns}
         self.labels = np.full(blocks.records, -1, np.int32)
+        self.units: NDArray[np.int64] | None = None  # whose record each is, where units are protected
         self.loss = Loss()
         self.used: dict[str, None] = {}
         self.filled = 0

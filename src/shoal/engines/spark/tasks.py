@@ -15,7 +15,7 @@ from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed, InputError
 from shoal.stages.moments import Moments
 
-BLOCK, TIE = "__shoal_block", "__shoal_tie"
+BLOCK, TIE, PLACE = "__shoal_block", "__shoal_tie", "__shoal_place"
 #: What is known of each block, told on its first row and null on all others.
 FACTS = {
     "__shoal_groups": "long",

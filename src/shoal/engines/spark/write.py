@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-import shoal
+from shoal.engines.blocks.plan import private
 from shoal.engines.spark.fingerprint import fingerprint, salts
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
-from shoal.engines.spark.tasks import FACTS
+from shoal.engines.spark.tasks import FACTS, PLACE
 from shoal.errors import InputError, MachineError
-from shoal.io.parquet import MANIFEST
+from shoal.io.parquet import MANIFEST, private_note
 from shoal.outcome import Outcome, notes_on
 from shoal.stages.loss import Loss
 from shoal.verify import policy
@@ -28,9 +28,10 @@ from shoal.verify.count import Finding
 def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool = False) -> Outcome:
     """Write what `protect` gave back as a folder of Parquet parts with a manifest, all or nothing.
 
-    Spark writes to a hidden folder beside `path`; a failed task is tried again there. The parts are read
-    again: every combination is counted, and the rows of all columns that are not protected are compared with
-    the original's by fingerprints that do not depend on their order.
+    Rows are sorted by a salted hash: their order tells nothing. Spark writes to a hidden folder beside
+    `path`; a failed task is tried again there. What only the owner may know goes to PATH.private.json. The
+    parts are read again: every combination is counted, and the rows of all columns that are not protected
+    are compared with the original's by fingerprints that do not depend on their order.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
@@ -56,7 +57,8 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
     )
     try:
         with speaking("Spark could not finish, nothing is published"):
-            observed.drop(*FACTS).write.parquet(place.made)
+            sorted_rows = observed.drop(*FACTS).sort(PLACE, *[f"`{name}`" for name in blocks.names])
+            sorted_rows.drop(PLACE).write.parquet(place.made)
             facts = dict(seen.get)
             _verify(release, spark.read.parquet(place.made))
             used = sorted({facts["method"], facts["other_method"]})
@@ -77,14 +79,13 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
             parts = spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(place.made)
             listed = parts.select("path", "length", F.sha2("content", 256).alias("sha256")).collect()
             manifest = {
-                "shoal": shoal.__version__,
-                **outcome.summary(),
-                "block_plan": blocks.json(),
+                **outcome.public(),
                 "parts": [
                     {"name": row["path"].rsplit("/", 1)[1], "bytes": row["length"], "sha256": row["sha256"]}
                     for row in sorted(listed)
                 ],
             }
+            outcome = outcome.noting(place.write_private(private(outcome, blocks)))
             place.publish(json.dumps(manifest, indent=1) + "\n")
     finally:
         place.clean()
@@ -121,7 +122,7 @@ class _Place:
         if not hasattr(spark, "_jsparkSession"):
             raise InputError("shoal.spark.write needs a classic session: Spark Connect cannot rename files")
         java = spark._jvm.org.apache.hadoop.fs
-        self._path = java.Path
+        self._java, self._path = java, java.Path
         self.target = java.Path(path)
         self._files = self.target.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
         # Not named .part, which may be swept if nobody holds its lock: file systems of Spark have none.
@@ -154,6 +155,15 @@ class _Place:
             if self._old:
                 self._rename(self._inside("old"), self.target)
             raise
+
+    def write_private(self, facts: dict[str, Any]) -> str:
+        """Beside the folder, for its owner alone; gives the note that tells where."""
+        path = self._path(self._parent(), f"{self.target.getName()}.private.json")
+        owner_only = self._java.permission.FsPermission("600")
+        stream = self._files.createFile(path).permission(owner_only).overwrite(True).build()
+        stream.write(bytearray((json.dumps(facts, indent=1) + "\n").encode()))
+        stream.close()
+        return private_note(path.toString())
 
     def _rename(self, one: Any, other: Any) -> None:
         if not self._files.rename(one, other):
