@@ -164,7 +164,8 @@ class Release:
             known=plan.known,
             strata=plan.strata,
             hidden=plan.named("confidential"),
-            units=getattr(self, "units", None),
+            units=self.units,
+            codes_of=plan.codes_of,
         )
 
     def utility(

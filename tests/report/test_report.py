@@ -115,7 +115,9 @@ def test_the_replay_command_makes_the_same_release(internal, release, tmp_path):
     words = shlex.split(internal["provenance"]["replay"])
     outcome = CliRunner().invoke(app, [*words[1:], "-o", str(tmp_path / "again.csv")])
     assert outcome.exit_code == 0, outcome.output
-    assert shoal.read(tmp_path / "again.csv").equals(release.table)
+    release.write(tmp_path / "first.csv")
+    again, first = ((tmp_path / name).read_text().splitlines() for name in ("again.csv", "first.csv"))
+    assert sorted(again) == sorted(first)
 
 
 def test_the_replay_call_makes_the_same_release():
