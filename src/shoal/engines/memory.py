@@ -17,8 +17,9 @@ from shoal.release import Release
 from shoal.stages.group import refuse_plan
 from shoal.stages.kept import refuse, repeated_units
 from shoal.stages.loss import Loss
-from shoal.stages.part import Published, protect_part
+from shoal.stages.part import Published
 from shoal.stages.prepare import prepare
+from shoal.stages.units import protect_units
 
 Progress = Callable[[float], None]
 
@@ -38,11 +39,12 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     made: list[Published] = []
     for done, part in enumerate(parts):
         made.append(
-            protect_part(
+            protect_units(
                 plan,
                 [table.columns[name] for name in part],
                 table.strata,
                 table.weight,
+                units=table.units,
                 time_limit=_time_left(plan, began, loaded, len(parts) - done),
                 progress=share(progress, done / len(parts), 1 / len(parts)),
             )
@@ -57,7 +59,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     origin = table.frame.origin
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
-        table=table.frame.replace(released | table.changed, plan.named("identifier")),
+        table=table.frame.replace(released | table.changed, [*plan.named("identifier"), *plan.unit]),
         labels=np.stack(labels, axis=1) if plan.apart else labels[0],
         plan=plan,
         columns=tuple(released),
@@ -70,6 +72,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         strata=table.strata,
         changed={str(name): column.rows_of_levels() for name, column in table.changed.items()},
         suspects=table.suspects,
+        units=table.units,
     )
 
 

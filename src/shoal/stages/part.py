@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
-from shoal.stages.encode import Levels
+from shoal.stages.encode import Levels, encode
 from shoal.stages.group import group
 from shoal.stages.loss import Loss, measure
 from shoal.stages.moments import Scale
@@ -51,6 +51,7 @@ def protect_part(
     weight: NDArray[np.float64] | None = None,
     *,
     units: NDArray[np.int64] | None = None,
+    guides: Sequence[Column] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -58,11 +59,12 @@ def protect_part(
 ) -> Published:
     """Group the records by these columns, publish and measure them, and count the groups once more.
 
-    `scales` and `seed` are given for a block of a larger table. With `units`, the unit of each record, k counts
-    distinct units.
+    `scales` and `seed` are given for a block of a larger table. With `units`, the unit of each record, k
+    counts distinct units. `guides` are columns that shall be alike within groups too, but are not published
+    here; their scales follow those of the columns.
     """
     grouping = group(
-        *(plan, columns, strata, weight),
+        *(plan, [*columns, *guides], strata, weight),
         units=units,
         scales=scales,
         seed=seed,
@@ -70,6 +72,8 @@ def protect_part(
         progress=progress,
     )
     partition, space = grouping.partition, grouping.space
+    if guides:
+        space = encode(columns, scales=scales and scales[: len(columns)])
     moments = partition.moments if space.unit == "raw" else None  # grouped and measured by the same values
     groups = [
         publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments).without(

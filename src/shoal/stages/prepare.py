@@ -16,13 +16,14 @@ from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column, require_few_codes, with_codes
 from shoal.stages.kept import Suspect, look
 from shoal.stages.strata import merge_small, read_strata
+from shoal.stages.units import read_units
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """`strata` has the stratum of each record, or is None; `weight` the survey weight, or is None.
 
-    `changed` has stratum columns in which small strata publish what they were merged with; `suspects` the
+    `units` has the unit of each record, or is None. `changed` has stratum columns in which small strata publish what they were merged with; `suspects` the
     columns that should not be published as they are unless somebody says so.
     """
 
@@ -33,6 +34,7 @@ class Prepared:
     notes: tuple[str, ...]
     changed: dict[Any, Column] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
+    units: NDArray[np.int64] | None = None
 
 
 def prepare(plan: Any, frame: Frame) -> Prepared:
@@ -65,6 +67,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
             )
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
+    units = read_units(frame, plan.unit, plan.k) if plan.unit else None
     strata, changed = None, dict[Any, Column]()
     if plan.strata:
         merged = merge_small(
@@ -72,6 +75,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
             plan.k,
             list(columns.values()),
             plan.merge_small_strata,
+            units,
         )
         strata = merged.ids
         changed, said = merged.published(columns)
@@ -80,7 +84,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     if plan.columns is None:
         notes += notes_on_columns(columns)
     kept = look(plan, frame, columns, changed)
-    return Prepared(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects)
+    return Prepared(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units)
 
 
 def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:

@@ -68,26 +68,35 @@ def _from_one(column: Column) -> NDArray[np.int64]:
     return np.where(False if column.gaps is None else column.gaps, 0, column.values + 1)
 
 
-def merge_small(strata: Strata, k: int, columns: Sequence[Column], merge: bool) -> Strata:
+def merge_small(
+    strata: Strata,
+    k: int,
+    columns: Sequence[Column],
+    merge: bool,
+    units: NDArray[np.int64] | None = None,
+) -> Strata:
     """No stratum is short of k: an error names the first that is, or each joins the most similar one.
 
-    Similar means: nearest by the mean of the standardised columns.
+    Similar means: nearest by the mean of the standardised columns. With `units`, k counts distinct units.
     """
-    sizes = np.bincount(strata.ids)
-    if sizes.min(initial=k) >= k:
+    units = np.arange(len(strata.ids)) if units is None else units
+    counts = np.bincount(np.unique(np.stack([strata.ids, units]), axis=1)[0])
+    if counts.min(initial=k) >= k:
         return strata
     if not merge:
-        short = [f"{strata.titles[s]!r} has {sizes[s]}" for s in np.flatnonzero(sizes < k)]
+        short = [f"{strata.titles[s]!r} has {counts[s]}" for s in np.flatnonzero(counts < k)]
         more = f" (and {len(short) - 3} more are short)" if len(short) > 3 else ""
+        whom = "records" if len(np.unique(units)) == len(units) else "units"
         raise InputError(
-            f"k={k} needs at least {k} records, but stratum {', '.join(short[:3])}{more}: "
+            f"k={k} needs at least {k} {whom}, but stratum {', '.join(short[:3])}{more}: "
             "merge strata (merge_small_strata, --merge-small-strata) or lower k"
         )
     points = encode(columns).matrix
     ids, notes = strata.ids.copy(), []
+    sizes = np.bincount(ids)
     sums = np.stack([np.bincount(ids, coordinate, len(sizes)) for coordinate in points.T], axis=1)
-    while np.min(sizes, where=sizes > 0, initial=k) < k:
-        small = int(np.argmin(np.where(sizes > 0, sizes, np.iinfo(np.int64).max)))
+    while np.min(counts, where=sizes > 0, initial=k) < k:
+        small = int(np.argmin(np.where(sizes > 0, counts, np.iinfo(np.int64).max)))
         means = sums / np.maximum(sizes, 1)[:, None]
         distance = np.square(means - means[small]).sum(axis=1)
         distance[(sizes == 0) | (np.arange(len(sizes)) == small)] = np.inf
@@ -98,5 +107,6 @@ def merge_small(strata: Strata, k: int, columns: Sequence[Column], merge: bool) 
         for facts in (sizes, sums):
             facts[into] += facts[small]
             facts[small] = 0
+        counts[into] = len(np.unique(units[ids == into]))
     left, ids = np.unique(ids, return_inverse=True)
     return Strata(ids, [strata.titles[s] for s in left], strata.first[left], strata.cells, tuple(notes))
