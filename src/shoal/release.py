@@ -269,7 +269,7 @@ class Release:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "report.txt")
         ...     release.report(path, "public")
-        ...     print(open(path).read().splitlines()[2])
+        ...     print(open(path).read().splitlines()[3])
         What was done
         """
         from shoal import report
