@@ -169,6 +169,7 @@ def compare(
     methods: Sequence[str] | str = ("auto",),
     *,
     columns: Sequence[Any] | Any | None = None,
+    known: Sequence[Any] | Any | None = None,
     seed: int = 0,
     time_limit: float | None = None,
     bound_time: float | None = BOUND_SECONDS,
@@ -188,6 +189,8 @@ def compare(
         The methods to try; see `shoal.methods`.
     columns : list, optional
         What to protect; without it every numeric column.
+    known : list, optional
+        Kept columns that an intruder knows; see `shoal.risk`.
     seed : int
         The same seed gives the same runs.
     time_limit : float, optional
@@ -222,7 +225,7 @@ def compare(
     for key in keys:
         get_method(key)
     plans = [
-        Plan(k=size, columns=names, method=key, seed=seed, time_limit=time_limit)
+        Plan(k=size, columns=names, method=key, seed=seed, time_limit=time_limit, known=known)
         for size in many_k
         for key in keys
     ]

@@ -174,7 +174,8 @@ class Release:
             known=plan.known,
             strata=plan.strata,
             hidden=plan.named("confidential"),
-            units=getattr(self, "units", None),
+            units=self.units,
+            codes_of=plan.codes_of,
         )
 
     def utility(
@@ -207,7 +208,7 @@ class Release:
         --------
         >>> import shoal
         >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
-        >>> release.risk()["linkage"].overall <= 1 / 3
+        >>> release.risk(known=())["linkage"].overall <= 1 / 3
         True
         """
         confidential = confidential or self.plan.named("confidential") or None
@@ -278,7 +279,7 @@ class Release:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "report.txt")
         ...     release.report(path, "public")
-        ...     print(open(path).read().splitlines()[2])
+        ...     print(open(path).read().splitlines()[3])
         What was done
         """
         from shoal import report
