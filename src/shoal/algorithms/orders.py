@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import InputError
+from shoal.kernels.neighbours.lists import nearest
 from shoal.kernels.sequence import paths
 from shoal.kernels.sequence.cut import cut
 from shoal.kernels.sequence.tour import improve_tour
@@ -87,7 +88,7 @@ def group_order(
 
 def neighbour_lists(X: NDArray[np.float64], many: int = NEIGHBOURS) -> NDArray[np.int64]:
     """Each record's nearest other records, nearest first."""
-    return paths.nearest_rows(X, X, min(many, len(X) - 1), True)[0]
+    return nearest(X, many)[0]
 
 
 def partition_along(X: NDArray[np.float64], k: int, order: ArrayLike) -> NDArray[np.int64]:

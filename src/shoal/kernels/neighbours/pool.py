@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, build_tree, fill_leaf, leaf_distances, point_to_box
+from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, build_tree, fill_leaf, leaf_distances
 from shoal.kernels.runtime.jit import kernel
 
 #: An upper bound on a distance is raised by this. Rounding is below 1e-12 of it.
@@ -89,7 +89,9 @@ def _fill(X, free):
 @kernel
 def recentre(free):
     """Let the centre be the centroid of the free records again: upper bounds are tightest around it."""
-    _centroid(free, free.centre)
+    mean = centroid(free)
+    for j in range(len(mean)):
+        free.centre[j] = mean[j]
     for node in range(len(free.child) - 1, -1, -1):  # children come after their parents
         if free.left[node] == 0:
             continue
@@ -99,7 +101,7 @@ def recentre(free):
             continue
         s, m = free.start[node], free.left[node]
         _distances(free, node, free.centre, free.reach[s : s + m])
-        free.outmost[node] = _most_of(free.reach, s, s + m)
+        _, free.outmost[node] = _span(free.reach, s, s + m)
 
 
 @kernel
@@ -113,38 +115,25 @@ def _add(total, j, value):
 
 
 @kernel
-def _centroid(free, mean):
+def centroid(free):
     """Mean of the free records, as exact as if all were summed anew in twice the precision.
 
-    Loops, here and below: numba compiles a sum of two arrays together with all it needs to tell that their
-    shapes differ, which takes three seconds.
+    A loop, as elsewhere here: numba takes three seconds to compile the sum of two whole arrays.
     """
+    mean = np.empty(len(free.centre))
     for j in range(len(mean)):
         mean[j] = (free.total[0, j] + free.total[1, j]) / free.left[0]
-
-
-@kernel
-def centroid(free):
-    """The mean of the free records."""
-    mean = np.empty(len(free.centre))
-    _centroid(free, mean)
     return mean
 
 
 @kernel
-def _least_of(values, first, last):
-    least = values[first]
+def _span(values, first, last):
+    """The least and the greatest of values[first:last]."""
+    least = most = values[first]
     for i in range(first + 1, last):
         least = min(least, values[i])
-    return least
-
-
-@kernel
-def _most_of(values, first, last):
-    most = values[first]
-    for i in range(first + 1, last):
         most = max(most, values[i])
-    return most
+    return least, most
 
 
 @kernel
@@ -178,8 +167,8 @@ def search(free, point, but, ids, distance, slack):
         if free.child[node] >= 0:
             near = free.child[node]
             far = near + 1
-            least = point_to_box(point, free.low[near], free.high[near])
-            other = point_to_box(point, free.low[far], free.high[far])
+            least = box_to_box(point, point, free.low[near], free.high[near])
+            other = box_to_box(point, point, free.low[far], free.high[far])
             if other < least:
                 near, far = far, near
                 least, other = other, least
@@ -308,11 +297,10 @@ def _shrink(free, leaf):
     s = free.start[leaf]
     free.outmost[leaf] = -np.inf
     if m > 0:
-        free.outmost[leaf] = _most_of(free.reach, s, s + m)
+        _, free.outmost[leaf] = _span(free.reach, s, s + m)
         for j in range(d):
             begin = s * d + j * (free.end[leaf] - s)
-            free.low[leaf, j] = _least_of(free.columns, begin, begin + m)
-            free.high[leaf, j] = _most_of(free.columns, begin, begin + m)
+            free.low[leaf, j], free.high[leaf, j] = _span(free.columns, begin, begin + m)
     node = free.parent[leaf]
     while node >= 0 and free.left[node] > 0:
         a = free.child[node]

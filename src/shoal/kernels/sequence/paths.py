@@ -1,62 +1,20 @@
-"""Paths through records: nearest neighbours, nearest point next, and groups visited one after another.
+"""Paths through records: nearest point next, and groups visited one after another.
 
 Distances from one record to many are taken over a transposed table. Ties go to the lowest row throughout.
 """
 
 import numpy as np
 
-from shoal.kernels.neighbours.distance import between, to_columns
+from shoal.kernels.neighbours.distance import all_squares, between, to_columns
 from shoal.kernels.runtime.jit import kernel
 
 WALK, NEAREST, CHEAPEST = 0, 1, 2  # how `group_path` goes through one group
 
 
-@kernel
 def farthest_from_centroid(X):
     """The record farthest from the centroid of all."""
-    n, d = X.shape
-    centre = np.zeros(d)
-    for i in range(n):
-        for j in range(d):
-            centre[j] += (X[i, j] - X[0, j]) / n
-    best, chosen = -1.0, 0
-    for i in range(n):
-        total = 0.0
-        for j in range(d):
-            difference = X[i, j] - X[0, j] - centre[j]
-            total += difference * difference
-        if total > best:
-            best, chosen = total, i
-    return chosen
-
-
-@kernel
-def nearest_rows(X, Y, m, apart):
-    """The m rows of Y nearest to each row of X, nearest first, and their squared distances (both n x m).
-
-    `apart`: X and Y are the same table, and no record is its own neighbour.
-    """
-    T = Y.T.copy()
-    near = np.empty((len(X), m), np.int64)
-    squares = np.empty((len(X), m))
-    distance = np.empty(len(Y))
-    for i in range(len(X)):
-        to_columns(T, X[i], 0, len(Y), distance)
-        count = 0
-        for other in range(len(Y)):
-            value = distance[other]
-            if (count == m and value >= squares[i, m - 1]) or (apart and other == i):
-                continue
-            if count < m:
-                count += 1
-            place = count - 1
-            while place > 0 and squares[i, place - 1] > value:
-                squares[i, place] = squares[i, place - 1]
-                near[i, place] = near[i, place - 1]
-                place -= 1
-            squares[i, place] = value
-            near[i, place] = other
-    return near, squares
+    apart = X - X[0]
+    return int(np.argmax(all_squares(apart, (apart / len(X)).sum(0)[None])))
 
 
 @kernel
@@ -80,23 +38,6 @@ def nearest_point_next(X, start):
             if distance[i] < distance[here] or (distance[i] == distance[here] and record[i] < record[here]):
                 here = i
     return path
-
-
-@kernel
-def _members(labels):
-    """The records sorted by label, and where each label's records begin."""
-    groups = labels.max() + 1
-    begin = np.zeros(groups + 1, np.int64)
-    for label in labels:
-        begin[label + 1] += 1
-    for g in range(groups):
-        begin[g + 1] += begin[g]
-    place = begin[:-1].copy()
-    members = np.empty(len(labels), np.int64)
-    for i in range(len(labels)):
-        members[place[labels[i]]] = i
-        place[labels[i]] += 1
-    return members, begin
 
 
 @kernel
@@ -222,7 +163,8 @@ def group_path(X, labels, near, start, rule):
     are visited are the others searched.
     """
     n, d = X.shape
-    members, begin = _members(labels)
+    members = np.argsort(labels, kind="mergesort")
+    begin = np.searchsorted(labels[members], np.arange(labels.max() + 2))
     path = np.empty(n, np.int64)
     visited = np.zeros(n, np.bool_)
     waiting = np.arange(n)
