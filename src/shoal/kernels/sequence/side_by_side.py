@@ -17,8 +17,8 @@ WORST = (np.inf, np.inf, np.inf, np.inf)
 def several_ends(v, k, inverse, best, size):
     """From the end 2k - 1 on: the least cost of the values up to each end, and the size of the last group.
 
-    k is the length of a tuple, at least 3: so the compiler knows how long the loops are. For k = 3 the fourth
-    end depends on the first: it is searched again in the next round.
+    k is the length of a tuple, at least 2: so the compiler knows how long the loops are. Below k = 4 the last
+    ends of a round depend on its first ones: they are searched again in the next round.
     """
     least, most = len(k), 2 * len(k) - 1
     ends = 8 if least >= 8 else 4
