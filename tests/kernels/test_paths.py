@@ -6,6 +6,7 @@ from benchmarks.plain_orders import group_by_group, walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.algorithms.orders import npn_order
 from shoal.kernels.neighbours.lists import nearest
 from shoal.kernels.sequence import paths
 
@@ -29,7 +30,7 @@ def tables(draw):
 def test_nearest_point_next(table):
     X, _, _ = table
     start = paths.farthest_from_centroid(X)
-    assert paths.nearest_point_next(X, start).tolist() == walk(X, start, np.arange(len(X)))
+    assert npn_order(X).tolist() == walk(X, start, np.arange(len(X)))
 
 
 @pytest.mark.parametrize("rule", RULES)

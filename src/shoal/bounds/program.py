@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain
 
 import highspy
 import numpy as np
@@ -25,6 +25,7 @@ from scipy.spatial import cKDTree
 
 from shoal.bounds.highs import quiet_solver
 from shoal.bounds.neighbours import near_sums, neighbour_prices
+from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.kernels.search.pricing import charge, violated_triples
 
 #: Parts of the table that are priced independently of one another, so that several threads can work. Records
@@ -48,9 +49,9 @@ class Prices:
     records: NDArray[np.float64]
     triples: NDArray[np.int64]
     penalties: NDArray[np.float64]
-    groups: list[tuple[int, ...]] = field(default_factory=list)
-    costs: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    optimal: bool = False
+    groups: list[tuple[int, ...]]  # those of the linear program
+    costs: NDArray[np.float64]
+    optimal: bool
 
     @property
     def value(self) -> float:
@@ -81,34 +82,21 @@ def regions(X: NDArray[np.float64], number: int) -> list[NDArray[np.int64]]:
     return parts
 
 
-class Pricer:
-    """Finds groups that undercut prices, and the feasible prices below them."""
+def undercut(X, k, near, parts, prices, cuts, budget):
+    """Feasible prices at most these, the groups that undercut, and whether every search was complete."""
 
-    def __init__(self, X: NDArray[np.float64], k: int, near: NDArray[np.float64], block: int, threads: int):
-        self.X, self.k, self.near, self.threads = X, k, near, threads
-        self.parts = regions(X[:block], REGIONS)
+    def work(part):
+        lowered = prices.copy()
+        groups = np.zeros((len(part), k, 2 * k - 1), np.int64)
+        sizes, weighed = np.zeros((len(part), k), np.int64), np.zeros(len(part), np.int64)
+        charge(X, part, lowered, near, k, cuts, int(budget), groups, sizes, weighed)
+        undercutting = [groups[t, q, : sizes[t, q]] for t, q in zip(*np.nonzero(sizes))]
+        return lowered[part], undercutting, bool((weighed >= 0).all())
 
-    def __call__(self, prices, triples, penalties, budget: float = 1e12):
-        """Feasible prices at most these, the groups that undercut, and whether every search was complete."""
-        cuts = cut_lists(len(self.X), triples, penalties)
-
-        def work(part):
-            lowered = prices.copy()
-            groups = np.zeros((len(part), self.k, 2 * self.k - 1), np.int64)
-            sizes = np.zeros((len(part), self.k), np.int64)
-            weighed = np.zeros(len(part), np.int64)
-            charge(self.X, part, lowered, self.near, self.k, cuts, int(budget), groups, sizes, weighed)
-            return lowered[part], groups, sizes, weighed
-
-        with ThreadPoolExecutor(self.threads) as pool:
-            answers = list(pool.map(work, self.parts))
-        feasible = prices.copy()
-        undercutting = []
-        for part, (lowered, groups, sizes, _) in zip(self.parts, answers):
-            feasible[part] = lowered
-            for t, q in zip(*np.nonzero(sizes)):
-                undercutting.append(groups[t, q, : sizes[t, q]])
-        return feasible, undercutting, all((weighed >= 0).all() for *_, weighed in answers)
+    feasible = prices.copy()
+    lowered, undercutting, complete = zip(*map_threads(work, parts))
+    feasible[np.concatenate(parts)] = np.concatenate(lowered)
+    return feasible, list(chain.from_iterable(undercutting)), all(complete)
 
 
 class Master:
@@ -155,16 +143,8 @@ class Master:
                     rows.append(self.n + cut)
         m = len(starts)
         if m:
-            self.lp.addCols(
-                m,
-                np.array(costs),
-                np.zeros(m),
-                np.full(m, np.inf),
-                len(rows),
-                np.array(starts, np.int32),
-                np.array(rows, np.int32),
-                np.ones(len(rows)),
-            )
+            matrix = len(rows), np.array(starts, np.int32), np.array(rows, np.int32), np.ones(len(rows))
+            self.lp.addCols(m, np.array(costs), np.zeros(m), np.full(m, np.inf), *matrix)
         return m
 
     def add_cuts(self, triples: NDArray[np.int64]) -> None:
@@ -181,10 +161,8 @@ class Master:
                     hits[cut - first].append(2 * self.n + column)
         starts = np.cumsum([0] + [len(hit) for hit in hits])[:-1].astype(np.int32)
         columns = np.array([c for hit in hits for c in hit], np.int32)
-        m = len(triples)
-        self.lp.addRows(
-            m, np.full(m, -np.inf), np.ones(m), len(columns), starts, columns, np.ones(len(columns))
-        )
+        m, matrix = len(triples), (len(columns), starts, columns, np.ones(len(columns)))
+        self.lp.addRows(m, np.full(m, -np.inf), np.ones(m), *matrix)
 
     def solve(self, centre: NDArray[np.float64], reach: NDArray[np.float64], seconds: float):
         """Best prices within `reach` of `centre`: (value, prices, penalties, groups' shares,
@@ -234,7 +212,6 @@ def solve(
     start_groups: Iterable[Sequence[int]] = (),
     largest: int = 5000,
     give_up: bool = False,
-    threads: int = 2,
 ) -> Prices:
     """Prices whose value is the best bound found in the time given.
 
@@ -252,14 +229,14 @@ def solve(
     penalties = np.empty(0)
     block = min(n, largest)
     fixed = best[block:].sum()
-    pricer, master = Pricer(X, k, near, block, threads), Master(X, block, best)
+    parts, master = regions(X[:block], REGIONS), Master(X, block, best)
     master.add_groups(back[list(group)].tolist() for group in start_groups)
     nearest = cKDTree(X).query(X[:block], k=2 * k - 1)[1]
     for s in range(k, 2 * k):
         master.add_groups(nearest[:, :s])
     reach = 0.3 * best[:block] + 0.05 * best[:block].mean()
     value = best.sum()
-    budget = max(1e4, (0.02 if give_up else 0.1) * seconds * SPEED * threads / block)
+    budget = max(1e4, (0.02 if give_up else 0.1) * seconds * SPEED * thread_count() / block)
     optimal = value <= 0.0  # every record has k - 1 copies
     last = 0.0  # seconds of the last pricing
     idle = 0  # steps in a row without a gain or a new group
@@ -273,7 +250,8 @@ def solve(
         prices = np.append(CENTRE * best[:block] + (1 - CENTRE) * prices, best[block:])
         sigma = CENTRE * penalties + (1 - CENTRE) * sigma
         tick = time.perf_counter()
-        feasible, undercutting, complete = pricer(prices, master.triples, sigma, budget)
+        cuts = cut_lists(n, master.triples, sigma)
+        feasible, undercutting, complete = undercut(X, k, near, parts, prices, cuts, budget)
         last = time.perf_counter() - tick
         gained = feasible.sum() - sigma.sum() - value
         if gained > 0:

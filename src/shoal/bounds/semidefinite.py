@@ -15,8 +15,8 @@ the semidefinite cone on the other, M the multiplier of their agreement.
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from scipy.spatial.distance import cdist
 
 from shoal.bounds.certificate import matrix_value
 from shoal.bounds.neighbours import near_sums, neighbour_prices
+from shoal.kernels.runtime.threads import thread_count, together
 from shoal.kernels.search.semidefinite import row_bounds, row_step
 
 #: Rounds between two looks at what M proves: a look takes the eigenvalues of M, as a round does.
@@ -74,7 +75,7 @@ def proven(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArray[
 
 
 def solve(
-    X: NDArray[np.float64], k: int, *, seconds: float, largest: int = 1200, threads: int = 2
+    X: NDArray[np.float64], k: int, *, seconds: float, largest: int = 1200
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """(block, M): the best certificate that the time allows."""
     began = time.perf_counter()
@@ -88,33 +89,32 @@ def solve(
     M, Y, Z = np.zeros((b, b)), np.zeros((b, b)), np.eye(b) / k
     best, best_M = prices.sum(), np.zeros((b, b), np.float32)
     rho = 40.0 * float(np.sort(prices)[-max(1, n // 10) :].mean())  # from the dear tenth, which decides
-    edges = np.linspace(0, b, 2 * threads + 1).astype(int)
+    edges = np.linspace(0, b, 2 * thread_count() + 1).astype(int)
     look_time = round_time = 0.0
     step = 0
-    with ThreadPoolExecutor(threads) as pool:
-        while time.perf_counter() - began + 1.2 * round_time + look_time < seconds:
+    while time.perf_counter() - began + 1.2 * round_time + look_time < seconds:
+        tick = time.perf_counter()
+        step += 1
+        rows = partial(row_step, half, outside, M, Z, rho, k)
+        together(*(partial(rows, first, last, Y) for first, last in pairwise(edges)))
+        before, Z = Z, _cone(Y + M / rho, rank, whole)
+        M += rho * (Y - Z)
+        apart = float(np.linalg.norm(Y - Z) / np.linalg.norm(Y))
+        moved = rho * float(np.linalg.norm(Z - before)) / max(float(np.linalg.norm(M)), 1e-300)
+        round_time = max(0.8 * round_time, time.perf_counter() - tick)
+        if step % 5 == 0 and step <= 150 and not 1 / 3 < apart / max(moved, 1e-300) < 3:
+            rho *= 1.3 if apart > moved else 1 / 1.3
+        last_round = time.perf_counter() - began + 1.2 * round_time + 2 * look_time >= seconds
+        if step % LOOK == 0 or last_round:
             tick = time.perf_counter()
-            step += 1
-            fixed = [repeat(value) for value in (half, outside, M, Z, rho, k)]
-            list(pool.map(row_step, *fixed, edges[:-1], edges[1:], repeat(Y)))
-            before, Z = Z, _cone(Y + M / rho, rank, whole)
-            M += rho * (Y - Z)
-            apart = float(np.linalg.norm(Y - Z) / np.linalg.norm(Y))
-            moved = rho * float(np.linalg.norm(Z - before)) / max(float(np.linalg.norm(M)), 1e-300)
-            round_time = max(0.8 * round_time, time.perf_counter() - tick)
-            if step % 5 == 0 and step <= 150 and not 1 / 3 < apart / max(moved, 1e-300) < 3:
-                rho *= 1.3 if apart > moved else 1 / 1.3
-            last_round = time.perf_counter() - began + 1.2 * round_time + 2 * look_time >= seconds
-            if step % LOOK == 0 or last_round:
-                tick = time.perf_counter()
-                small = M.astype(np.float32)
-                exact = small.astype(np.float64)
-                value = rest + row_bounds(half, outside, exact, k).sum() - spectral_limit(exact, n, k)
-                if value > best:
-                    gained, best, best_M = value - best, value, small
-                    if gained < 1e-6 * value:
-                        break
-                look_time = max(0.8 * look_time, time.perf_counter() - tick)
+            small = M.astype(np.float32)
+            exact = small.astype(np.float64)
+            value = rest + row_bounds(half, outside, exact, k).sum() - spectral_limit(exact, n, k)
+            if value > best:
+                gained, best, best_M = value - best, value, small
+                if gained < 1e-6 * value:
+                    break
+            look_time = max(0.8 * look_time, time.perf_counter() - tick)
     return block, best_M
 
 

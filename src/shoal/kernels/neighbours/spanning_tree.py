@@ -116,8 +116,9 @@ def cut_edges(edges, order, parent, k):
     """Visit the edges in the order given; remove each that leaves k or more records on either side.
 
     `order` are the records, parents first and each subtree together. Returns for each record whether it is
-    the root of a tree of the forest that remains. The paper walks from an edge up to its root; here a descendant count is a sum over the preorder (in a Fenwick tree), and the
-    root of a record is the deepest root whose range covers it (in a segment tree): O(log n) for each edge.
+    the root of a tree of the forest that remains. The paper walks from an edge up to its root. Here a count
+    of descendants is a sum over the order (in a Fenwick tree), and the root of a record is the deepest root
+    whose range covers it (in a segment tree): O(log n) for each edge.
     """
     n = len(parent)
     first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)  # the range of the order that a subtree fills

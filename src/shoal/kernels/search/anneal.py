@@ -323,6 +323,14 @@ def fill(labels, sizes, members, places):
 
 
 @kernel
+def _root(parent, g):
+    while parent[g] != g:
+        parent[g] = parent[parent[g]]
+        g = parent[g]
+    return g
+
+
+@kernel
 def cross(first, first_sse, second, second_sse):
     """The better of two partitions wherever they can be cut apart; the SSE of each of their groups is given.
 
@@ -336,21 +344,12 @@ def cross(first, first_sse, second, second_sse):
         parent[g] = g
         total += first_sse[g] if g < offset else 0.0
     for x in range(len(first)):
-        p, q = first[x], second[x] + offset
-        while parent[p] != p:
-            parent[p] = parent[parent[p]]
-            p = parent[p]
-        while parent[q] != q:
-            parent[q] = parent[parent[q]]
-            q = parent[q]
+        p, q = _root(parent, first[x]), _root(parent, second[x] + offset)
         parent[max(p, q)] = min(p, q)
     gain = np.zeros(len(parent))
     for g in range(len(parent)):
-        root = g
-        while parent[root] != root:
-            root = parent[root]
-        parent[g] = root
-        gain[root] += first_sse[g] if g < offset else -second_sse[g - offset]
+        parent[g] = _root(parent, g)
+        gain[parent[g]] += first_sse[g] if g < offset else -second_sse[g - offset]
     least = 1e-12 * total
     out = np.empty(len(first), np.int64)
     for x in range(len(first)):

@@ -1,4 +1,4 @@
-"""Paths through records: nearest point next, and groups visited one after another.
+"""Paths through records: groups visited one after another, each from its nearest point on.
 
 Distances from one record to many are taken over a transposed table. Ties go to the lowest row throughout.
 """
@@ -15,29 +15,6 @@ def farthest_from_centroid(X):
     """The record farthest from the centroid of all."""
     apart = X - X[0]
     return int(np.argmax(all_squares(apart, (apart / len(X)).sum(0)[None])))
-
-
-@kernel
-def nearest_point_next(X, start):
-    """From `start` always on to the nearest record not yet visited."""
-    n, d = X.shape
-    T = X.T.copy()  # columns of the unvisited records stand at 0..left-1
-    record = np.arange(n)
-    path = np.empty(n, np.int64)
-    distance = np.empty(n)
-    here = start
-    for left in range(n - 1, -1, -1):
-        path[n - 1 - left] = record[here]
-        point = T[:, here].copy()
-        for j in range(d):
-            T[j, here] = T[j, left]
-        record[here] = record[left]
-        to_columns(T, point, 0, left, distance)
-        here = 0
-        for i in range(1, left):
-            if distance[i] < distance[here] or (distance[i] == distance[here] and record[i] < record[here]):
-                here = i
-    return path
 
 
 @kernel
@@ -72,7 +49,8 @@ def _walk(T, record):
     """Nearest point next from column 0: reorders `record` (and the columns) in place."""
     distance = np.empty(len(record))
     for here in range(len(record) - 1):
-        _distances(T, here, here + 1, len(record), distance)
+        left = len(record) - here - 1  # counted from 0, so that the compiler takes several columns at once
+        to_columns(T[:, here + 1 :], T[:, here], 0, left, distance[here + 1 :])
         _swap(T, record, here + 1, _lowest(distance, record, here + 1))
 
 
@@ -163,8 +141,14 @@ def group_path(X, labels, near, start, rule):
     are visited are the others searched.
     """
     n, d = X.shape
-    members = np.argsort(labels, kind="mergesort")
-    begin = np.searchsorted(labels[members], np.arange(labels.max() + 2))
+    begin = np.zeros(labels.max() + 2, np.int64)  # where each group's members begin
+    for label in labels:
+        begin[label + 1] += 1
+    begin = np.cumsum(begin)
+    members, place = np.empty(n, np.int64), begin.copy()
+    for i in range(n):
+        members[place[labels[i]]] = i
+        place[labels[i]] += 1
     path = np.empty(n, np.int64)
     visited = np.zeros(n, np.bool_)
     waiting = np.arange(n)
