@@ -1,7 +1,5 @@
 """What several methods do to a finished partition: order its groups, dissolve some, split the large ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Groups of k around extreme records: the two farthest apart, or the one farthest from a centroid."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator
 

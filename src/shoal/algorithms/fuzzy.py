@@ -1,7 +1,5 @@
 """Microaggregation by fuzzy c-means, with fewer and fuzzier clusters until none is short."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from shoal.algorithms._split import divide

@@ -1,7 +1,5 @@
 """IMHM: the optimal partition of a sequence, in turn with the best re-assignment to its centroids."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

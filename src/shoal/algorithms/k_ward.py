@@ -1,7 +1,5 @@
 """k-Ward: Ward's hierarchical clustering, stopped where every group has k records."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

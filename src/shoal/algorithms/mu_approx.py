@@ -1,7 +1,5 @@
 """mu-Approx: grow a forest whose trees have k or more records, then cut its trees into small ones."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ Each returns a permutation: the rows in order of visit. None depends on k except
 standardised; ties go to the lowest row, and nothing is left to chance.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,7 +1,5 @@
 """RepOrdMic: put the records into a sequence group by group, cut it optimally, and so again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Partitioning a minimum spanning tree: M, M-d, M-c."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

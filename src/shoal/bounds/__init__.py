@@ -1,7 +1,5 @@
 """How little any partition could lose: proven lower bounds, each with a certificate that proves it again."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -12,8 +12,6 @@ have H = D/2, and what they pay is the neighbours' bound. A good M comes out of 
 the semidefinite cone on the other, M the multiplier of their agreement.
 """
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from itertools import pairwise

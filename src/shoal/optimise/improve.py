@@ -1,7 +1,5 @@
 """The anytime search: anneal several times, recombine the groups, heat it up again, and so on."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable
 from functools import partial

@@ -1,7 +1,5 @@
 """Annealing of one partition, and what several partitions of one table have in common to start from."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A k-d tree: records halved along the widest side of their box, again and again."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

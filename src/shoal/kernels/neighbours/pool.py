@@ -10,8 +10,6 @@ distances are summed, and rounding is monotone, so the bound never passes a comp
 bound has a margin. Equal distances: the record with the lowest row index.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -27,17 +25,17 @@ MARGIN = 1 + 1e-9
 class Free(NamedTuple):
     """The free records in a `kd_tree.Tree`. The first left[leaf] places of a leaf are taken."""
 
-    columns: NDArray[np.float64]  # coordinates, as `kd_tree.leaf_distances` reads them
-    ids: NDArray[np.int64]  # the record at each place
-    reach: NDArray[np.float64]  # its squared distance from the centre
     start: NDArray[np.int64]  # first place of each node
     end: NDArray[np.int64]
     child: NDArray[np.int64]
-    parent: NDArray[np.int64]
     low: NDArray[np.float64]  # (nodes, attributes) least value of the free records
     high: NDArray[np.float64]
+    parent: NDArray[np.int64]
     left: NDArray[np.int64]  # free records of each node
     outmost: NDArray[np.float64]  # the largest reach in each node
+    columns: NDArray[np.float64]  # coordinates, as `kd_tree.leaf_distances` reads them
+    ids: NDArray[np.int64]  # the record at each place
+    reach: NDArray[np.float64]  # its squared distance from the centre
     leaf: NDArray[np.int64]  # of each record; -1 if it is free no more
     centre: NDArray[np.float64]
     total: NDArray[np.float64]  # (2, attributes) sum of the free records, and what rounding left over
@@ -46,24 +44,11 @@ class Free(NamedTuple):
 def lay_out(X: NDArray[np.float64], records: NDArray[np.int64]) -> Free:
     """A tree of these rows of X."""
     n, d = len(records), X.shape[1]
-    order, start, end, child, low, high = build_tree(X[records])
-    nodes = len(start)
-    free = Free(
-        np.empty(n * d),
-        records[order],
-        np.empty(n),
-        start,
-        end,
-        child,
-        np.empty(nodes, np.int64),
-        low,
-        high,
-        np.empty(nodes, np.int64),
-        np.full(nodes, -np.inf),
-        np.full(len(X), -1),
-        np.empty(d),
-        np.zeros((2, d)),
-    )
+    order, *tree = build_tree(X[records])
+    nodes = len(tree[0])
+    more = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.full(nodes, -np.inf)
+    places = np.empty(n * d), records[order], np.empty(n)
+    free = Free(*tree, *more, *places, np.full(len(X), -1), np.empty(d), np.zeros((2, d)))
     _fill(X, free)
     recentre(free)
     return free

@@ -82,13 +82,8 @@ def _whole_cost(total, squares, m):
 whole_cost = kernel(_whole_cost)
 
 
-def cut_integer(X: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """`cut` where each group is replaced by its nearest whole centroid (IMHMI), exactly: labels."""
-    return labels_of(whole_sizes_of_any_magnitude(X, k))
-
-
 def whole_sizes_of_any_magnitude(matrix: NDArray[np.int64], k: int) -> NDArray[np.int32]:
-    """`_sizes` for whole centroids, in Python's integers: no sum is too large for them."""
+    """`_sizes` for groups that publish whole centroids (IMHMI), in Python's integers: no sum is too large."""
     X = matrix.tolist()
     n, d = len(X), len(X[0])
     best: list[int] = [0] * (n + 1)
