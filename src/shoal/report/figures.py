@@ -87,7 +87,8 @@ def distribution(index: int, facts: Mapping[str, Any]) -> Picture:
     written = day if facts["moment"] else number
 
     def draw(axes: Axes) -> None:
-        at, filled = placed(edges, unit), {"facecolor": LIGHT, "edgecolor": MIDDLE, "hatch": "///"}
+        at = placed(edges, unit)
+        filled: dict[str, Any] = {"facecolor": LIGHT, "edgecolor": MIDDLE, "hatch": "///"}
         axes.stairs(facts["before"], at, fill=True, label="before", **filled)
         axes.stairs(facts["after"], at, color=DARK, linewidth=1.8, label="after")
         ticks = _ticks(float(edges[0]), float(edges[-1]), unit)
@@ -176,8 +177,7 @@ def record_map(facts: Mapping[str, Any]) -> Picture:
         lines = np.stack((points, centres[codes]), axis=1)
         axes.add_collection(LineCollection(list(lines), colors=MIDDLE, linewidths=0.6))
         axes.plot(*points.T, "o", color=DARK, markersize=2.6, markeredgewidth=0, label="record")
-        squares = {"color": "white", "markeredgecolor": ACCENT, "markersize": 4.2}
-        axes.plot(*centres.T, "s", label="centre of its group", **squares)
+        axes.plot(*centres.T, "s", color="white", mec=ACCENT, markersize=4.2, label="centre of its group")
         for which, axis in enumerate((axes.xaxis, axes.yaxis)):
             low, high = np.sinh(points[:, which].min()), np.sinh(points[:, which].max())
             ticks = [t for t in (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100) if low <= t <= high]
