@@ -371,7 +371,7 @@ class Release:
                 cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
             expected = with_columns(table, cells, protected)
             table = self.origin.restore(table, cells, protected)
-        order = file_order(original, self.plan)
+        order = file_order(original, self.plan, self.columns)
         if order is not None:
             table, expected = table.take(order), expected.take(order)
         return _Ready(table, expected, cells is not None, order)

@@ -143,7 +143,7 @@ def run(
         dropped = [*plan.named("identifier"), *plan.unit]
         schema = table.schema.empty_table().drop_columns(dropped).schema
         writer = parquet.PartWriter(made, schema, part_records)
-        places = _places(plan, table)
+        places = _places(plan, table, blocks.names)
         shuffle = (
             None
             if places is None
@@ -184,11 +184,11 @@ def run(
     return outcome
 
 
-def _places(plan: Plan, table: parquet.ParquetTable) -> NDArray[np.int64] | None:
+def _places(plan: Plan, table: parquet.ParquetTable, columns: Sequence[str]) -> NDArray[np.int64] | None:
     """For each row of the input its place in the output; None if it is the same."""
     if plan.order == "keep":
         return None
-    key = Key(table.schema.names, plan.canonical())
+    key = Key(table.schema.names, plan.canonical(columns))
     for _, batch in table.batches(table.schema.names):
         key.add(batch)
     places = np.empty(len(table), np.int64)

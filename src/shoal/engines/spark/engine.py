@@ -98,7 +98,7 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
             blocks = _plan(plan, df, chosen, block_records)
     blocks.require(plan, chosen)
     with speaking("Spark could not look at the data"):
-        salt = _salt(plan, df)
+        salt = _salt(plan, df, blocks.names)
         units = _units(plan, df)
     dropped = [*plan.named("identifier"), *plan.unit]
     published = units.withColumn(PLACE, F.xxhash64(F.lit(salt), *hashable(df))).drop(*dropped)
@@ -126,12 +126,12 @@ def _units(plan: Plan, df: Any) -> Any:
     return df.withColumn(UNIT, F.xxhash64(*named))
 
 
-def _salt(plan: Plan, df: Any) -> int:
+def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
     """A number by which rows are sorted in files: who has neither the data nor the plan cannot make it."""
     if plan.order == "keep":
         raise InputError("a cluster keeps no order of rows: leave order='keep' out, or protect in memory")
     found = fingerprint(df, df.columns, (1, 2))
-    digest = hashlib.blake2b(f"{found} {plan.canonical()}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"{found} {plan.canonical(columns)}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
