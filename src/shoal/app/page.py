@@ -36,8 +36,9 @@ def add_page(office: Office, upload_limit: int) -> None:
     @ui.page("/", title="shoal")
     def page(request: Request) -> None:
         session = office.sessions[request.state.session]
+        here = request.headers["x-forwarded-prefix"] + "/shoal"
         ui.add_head_html(
-            '<link rel="stylesheet" href="/shoal/page.css"><script src="/shoal/page.js" defer></script>'
+            f'<link rel="stylesheet" href="{here}/page.css"><script src="{here}/page.js" defer></script>'
         )
         ui.colors(primary="#0e7490", secondary="#334155", accent="#0e7490", negative="#b42318")
         View(Tab(office, session, upload_limit)).build()
@@ -89,7 +90,9 @@ class View:
         ui.timer(LOOK_AGAIN, self.look_again)
         ui.on("shoal-uploaded", lambda event: self.uploaded(event.args))
         tab.session.watchers.add(self.keep)
+        tab.session.tabs.add(self.client.id)
         self.client.on_delete(lambda: tab.session.watchers.discard(self.keep))
+        self.client.on_delete(lambda: tab.session.tabs.discard(self.client.id))
         self.client.on_connect(tab.come)
         self.client.on_disconnect(tab.leave)
 

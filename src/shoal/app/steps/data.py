@@ -77,7 +77,8 @@ def _door(tab: Tab) -> None:
             "<label class='drop' data-limit='{}'><input type='file' accept='{}' aria-describedby='kinds'>"
             "<b>Drop a file here, or choose one</b><span id='kinds' class='soft'>CSV, TSV, Parquet, Arrow, "
             "Stata, SPSS, SAS, Excel or SQLite, up to {} MB</span><progress max='100' value='0' hidden "
-            "aria-label='Upload'></progress><span class='state' role='status'></span></label>"
+            "aria-label='Upload'></progress><span class='state' role='status'></span>"
+            "<button type='button' hidden>Cancel</button></label>"
         ).format(tab.upload_limit, endings, f"{tab.upload_limit:,}")
     )
     ui.button("Start with the demo survey", icon="dataset", on_click=lambda: _demo(tab)).props(
