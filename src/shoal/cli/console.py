@@ -31,7 +31,10 @@ def guarded(command: Callable) -> Callable:
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, _terminate)
+            for name in ("SIGTERM", "SIGHUP"):  # Windows has no terminal that hangs up
+                number = getattr(signal, name, None)
+                if number and signal.getsignal(number) != signal.SIG_IGN:  # as `nohup` asks
+                    signal.signal(number, _terminate)
         try:
             command(*args, **options)
         except ShoalError as error:
@@ -68,7 +71,7 @@ def _terminate(number: int, frame: Any) -> None:
 
 
 class Terminated(BaseException):
-    """The process was asked to end (SIGTERM)."""
+    """The process was asked to end (SIGTERM), or its terminal was closed (SIGHUP)."""
 
 
 def interruptible(function: Callable[[], Any]) -> Any:
