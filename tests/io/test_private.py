@@ -34,7 +34,10 @@ def test_what_a_killed_process_left_is_deleted_and_nothing_else(tmp_path):
     other.mkdir()
     (tmp_path / "shoal-x-link").symlink_to(other)  # planted in a folder that is shared
     (tmp_path / "shoal-x-file").write_text("x")
-    with private_folder("shoal-x-", str(tmp_path)) as first, private_folder("shoal-x-", str(tmp_path)) as second:
+    with (
+        private_folder("shoal-x-", str(tmp_path)) as first,
+        private_folder("shoal-x-", str(tmp_path)) as second,
+    ):
         assert first.is_dir()  # the living are locked
         assert second.is_dir()
         assert not left.exists()

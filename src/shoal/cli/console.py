@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from shoal.errors import ShoalError
+from shoal.io.databases.address import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -101,7 +102,7 @@ def _stop(message: str, status: int) -> None:
 
 
 def _fail(message: str, status: int) -> None:
-    print(f"shoal: {message}", file=sys.stderr)
+    print(f"shoal: {shown(message)}", file=sys.stderr)
     raise typer.Exit(status)
 
 
@@ -177,7 +178,7 @@ def show_outcome(
     if proof:
         lost = next(place for place, (name, _) in enumerate(rows) if name == "information lost")
         rows.insert(lost + 1, ("proven", bound_in_words(outcome.k, proof)))
-    print_table(None, [*rows, ("written to", target)], stderr=True)
+    print_table(None, [*rows, ("written to", shown(target))], stderr=True)
     for note in (*outcome.notes, *notes):
         print(f"note: {note}", file=sys.stderr)
 

@@ -20,6 +20,7 @@ from shoal.cli.light import without_scipy
 from shoal.cli.places import source_and_target
 from shoal.cli.values import assignments, parameters, plan_or_k
 from shoal.errors import InputError
+from shoal.io.databases.address import shown
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -162,7 +163,9 @@ def protect(
     if as_json:
         summary = release.summary()
         print(
-            json.dumps({**summary, "output": output or target, "notes": [*summary["notes"], *notes], **proof})
+            json.dumps(
+                {**summary, "output": shown(output or target), "notes": [*summary["notes"], *notes], **proof}
+            )
         )
 
 
