@@ -54,7 +54,7 @@ class Server:
     @property
     def letter(self):
         """The page that opens the door."""
-        (private,) = self.folder.glob("shoal-app-*")
+        (private,) = self.folder.glob(".shoal-app.*")
         return private / "open.html"
 
     @property

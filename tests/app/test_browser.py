@@ -514,7 +514,7 @@ def test_a_server_that_stops_is_told(visit, tmp_path):
     expect(page.locator(".run")).to_have_count(5)
     runs = {f"Run {number}": (k, "optimise") for number, k in ((5, 6), (4, 5), (3, 4), (2, 3))}
     assert list(kept(page, tmp_path).items()) == [*runs.items(), ("Run 1", (3, "mdav"))]
-    assert not list(tmp_path.glob("shoal-app-*"))
+    assert not list(tmp_path.glob(".shoal-app.*"))
 
 
 def test_the_newest_plans_are_kept_before_the_server_stops(visit, tmp_path):

@@ -15,6 +15,7 @@ from typing import Any
 from shoal.errors import InputError, MachineError, ShoalError
 from shoal.io import limits
 
+Hear = Callable[[str, Any], None]
 LONGEST_LINE = 1 << 28  # bytes of one answer
 
 
@@ -34,11 +35,7 @@ class Worker:
         self._numbers = itertools.count()
 
     async def do(
-        self,
-        task: str,
-        hear: Callable[[str, Any], None] | None = None,
-        seconds: float | None = None,
-        **order: Any,
+        self, task: str, hear: Hear | None = None, seconds: float | None = None, **order: Any
     ) -> Any:
         """Carry out a task, in at most so many seconds; `hear` is called with each event and its value."""
         async with self._turn:
@@ -46,16 +43,14 @@ class Worker:
             try:
                 async with asyncio.timeout(seconds):
                     return await self._talk({"number": next(self._numbers), "task": task, **order}, hear)
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, TimeoutError) as end:
                 await self.stop()
-                raise
-            except TimeoutError:
-                await self.stop()
-                raise InputError(
-                    f"this took longer than {seconds:.0f} seconds: use `shoal protect` on the command line"
-                ) from None
+                if isinstance(end, asyncio.CancelledError):
+                    raise
+                words = f"this took longer than {seconds:.0f} seconds"
+                raise InputError(f"{words}: use `shoal protect` on the command line") from None
 
-    async def _talk(self, order: dict[str, Any], hear: Callable[[str, Any], None] | None) -> Any:
+    async def _talk(self, order: dict[str, Any], hear: Hear | None) -> Any:
         process = await self._started()
         if self._stopping:  # while it was starting
             await self._kill(process)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
+
+STATIC = Path(__file__).parent / "static"
 
 
 def sentence(words: Any) -> str:
@@ -25,6 +28,11 @@ def show(markup: Markup, tag: str = "div") -> ui.html:
     if not isinstance(markup, Markup):
         raise TypeError(f"only Markup goes on the page, not {type(markup).__name__}: use Markup.format")
     return ui.html(str(markup), sanitize=False, tag=tag)
+
+
+def fragment(name: str) -> Markup:
+    """A piece of the page that stands in a file, with places for `format`."""
+    return Markup((STATIC / f"{name}.html").read_text(encoding="utf-8"))
 
 
 def joined(parts: Iterable[Markup]) -> Markup:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fastapi import Request
@@ -12,12 +11,11 @@ from markupsafe import Markup
 from nicegui import app as nicegui_app
 from nicegui import ui
 
-from shoal.app.markup import show
+from shoal.app.markup import STATIC, fragment, show
 from shoal.app.office import Office, Work
 from shoal.app.steps import data, look, running, settings, take
 from shoal.app.tab import STEPS, Plan, Tab
 
-STATIC = Path(__file__).parent / "static"
 LOOK_AGAIN = 0.3  # seconds between two looks at what changed
 
 BUILDERS: dict[str, Callable[[Tab], None]] = {
@@ -57,26 +55,10 @@ class View:
 
     def build(self) -> None:
         tab = self.tab
-        show(
-            Markup(
-                "<a class='skip' href='#main'>Skip to the step</a>"
-                "<div id='lost' class='banner bad' role='alert' hidden>"
-                "<span>The server has stopped. Nothing is lost: your own files were never touched, what you "
-                "downloaded is whole, and this page still shows what it showed. Start "
-                "<code>shoal app</code> again and open the address that it prints.</span>"
-                "<div id='lost-plans' hidden>Keep a plan, which makes the same release again: "
-                "<span></span></div></div>"
-            )
-        )
+        show(fragment("lost"))
         with ui.element("div").classes("sheet"):
             with ui.element("header").classes("top"):
-                show(
-                    Markup(
-                        "<div class='brand'><svg viewBox='0 0 44 22' aria-hidden='true'>"
-                        "<path d='M2 11c7-9 20-10 28 0-8 10-21 9-28 0z'/><path d='M28 11l9-7v14z'/>"
-                        "<circle cx='10' cy='9.5' r='1.6'/></svg><h1>shoal</h1></div>"
-                    )
-                )
+                show(fragment("brand"))
                 with ui.element("nav").classes("steps") as nav:
                     nav.props["aria-label"] = "Steps"
                     self.buttons = self._steps()

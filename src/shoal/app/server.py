@@ -28,7 +28,7 @@ def serve(
     outer = None if origin is None else _outer(origin)
     listener = _listen(port)
     try:
-        with private_folder("shoal-app-") as folder:
+        with private_folder("shoal-app") as folder:
             tempfile.tempdir = str(folder)
             os.environ["NICEGUI_STORAGE_PATH"] = str(folder)
             _serve(listener, folder, browser, upload_limit, outer)
@@ -101,17 +101,10 @@ def _run(guard: Guard, listener: socket.socket, browser: bool) -> None:
 
 def _outer(origin: str) -> SplitResult:
     """The address under which a tunnel or a proxy shows the page."""
-    try:
-        parts = urlsplit(origin)
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        good = False
-    if not good or re.search(r"[^\w.:/\[\]~-]", origin, re.ASCII):
-        raise InputError(
-            "--origin is what the browser's address begins with, such as http://127.0.0.1:9000, "
-            f"not {origin!r}"
-        )
-    return parts
+    if not re.fullmatch(r"https?://([\w.-]+|\[[\da-f:]+\])(:\d{1,5})?(/[\w./~-]*)?", origin, re.ASCII):
+        words = "--origin is what the browser's address begins with, such as http://127.0.0.1:9000"
+        raise InputError(f"{words}, not {origin!r}")
+    return urlsplit(origin)
 
 
 def _listen(port: int) -> socket.socket:

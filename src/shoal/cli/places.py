@@ -20,7 +20,7 @@ _SIGNS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"\x
 def source_and_target(file: str, output: str | None, replacing: bool = False) -> Iterator[tuple[str, str]]:
     """What to read and what to write to; on a good end, what goes to stdout is sent there."""
     without_pandas()
-    with private_folder("shoal-stdin-") as folder:
+    with private_folder("shoal-stdin") as folder:
         source = str(from_stdin(folder)) if file == "-" else file
         wanted = output or ("-" if file == "-" else beside(file))
         target = str(folder / f"stdout{_ending(source)}") if wanted == "-" else wanted
@@ -36,7 +36,7 @@ def source_and_target(file: str, output: str | None, replacing: bool = False) ->
 def source_of(file: str) -> Iterator[str]:
     """What to read: the file itself, or what comes through stdin."""
     without_pandas()
-    with private_folder("shoal-stdin-") as folder:
+    with private_folder("shoal-stdin") as folder:
         yield str(from_stdin(folder)) if file == "-" else file
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import bars, joined, select, show, table
+from shoal.app.markup import bars, fragment, joined, select, show, table
 from shoal.app.office import DATABASES
 from shoal.app.tab import Tab
 from shoal.errors import ShoalError
@@ -49,38 +49,15 @@ def build(tab: Tab) -> None:
 
 
 def _welcome(tab: Tab) -> None:
-    show(
-        Markup(
-            "<section class='hero'><h2>Publish a table in which nobody stands out</h2>"
-            "<p>Similar records are put into groups of at least <i>k</i>, and each is published as its "
-            "group's mean. You see what is lost, what an intruder could still find out, and a proof of how "
-            "little any release could lose. Everything stays on this machine.</p></section>"
-        )
-    )
+    show(fragment("welcome"))
     _door(tab)
-    show(
-        Markup(
-            "<ol class='way'><li><b>Data</b>What the columns are is guessed, with reasons; you decide.</li>"
-            "<li><b>Settings</b>How many records share a value, and the method.</li>"
-            "<li><b>Run</b>As many as you like; each is kept, and can be cancelled.</li>"
-            "<li><b>Look</b>Loss, risk and proof; two runs side by side.</li>"
-            "<li><b>Take away</b>Release, reports, plan, and the same in Python.</li></ol>"
-        )
-    )
+    show(fragment("way"))
 
 
 def _door(tab: Tab) -> None:
     """Where a file is dropped, and the demo beside it."""
     endings = ",".join((*FORMATS, *DATABASES))
-    show(
-        Markup(
-            "<label class='drop' data-limit='{}'><input type='file' accept='{}' aria-describedby='kinds'>"
-            "<b>Drop a file here, or choose one</b><span id='kinds' class='soft'>CSV, TSV, Parquet, Arrow, "
-            "Stata, SPSS, SAS, Excel or SQLite, up to {} MB</span><progress max='100' value='0' hidden "
-            "aria-label='Upload'></progress><span class='state' role='status'></span>"
-            "<button type='button' hidden>Cancel</button></label>"
-        ).format(tab.upload_limit, endings, f"{tab.upload_limit:,}")
-    )
+    show(fragment("drop").format(limit=tab.upload_limit, endings=endings))
     ui.button("Start with the demo survey", icon="dataset", on_click=lambda: _demo(tab)).props(
         "outline no-caps"
     )

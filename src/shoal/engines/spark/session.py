@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -59,20 +61,25 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     if (master or "local").startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     given = os.environ.get("SPARK_LOCAL_DIRS")  # which Spark prefers
-    base = (given or wanted.get("spark.local.dir") or tempfile.gettempdir()).split(",")[0]
-    with private_folder("shoal-spark-", base) as folder:
-        if given:
-            os.environ["SPARK_LOCAL_DIRS"] = str(folder)
-        try:
-            with speaking("Spark did not start"):
-                spark = builder.config("spark.local.dir", str(folder)).getOrCreate()
-            try:
-                yield spark
-            finally:
-                spark.stop()
-        finally:
-            if given:
-                os.environ["SPARK_LOCAL_DIRS"] = given
+    folder = _folder_for_blocks(
+        (given or wanted.get("spark.local.dir") or tempfile.gettempdir()).split(",")[0]
+    )
+    if given:
+        os.environ["SPARK_LOCAL_DIRS"] = folder
+    with speaking("Spark did not start"):
+        spark = builder.config("spark.local.dir", folder).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@functools.cache
+def _folder_for_blocks(base: str) -> str:
+    """A private folder for as long as this process lives, for Java keeps to the first that it was given."""
+    kept = contextlib.ExitStack()
+    atexit.register(kept.close)
+    return str(kept.enter_context(private_folder("shoal-spark", base)))
 
 
 def _refuse_without_java() -> None:

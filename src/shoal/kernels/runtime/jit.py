@@ -35,11 +35,9 @@ def _is_private(folder: str) -> bool:
     first = Path(folder).resolve()
     for place in (first, *first.parents):
         facts = place.stat()
-        shared = facts.st_mode & stat.S_IWOTH or (
-            facts.st_mode & stat.S_IWGRP and not _is_own_group(facts.st_gid)
-        )
-        if shared and place != first and facts.st_mode & stat.S_ISVTX:  # only owners rename what is in it
-            shared = False
+        shared = facts.st_mode & (stat.S_IWOTH | (0 if _is_own_group(facts.st_gid) else stat.S_IWGRP))
+        if place != first and facts.st_mode & stat.S_ISVTX:  # as /tmp: only owners rename what is in it
+            shared = 0
         if shared or facts.st_uid not in (0, os.geteuid()):
             warnings.warn(
                 f"others can write to {str(place)!r}, so compiled kernels are not kept there: set "
