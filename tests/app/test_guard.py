@@ -266,7 +266,7 @@ def test_all_uploads_together_are_limited(tmp_path):
     statuses = [server.ask("/upload", "POST", table, X_Name="a.csv", **tab).status for _ in range(5)]
     assert statuses == [200] * 5
     answer = server.ask("/upload", "POST", table, X_Name="a.csv", **tab)
-    assert (answer.status, "holds 5 MB of tables" in answer.text) == (413, True)
+    assert (answer.status, "All tables together are larger than the 5 MB" in answer.text) == (413, True)
     assert len(tables(server)) == 5
     assert server.ask("/upload", "POST", b"a,b\n1,2\n", X_Name="small.csv", **tab).status == 200
     assert server.stop() == ("", "")

@@ -19,7 +19,7 @@ from shoal.app import charts
 from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
 from shoal.app.facts import release_facts, table_facts
-from shoal.app.markup import bars, select, sentence, show, table
+from shoal.app.markup import pieces, sentence, show
 from shoal.app.office import Office
 from shoal.datasets import survey
 from shoal.errors import InputError, ShoalError
@@ -151,12 +151,16 @@ def test_group_sizes_far_apart_share_bars():
 
 def test_markup_escapes_everything():
     made = [
-        table([EVIL], [[EVIL]], EVIL),
-        select(EVIL, [(EVIL, EVIL)], EVIL, column=EVIL),
-        bars([1, 2], [EVIL, "b"], EVIL),
+        pieces.table([EVIL], [[EVIL]], EVIL),
+        pieces.select(EVIL, [(EVIL, EVIL)], EVIL, column=EVIL),
+        pieces.bars([1, 2], [EVIL, "b"], EVIL),
+        pieces.code(EVIL, EVIL),
+        pieces.figures([(EVIL, EVIL, EVIL)]),
+        pieces.losses(EVIL, [(EVIL, EVIL, EVIL, EVIL)]),
+        pieces.drop(1, EVIL),
     ]
     for markup in made:
-        assert "<b" not in markup.replace("<tbody", "").replace("<button", "")
+        assert "<b" not in markup.replace("<tbody", "").replace("<button", "").replace("<b>", "")
         assert "onclick='" not in markup
     with pytest.raises(TypeError, match="only Markup goes on the page, not str"):
         show(EVIL)

@@ -100,4 +100,8 @@ class Worker:
 def _absolute_path() -> dict[str, str]:
     """PYTHONPATH as it holds in another folder."""
     given = os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, given.split(os.pathsep)))} if given else {}
+    return (
+        {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, given.split(os.pathsep))))}
+        if given
+        else {}
+    )

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from nicegui import app as nicegui_app
 from nicegui import ui
 
-from shoal.app.markup import STATIC, fragment, show
+from shoal.app.markup import STATIC, pieces, show
 from shoal.app.office import Office, Work
 from shoal.app.steps import data, look, running, settings, take
 from shoal.app.tab import STEPS, Plan, Tab
@@ -55,10 +55,10 @@ class View:
 
     def build(self) -> None:
         tab = self.tab
-        show(fragment("lost"))
+        show(pieces.lost())
         with ui.element("div").classes("sheet"):
             with ui.element("header").classes("top"):
-                show(fragment("brand"))
+                show(pieces.brand())
                 with ui.element("nav").classes("steps") as nav:
                     nav.props["aria-label"] = "Steps"
                     self.buttons = self._steps()

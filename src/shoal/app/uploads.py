@@ -17,24 +17,20 @@ from shoal.errors import ShoalError
 from shoal.io.files import FORMATS
 
 ENDINGS = (*FORMATS, *DATABASES)
-
-
 LOOK_AGAIN = 0.2  # seconds between two looks whether the browser is still there
 QUOTA = 5  # times the largest file: so much may all tables of the page take
 
 
-def too_large(limit: int) -> str:
-    return (
-        f"This file is larger than the {limit:,} MB that the page takes: "
-        "start it with a higher --upload-limit, or use `shoal protect` on the command line."
-    )
-
-
-def too_many(limit: int) -> str:
-    return (
-        f"The page holds {QUOTA * limit:,} MB of tables, and takes no more: "
-        "start it anew, or with a higher --upload-limit."
-    )
+def too_large(limit: int, alone: bool) -> str:
+    """Why a file is not taken: it is too large alone, or with those that are there."""
+    if alone:
+        words, remedy = (
+            f"This file is larger than the {limit:,} MB",
+            "use `shoal protect` on the command line",
+        )
+    else:
+        words, remedy = f"All tables together are larger than the {QUOTA * limit:,} MB", "start it anew"
+    return f"{words} that the page takes: start it with a higher --upload-limit, or {remedy}."
 
 
 def ending_of(name: str) -> str | None:
@@ -54,13 +50,11 @@ def add_uploads(app: Any, office: Office, limit: int) -> None:
         name = unquote(request.headers.get("x-name", ""))[-200:] or "table"
         ending = ending_of(name)
         if ending is None:
-            return refuse(
-                415,
-                f"{name!r} has an ending that shoal does not know: use one of {', '.join(ENDINGS)}.",
-            )
+            words = f"{name!r} has an ending that shoal does not know"
+            return refuse(415, f"{words}: use one of {', '.join(ENDINGS)}.")
         most = limit * 1_000_000
         if int(request.headers.get("content-length", 0)) > most:
-            return refuse(413, too_large(limit))
+            return refuse(413, too_large(limit, True))
         path, size, kept = office.place(ending), 0, False
         try:
             with path.open("wb") as file:
@@ -68,7 +62,7 @@ def add_uploads(app: Any, office: Office, limit: int) -> None:
                     size += len(chunk)
                     office.held += len(chunk)
                     if size > most or office.held > QUOTA * most:
-                        return refuse(413, too_large(limit) if size > most else too_many(limit))
+                        return refuse(413, too_large(limit, size > most))
                     file.write(chunk)
             reading = asyncio.create_task(office.take_in(session, path, name))
             while not reading.done():

@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import bars, fragment, joined, select, show, table
+from shoal.app.markup import pieces, show
 from shoal.app.office import DATABASES
 from shoal.app.tab import Tab
 from shoal.errors import ShoalError
@@ -42,22 +42,22 @@ def build(tab: Tab) -> None:
     _columns(tab, facts)
     show(Markup("<h3>The first rows</h3>"))
     names = [column["name"] for column in facts["columns"]]
-    show(table(names, facts["preview"], "The first rows of the table", "rows"))
+    show(pieces.table(names, facts["preview"], "The first rows of the table", "rows"))
     with ui.element("section").classes("again"):
         show(Markup("<h3>Another table</h3>"))
         _door(tab)
 
 
 def _welcome(tab: Tab) -> None:
-    show(fragment("welcome"))
+    show(pieces.welcome())
     _door(tab)
-    show(fragment("way"))
+    show(pieces.way())
 
 
 def _door(tab: Tab) -> None:
     """Where a file is dropped, and the demo beside it."""
     endings = ",".join((*FORMATS, *DATABASES))
-    show(fragment("drop").format(limit=tab.upload_limit, endings=endings))
+    show(pieces.drop(tab.upload_limit, endings))
     ui.button("Start with the demo survey", icon="dataset", on_click=lambda: _demo(tab)).props(
         "outline no-caps"
     )
@@ -77,42 +77,11 @@ def _columns(tab: Tab, facts: dict[str, Any]) -> None:
     """Every column with what it holds; its role and type are changed on the spot."""
     roles = [(role, f"{role}: {MEANINGS[role]}") for role in sorted(ROLES, key=list(MEANINGS).index)]
     rows = []
-    for j, column in enumerate(facts["columns"]):
-        name, role = column["name"], tab.draft.roles[column["name"]]
-        kind = tab.draft.types[name] or ""
-        stored = f"{column['kind']} (stored)"
-        types = [("", stored), *((word, word) for word in TYPES if word != column["kind"])]
-        gaps = (
-            Markup("<span class='gaps'>{} gaps</span>").format(f"{column['gaps']:,}")
-            if column["gaps"]
-            else ""
-        )
-        rows.append(
-            Markup(
-                "<tr data-role='{}'><th scope='row'>{}</th><td>{}<span class='why'>{}</span></td><td>{}"
-                "<span class='why'>{}</span></td><td>{}<span class='why'>{} different {}</span></td>"
-                "<td>{}</td></tr>"
-            ).format(
-                role,
-                name,
-                select(f"Role of {name}", roles, role, column=j, what="role"),
-                column["reason"],
-                select(f"Type of {name}", types, kind, column=j, what="type"),
-                column["stored"],
-                column["range"],
-                f"{column['distinct']:,}",
-                gaps,
-                bars(column["counts"], column["classes"], f"Histogram of {name}"),
-            )
-        )
-    whole = show(
-        Markup(
-            "<div class='scroll'><table class='columns'><caption class='unseen'>The columns</caption><thead>"
-            "<tr><th scope='col'>Column</th><th scope='col'>Role</th><th scope='col'>Type</th>"
-            "<th scope='col'>Values</th><th scope='col'>Distribution</th></tr></thead>"
-            "<tbody>{}</tbody></table></div>"
-        ).format(joined(rows))
-    )
+    for column in facts["columns"]:
+        kind, name = column["kind"], column["name"]
+        types = [("", f"{kind} (stored)"), *((word, word) for word in TYPES if word != kind)]
+        rows.append((column, tab.draft.roles[name], types, tab.draft.types[name] or ""))
+    whole = show(pieces.columns(rows, roles))
     whole.on(
         "change",
         lambda event: _change(tab, event.args),

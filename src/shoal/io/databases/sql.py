@@ -165,21 +165,19 @@ def _sql_type(kind: pa.DataType, database: str) -> str:
     """The SQL type for an Arrow type."""
     import pyarrow.types as t
 
-    postgresql = database == "postgresql"
-    if t.is_boolean(kind):
-        return "boolean"
-    if t.is_integer(kind):
-        return "bigint" if postgresql else "INTEGER"
-    if t.is_floating(kind):
-        return "double precision" if postgresql else "REAL"
-    if t.is_decimal(kind):
-        return "numeric"
-    if t.is_date(kind):
-        return "date"
-    if t.is_timestamp(kind):
-        return "timestamp with time zone" if kind.tz else "timestamp"
-    if t.is_binary(kind):
-        return "bytea" if postgresql else "BLOB"
+    if t.is_timestamp(kind) and kind.tz:
+        return "timestamp with time zone"
+    for is_such, sqlite, postgresql in (
+        (t.is_boolean, "boolean", "boolean"),
+        (t.is_integer, "INTEGER", "bigint"),
+        (t.is_floating, "REAL", "double precision"),
+        (t.is_decimal, "numeric", "numeric"),
+        (t.is_date, "date", "date"),
+        (t.is_timestamp, "timestamp", "timestamp"),
+        (t.is_binary, "BLOB", "bytea"),
+    ):
+        if is_such(kind):
+            return sqlite if database == "sqlite" else postgresql
     return "text"
 
 
