@@ -312,6 +312,7 @@ with session("local[2]", settings) as spark:
         "modes": [path.stat().st_mode & 0o777 for path in base.iterdir()],
         "bytes": len(contents),
         "rows": contents.count(b"the original row"),
+        "authenticate": spark.sparkContext.getConf().get("spark.authenticate"),
     }
 print(json.dumps(facts))
 """
@@ -334,7 +335,7 @@ def test_what_spark_keeps_of_the_rows_is_for_nobody_else(spark, tmp_path, given)
     done = subprocess.run(words, capture_output=True, text=True, cwd=here, env={**os.environ, **where})
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout.splitlines()[-1])
-    assert facts["modes"] == [0o700]
+    assert (facts["modes"], facts["authenticate"]) == ([0o700], "true")
     assert facts["bytes"] > 100_000
     assert (facts["rows"] > 0) == (given != "the variable")
     assert list(base.iterdir()) == []

@@ -590,6 +590,7 @@ def test_no_password_is_printed(people):
     assert "postgresql://postgres:***@127.0.0.1" in "".join(said.output.split())
     output = json.loads(call(*words, "--replace", "--json").stdout)["output"]
     assert output.startswith("postgresql://postgres:***@")
-    for outcome in (said, call(*words, "--replace", "--json"), call(*words, status=2)):
+    looked = call("inspect", f"{url}#people")
+    for outcome in (said, call(*words, "--replace", "--json"), call(*words, status=2), looked):
         assert "secret" not in outcome.output
     assert "secret" not in call("inspect", url.replace("postgresql", "postgre"), status=2).output

@@ -77,6 +77,7 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
 @functools.cache
 def _folder_for_blocks(base: str) -> str:
     """A private folder for as long as this process lives, for Java keeps to the first that it was given."""
+    os.makedirs(base, exist_ok=True)
     kept = contextlib.ExitStack()
     atexit.register(kept.close)
     return str(kept.enter_context(private_folder("shoal-spark", base)))

@@ -42,7 +42,7 @@ def _is_private(folder: str) -> bool:
             warnings.warn(
                 f"others can write to {str(place)!r}, so compiled kernels are not kept there: set "
                 "NUMBA_CACHE_DIR to a folder of your own, and later runs need not compile them again",
-                stacklevel=4,
+                stacklevel=2,
             )
             return False
     return True
