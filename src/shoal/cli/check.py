@@ -8,21 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
+from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded
+from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_of
-from shoal.cli.values import plan_or_k
 
 
 @app.command()
 @guarded
+@planned
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A released table, or a folder of its parts.")],
-    k: MaybeK = None,
-    column: Columns = None,
-    plan: PlanFile = None,
-    stratum: Strata = None,
-    per_column: PerColumn = False,
+    wanted: Wanted,
     original: Annotated[
         str | None,
         typer.Option(
@@ -40,7 +37,6 @@ def check(
     from shoal.verify.files import check as count
     from shoal.verify.files import check_original
 
-    wanted = plan_or_k(plan, k, columns=column, per_column=per_column, strata=stratum or ())
     with source_of(file) as source:
         parts: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks}
         findings: list[Any] = list(

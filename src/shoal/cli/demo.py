@@ -13,8 +13,8 @@ import shoal
 from shoal.cli.app import K, app
 from shoal.cli.bound import facts
 from shoal.cli.console import guarded, interruptible, show_outcome, watching
+from shoal.cli.options import whole
 from shoal.cli.protect import write_reports
-from shoal.cli.values import whole
 
 
 @app.command()
