@@ -20,6 +20,7 @@ MEANINGS = {
     "confidential": "kept, and watched",
     "stratum": "kept; groups stay within it",
     "weight": "kept; weighs the means",
+    "unit": "left out; k counts whom it names",
     "other": "kept as it is",
 }
 
