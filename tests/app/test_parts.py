@@ -258,3 +258,10 @@ def test_a_worker_has_a_limit_of_memory_and_its_own_folder(tmp_path):
         await worker.stop()
 
     asyncio.run(work())
+
+
+def test_every_role_has_words():
+    from shoal.app.steps.data import MEANINGS
+    from shoal.words import ROLES
+
+    assert set(MEANINGS) == set(ROLES)
