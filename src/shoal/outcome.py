@@ -188,11 +188,18 @@ def promise(plan: Plan, columns: Sequence[Any]) -> str:
 
 
 def notes_on(
-    plan: Plan, used: Sequence[str], filled: int, moved: int, sha256: str | None = None
+    plan: Plan,
+    used: Sequence[str],
+    filled: int,
+    moved: int,
+    sha256: str | None = None,
+    thinned: int = 0,
+    zeros: int = 0,
 ) -> list[str]:
     """What a careful colleague would point out of the way a release was made.
 
-    `filled` counts gaps that were filled, `moved` records that changed their group for the sake of totals;
+    `filled` counts gaps that were filled, `moved` records that changed their group for the sake of totals,
+    `thinned` values that became gaps, `zeros` those that became other numbers;
     `sha256` is the fingerprint of the data, where the plan names one to compare it with.
     """
     notes = []
@@ -209,6 +216,11 @@ def notes_on(
         why = f": fewer than k={plan.k} records have gaps like theirs" if plan.missing == "group" else ""
         total = "; they come on top of the totals" if plan.preserve == "totals" else ""
         notes.append(f"{filled} gaps were filled with their group's value{why}{total}")
+    if thinned:
+        notes.append(f"{thinned} values became gaps: their groups have too few contributors to the column")
+    if zeros:
+        remedy = "" if plan.zeros == "group" else " (zeros='group' groups them apart)"
+        notes.append(f"{zeros} zeros became other numbers{remedy}")
     if moved:
         notes.append(f"{moved} records changed their group so that totals could be kept")
     if plan.time_limit is not None:

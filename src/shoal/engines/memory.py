@@ -49,7 +49,10 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         released |= published.cells
     labels = [published.partition.labels for published in made]
     used = list(dict.fromkeys(published.method for published in made))
-    filled, moved = (sum(getattr(published, name) for published in made) for name in ("filled", "moved"))
+    filled, moved, thinned, zeros = (
+        sum(getattr(published, name) for published in made)
+        for name in ("filled", "moved", "thinned", "zeros_lost")
+    )
     origin = table.frame.origin
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
@@ -59,7 +62,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         columns=tuple(released),
         loss=sum((published.loss for published in made), Loss()),
         used=used,
-        notes=[*table.notes, *notes_on(plan, used, filled, moved, sha256)],
+        notes=[*table.notes, *notes_on(plan, used, filled, moved, sha256, thinned, zeros)],
         began=began,
         origin=origin and origin.columns([str(n) for n in table.frame.names if n not in released]),
         original=table.frame.native,

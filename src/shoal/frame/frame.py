@@ -161,11 +161,15 @@ class Frame:
 
     def _replaced(self, columns: Mapping[Any, Column], dropped: Collection[Any]) -> Any:
         if self._array is not None:
+            new = any(
+                column.gaps is not None for column in columns.values()
+            )  # of whole numbers: only doubles
+            kind = np.dtype(float) if new and self._array.dtype.kind != "f" else self._array.dtype
             if self._array.shape[1] == len(columns) == 1:  # nothing to copy
                 (column,) = columns.values()
-                return _with_nan(column).astype(self._array.dtype, copy=False).reshape(np.shape(self.native))
+                return _with_nan(column).astype(kind, copy=False).reshape(np.shape(self.native))
             whole = len(columns) == self._array.shape[1]
-            table = np.empty_like(self._array) if whole else self._array.copy()
+            table = np.empty_like(self._array, kind) if whole else self._array.astype(kind)
             for name, column in columns.items():
                 table[:, name] = _with_nan(column)
             left = [j for j in self.names if j not in dropped]
@@ -209,7 +213,12 @@ class Frame:
         kind, backend = self._frame.schema[column.name], self._frame.implementation
         new = nw.new_series(column.name, column.values, kind, backend=backend).to_native()
         array = new.array.astype(old.dtype)
-        if column.gaps is not None:
+        if column.gaps is not None and old.dtype.kind in "iu" and isinstance(old.dtype, np.dtype):
+            import pandas as pd
+
+            array = pd.array(column.values.astype(old.dtype))  # one that takes gaps
+            array[column.gaps] = pd.NA
+        elif column.gaps is not None:
             array[column.gaps] = getattr(old.dtype, "na_value", np.nan)
         return array
 

@@ -44,7 +44,7 @@ def measure(
     """
     Z = space.matrix
     places = [space.place(j, groups.values) for j, groups in enumerate(published)]
-    if weight is not None or any(x.gaps is not None for x in (*columns, *published)):
+    if weight is not None or any(cells.gaps is not None for each in (columns, published) for cells in each):
         loss = Loss()
         for j, column in enumerate(columns):
             shares = np.ones(len(Z)) if weight is None else weight

@@ -104,9 +104,10 @@ def hold(
 ) -> Partition:
     """The partition itself if every group holds all requirements, else one near it whose groups do.
 
-    Only strata where a group fails are touched; one that cannot hold a requirement as a whole is refused, unless
-    gaps can stand for the cells that fail: then it is not asked there. Groups have at least k records, and more than 2k - 1 where a
-    split would break a requirement. `has` tells which coordinates of the points are values, not gaps.
+    Only strata where a group fails are touched; one that cannot hold a requirement as a whole is refused,
+    unless gaps can stand for the cells that fail: then it is not asked there. Groups have at least k records,
+    and more than 2k - 1 where a split would break a requirement. `has` tells which coordinates of the points
+    are values, not gaps.
     """
     fails = failing(partition, requirements)
     if not fails.any():
@@ -203,7 +204,7 @@ class _Stratum:
     def _search(
         self, labels: NDArray[np.int64], touched: NDArray[np.bool_], end: float | None
     ) -> tuple[NDArray[np.int64], float]:
-        """Groups that hold, improved until nothing changes, and their SSE; it begins at the records `touched`."""
+        """Groups that hold, improved until nothing changes, and their SSE; first those of `touched`."""
         gs = self._settled(labels, touched, end)
         labels, touched = self._merged(gs)
         tried: set[bytes] = set()
@@ -234,7 +235,7 @@ class _Stratum:
         return gs
 
     def _mergers(
-        self, gs: Groups, g: int, members: NDArray[np.int64]
+        self, gs: Groups, g: np.integer, members: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Groups near the members (all, if there is none), and by how much the SSE grows if g joins them."""
         others = np.unique(gs.labels[self.neighbours[members]])
@@ -300,7 +301,7 @@ def _gather(
     k: int,
     labels: NDArray[np.int64],
 ) -> None:
-    """Groups of k distinct units: the free record farthest from the mean, and of each nearest unit its nearest.
+    """Groups of k units: the free record farthest from the mean, and of the nearest units one record each.
 
     When fewer than k units are left, their records join the group of the nearest record.
     """
@@ -319,7 +320,7 @@ def _gather(
 def _blocks(
     P: NDArray[np.float64], rows: NDArray[np.int64], codes: NDArray[np.int64], k: int, most: int = BLOCK
 ) -> Iterator[NDArray[np.int64]]:
-    """The records in blocks that lie together, by halves of the widest coordinate; each has at least k units."""
+    """The records in blocks that lie together, by halves of the widest coordinate; each has k units."""
     if len(rows) > most:
         order = rows[np.argsort(P[rows, np.argmax(P[rows].var(axis=0))], kind="stable")]
         halves = order[: len(order) // 2], order[len(order) // 2 :]

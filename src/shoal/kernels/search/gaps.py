@@ -147,9 +147,9 @@ def descend(gs, neighbours, k, most, least, seen, now, holds, asked, members):
     """Visit each record once and make the move of it that lowers the SSE most, if by more than `least`.
 
     It may go to the group of one of its neighbours, alone or for a member of that group, unless that leaves
-    a group with fewer than k or more than `most` records, or breaks what it holds. `seen` tells after how many
-    moves a record was last visited: what has not changed since is not tried again. Returns the number of
-    moves so far.
+    a group with fewer than k or more than `most` records, or breaks what it holds. `seen` tells after how
+    many moves a record was last visited: what has not changed since is not tried again. Returns the number
+    of moves so far.
     """
     P, has, C, counts, sizes, labels, after = gs.P, gs.has, gs.C, gs.counts, gs.sizes, gs.labels, gs.after
     nobody = len(labels)
@@ -221,7 +221,7 @@ def dissolve(gs, neighbours, least, now, holds, asked, members):
             goal, beside, cost = -1, -1, np.inf
             for y in neighbours[x]:
                 B = gs.labels[y]
-                if B != A and goal != B:  # noqa: SIM300
+                if B != A and goal != B:
                     price = change(gs.P, gs.has, gs.C, gs.counts, B, nobody, x)
                     if price < cost and holds_after(holds, asked, members, gs.after, y, nobody, x):
                         goal, beside, cost = B, y, price
