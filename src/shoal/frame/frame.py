@@ -164,7 +164,7 @@ class Frame:
             new = any(
                 column.gaps is not None for column in columns.values()
             )  # of whole numbers: only doubles
-            kind = np.dtype(float) if new and self._array.dtype.kind != "f" else self._array.dtype
+            kind = np.dtype(float) if gaps and self._array.dtype.kind != "f" else self._array.dtype
             if self._array.shape[1] == len(columns) == 1:  # nothing to copy
                 (column,) = columns.values()
                 return _with_nan(column).astype(kind, copy=False).reshape(np.shape(self.native))
