@@ -161,9 +161,7 @@ class Frame:
 
     def _replaced(self, columns: Mapping[Any, Column], dropped: Collection[Any]) -> Any:
         if self._array is not None:
-            new = any(
-                column.gaps is not None for column in columns.values()
-            )  # of whole numbers: only doubles
+            gaps = any(column.gaps is not None for column in columns.values())  # which only doubles hold
             kind = np.dtype(float) if gaps and self._array.dtype.kind != "f" else self._array.dtype
             if self._array.shape[1] == len(columns) == 1:  # nothing to copy
                 (column,) = columns.values()
