@@ -4,8 +4,8 @@
 
 Every attack is run on files as they are written. "before" asks for what the first edition did (rows in their
 order, k counts rows, one contributor is enough, no question about kept columns); "now" is the default. For
-attacks whose success is a share of records, 1/k is what guessing inside a group finds; the mean over the seeds
-must stay below 1/k + 2 points for what is promised.
+attacks whose success is a share of records, 1/k is what guessing inside a group finds; the mean over the
+seeds must stay below 1/k + 2 points for what is promised.
 """
 
 from __future__ import annotations
