@@ -76,7 +76,9 @@ def test_drop_leaves_records_with_gaps_out():
 def test_drop_keeps_the_text_of_the_other_cells(tmp_path):
     path = tmp_path / "in.csv"
     path.write_text("id,x\n01,1\n02,\n03,5\n04,3\n")
-    shoal.microaggregate(path, 3, columns="x", missing="drop", order="keep").write(tmp_path / "out.csv")
+    shoal.microaggregate(path, 3, columns="x", missing="drop", order="keep", keep="id").write(
+        tmp_path / "out.csv"
+    )
     assert (tmp_path / "out.csv").read_text() == "id,x\n01,3\n03,3\n04,3\n"
 
 
