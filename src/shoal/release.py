@@ -24,6 +24,7 @@ from shoal.io.origin import Origin, with_columns
 from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
 from shoal.stages.kept import Suspect, refuse
+from shoal.stages.units import group_sizes
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
@@ -173,7 +174,8 @@ class Release:
             known=plan.known,
             strata=plan.strata,
             hidden=plan.named("confidential"),
-            units=getattr(self, "units", None),
+            units=self.units,
+            codes_of=plan.codes_of,
         )
 
     def utility(
@@ -206,7 +208,7 @@ class Release:
         --------
         >>> import shoal
         >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
-        >>> release.risk()["linkage"].overall <= 1 / 3
+        >>> release.risk(known=())["linkage"].overall <= 1 / 3
         True
         """
         confidential = confidential or self.plan.named("confidential") or None
@@ -277,7 +279,7 @@ class Release:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "report.txt")
         ...     release.report(path, "public")
-        ...     print(open(path).read().splitlines()[2])
+        ...     print(open(path).read().splitlines()[3])
         What was done
         """
         from shoal import report
@@ -369,7 +371,7 @@ class Release:
                 cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
             expected = with_columns(table, cells, protected)
             table = self.origin.restore(table, cells, protected)
-        order = file_order(original, self.plan)
+        order = file_order(original, self.plan, self.columns)
         if order is not None:
             table, expected = table.take(order), expected.take(order)
         return _Ready(table, expected, cells is not None, order)
@@ -413,11 +415,3 @@ class _Ready(NamedTuple):
     expected: Any
     exact: bool = False  # whether cells that are not protected must be the same to the letter
     order: NDArray[np.int64] | None = None  # for each row of the file the original's
-
-
-def group_sizes(labels: NDArray[np.int64], units: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """How many records (distinct `units`) each group has; those of several columns one after another."""
-    columns = list(labels.reshape(len(labels), -1).T)
-    if units is not None:
-        columns = [np.unique(np.stack([column, units]), axis=1)[0] for column in columns]
-    return np.concatenate([np.bincount(column) for column in columns]).astype(np.int64)

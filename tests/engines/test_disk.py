@@ -402,15 +402,16 @@ def test_a_folder_is_replaced_as_a_whole_and_only_if_it_is_a_release(tmp_path):
 def test_a_folder_is_checked_from_files_alone(tmp_path):
     source = folder_of(people(1500), tmp_path / "in")
     target = tmp_path / "out"
-    protect(source, target, part_records=600, batch_records=300)
+    protect(source, target, part_records=600, batch_records=300, order="keep")
     assert len(list(target.glob("*.parquet"))) > 1
     (target / "_of no concern.parquet").write_bytes(b"no table")
     (found,) = check(target, 5, QUASI)
     assert (found.records, found.passed) == (1500, True)
-    assert check_original(target, source, QUASI).passed
-    assert not check_original(target, people(1500, seed=9), QUASI).passed
+    plan = Plan.of(5, columns=QUASI, method="mdav", order="keep")
+    assert check_original(target, source, QUASI, plan=plan).passed
+    assert not check_original(target, people(1500, seed=9), QUASI, plan=plan).passed
     options = [word for name in QUASI for word in ("-c", name)]
-    words = ["check", str(target), "-k", "5", *options, "--original", str(source)]
+    words = ["check", str(target), "-k", "5", *options, "--order", "keep", "--original", str(source)]
     assert CliRunner().invoke(app, words).exit_code == 0
 
     first = min(target.glob("part*.parquet"))
@@ -422,6 +423,15 @@ def test_a_folder_is_checked_from_files_alone(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"has no .parquet files"):
         check(tmp_path / "empty", 5, QUASI)
+
+
+def test_a_shuffled_folder_has_parts_of_the_size_asked_for_and_its_rows_are_found_again(tmp_path):
+    source, target = folder_of(people(1500), tmp_path / "in"), tmp_path / "out"
+    protect(source, target, part_records=600, batch_records=300)
+    assert [len(read(part)) for part in sorted(target.glob("*.parquet"))] == [600, 600, 300]
+    found = check_original(target, source, QUASI, plan=Plan.of(5, columns=QUASI, method="mdav"))
+    assert found.passed, found
+    assert found.by_row
 
 
 # --- the command line -------------------------------------------------------------------------------------

@@ -165,3 +165,21 @@ def test_a_release_with_weights_measures_with_them():
     even = table.assign(weight=2.0)
     same = shoal.risk(even, release.table, ["wages", "profit"], weight="weight")
     assert same["linkage_weighted"].overall == pytest.approx(same["linkage"].overall)
+
+
+@pytest.mark.parametrize("gaps", ["group", "impute"])
+def test_codes_for_gaps_are_gaps_in_the_measures(gaps):
+    table = mixed(gaps=0.0)
+    table["wages"] = table["wages"].mask(table.index % 15 == 0, 999999.0)
+    table["sector"] = table["sector"].mask(table.index % 20 == 0, "?")
+    plan = {"columns": ["wages", "profit", "sector"], "types": {"sector": "nominal"}, "missing": gaps}
+    release = shoal.microaggregate(table, 4, missing_codes={"wages": [999999], "sector": ["?"]}, **plan)
+    holes = table.assign(
+        wages=table["wages"].replace(999999.0, np.nan), sector=table["sector"].replace("?", None)
+    )
+    other = shoal.microaggregate(holes, 4, **plan)
+    assert release.utility()["information_loss"].overall == other.information_loss
+    for one, two in ((release.utility(), other.utility()), (release.risk(), other.risk())):
+        assert {key: m.overall for key, m in one.items()} == pytest.approx(
+            {key: m.overall for key, m in two.items()}
+        )

@@ -78,7 +78,7 @@ SABOTAGE += [turn_columns, unprotect]
 @pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav"])
 def test_a_wrong_file_is_deleted_and_the_command_says_no(tmp_path, monkeypatch, sabotage, ending):
     source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
-    shoal.write(survey(40), source)
+    shoal.write(survey(60), source)
     target.write_bytes(b"an older release")
     kind = files.FORMATS[f".{ending}"]
     wrong = kind._replace(write=lambda table, path: kind.write(sabotage(table), path))
@@ -91,7 +91,7 @@ def test_a_wrong_file_is_deleted_and_the_command_says_no(tmp_path, monkeypatch, 
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([source.name, target.name])
     monkeypatch.undo()
     call(*words)
-    assert shoal.read(target).num_rows == 40
+    assert shoal.read(target).num_rows == 60
 
 
 @pytest.mark.parametrize("sabotage", [lose, reorder, touch, unprotect], ids=lambda f: f.__name__)
@@ -125,7 +125,7 @@ def test_check_with_original_sees_rows_exchanged_where_every_column_is_protected
 @pytest.mark.parametrize("other", ENDINGS)
 def test_a_true_release_passes_between_any_two_formats(tmp_path, ending, other):
     source, target = tmp_path / f"in.{ending}", tmp_path / f"out.{other}"
-    shoal.write(survey(30), source)
+    shoal.write(survey(60), source)
     release = shoal.microaggregate(source, 3, columns=["profit", "employees"], method="mdav")
     release.write(target, keep=["turnover", "wages"])
     kept = check_original(target, source, ["profit", "employees"], plan=release.plan)
@@ -135,7 +135,7 @@ def test_a_true_release_passes_between_any_two_formats(tmp_path, ending, other):
 
 
 def test_a_plan_tells_the_check_what_was_dropped_and_left_out(tmp_path):
-    table = survey(40)
+    table = survey(60)
     holes = pa.array([None if i % 10 == 0 else v for i, v in enumerate(table["profit"].to_pylist())])
     table = table.set_column(table.column_names.index("profit"), "profit", holes)
     shoal.write(table, tmp_path / "in.csv")
@@ -151,9 +151,9 @@ def test_a_plan_tells_the_check_what_was_dropped_and_left_out(tmp_path):
     words = (tmp_path / "in.csv", "--plan", tmp_path / "plan.toml")
     call("protect", *words, "-o", tmp_path / "out.csv")
     files_of = (tmp_path / "out.csv", "--plan", tmp_path / "plan.toml", "--original", tmp_path / "in.csv")
-    assert "36 records, each found again" in call("check", *files_of).stderr
+    assert "54 records, each found again" in call("check", *files_of).stderr
     assert (
-        "40 records went in, 36 came out"
+        "60 records went in, 54 came out"
         in call(
             "check",
             tmp_path / "out.csv",
@@ -168,6 +168,16 @@ def test_a_plan_tells_the_check_what_was_dropped_and_left_out(tmp_path):
     )
     shoal.write(shoal.read(tmp_path / "in.csv"), tmp_path / "out.csv")
     assert "column 'employees' should not be there" in call("check", *files_of, status=1).stderr
+
+
+def test_k_holds_within_merged_strata_as_they_are_published(tmp_path):
+    table = pa.table({"s": ["a"] * 10 + ["b"] * 2, "x": np.arange(12.0)})
+    plan = shoal.Plan(3, columns=["x"], method="mdav", strata=["s"], merge_small_strata=True)
+    run(plan, table).write(tmp_path / "out.csv")
+    (tmp_path / "plan.toml").write_text(plan.toml())
+    said = call("check", tmp_path / "out.csv", "--plan", tmp_path / "plan.toml").stderr
+    assert said.startswith("yes: ")
+    assert check(tmp_path / "out.csv", 3, ["x"], strata=["s"])[0].passed
 
 
 def test_merged_strata_are_told(tmp_path):
@@ -215,12 +225,12 @@ def test_totals_that_are_kept_may_leave_their_groups_range(tmp_path):
 
 
 def test_a_failed_check_in_a_database_rolls_back(tmp_path):
-    table = survey(40)
+    table = survey(60)
     url = f"sqlite:///{tmp_path}/firms.db"
     shoal.write(table, f"{url}#firms")
     release = shoal.microaggregate(f"{url}#firms", 4, columns=["profit"], method="mdav")
     broken = shoal.microaggregate(table, 4, columns=["profit"], method="mdav")
-    object.__setattr__(broken, "original", table.take(np.r_[1, 0, 2:40]))
+    object.__setattr__(broken, "original", table.take(np.r_[1, 0, 2:60]))
     with pytest.raises(CheckFailed, match="is not what it was in row"):
         broken.write(f"{url}#safe", keep=["turnover", "wages"])
     release.write(f"{url}#safe", keep=["turnover", "wages"])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.measures.groups import same
-from shoal.measures.measure import Measure
+from shoal.measures.measure import Measure, measure
 from shoal.measures.pair import Column, Pair
 
 # An intruder knows some of the columns, and there are many such subsets. These limits bound the work; the
@@ -91,31 +91,20 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list
     if names and linking:
         alone = float(link(same(published), rows, spaces, ()).mean())
     besides = f" and of {', '.join(names)}, kept as they are," if names else ""
-    measure = Measure(
-        "linkage",
-        "Records correctly linked",
-        f"The share of records that an intruder finds who knows the true values of all protected columns"
-        f"{besides} and takes the nearest released record, ties counted at their chance; for a column, "
-        "knowing of the protected ones only it.",
-        overall,
-        single,
-        "share",
-        {
-            "records": len(rows),
-            "low": levels[-1]["low"] if levels else 0.0,
-            "high": levels[-1]["high"] if levels else 0.0,
-            "by_known_columns": levels,
-            "most_telling": worst,
-            "known": names,
-            "without_known": alone,
-        },
-    )
-    weight = np.zeros(n) if both.weight is None else both.weight
-    if not weight[rows].any():
-        return [measure]
-    meaning = "The same, each record counted with its weight: the share of the population that is found."
-    weighted = float(credits @ weight[rows] / weight[rows].sum())
-    return [measure, Measure("linkage_weighted", "Linked, by weight", meaning, weighted, {}, "share")]
+    detail = {
+        "records": len(rows),
+        "low": levels[-1]["low"] if levels else 0.0,
+        "high": levels[-1]["high"] if levels else 0.0,
+        "by_known_columns": levels,
+        "most_telling": worst,
+        "known": names,
+        "without_known": alone,
+    }
+    measures = [measure("linkage", overall, single, detail, known=besides)]
+    if both.weight is not None and both.weight[rows].any():
+        share = np.average(credits, weights=both.weight[rows])
+        measures.append(measure("linkage_weighted", share, {}, {}))
+    return measures
 
 
 def _space(column: Column, first: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:

@@ -146,11 +146,13 @@ def pair(
     weight: Any = None,
     known: Names | None = None,
     hidden: Sequence[Any] = (),
+    codes_of: Callable[[Any], Sequence[Any]] = lambda name: (),
     **facts: Any,
 ) -> Pair:
     """Read the columns of both tables; without `columns`, every numeric one that both have.
 
-    `types` and `levels` are those of a plan. `hidden` columns are kept, but not known to an intruder.
+    `types`, `levels` and `codes_of` (codes for gaps) are those of a plan. `hidden` columns are kept, but
+    not known to an intruder.
     """
     before, after = frame_of(original), frame_of(released)
     if len(before) != len(after):
@@ -169,7 +171,8 @@ def pair(
         names = names_of(columns)
 
     def read(name: Any, other: Frame = before) -> Column:
-        return _column(before, other, name, (types or {}).get(name), (levels or {}).get(name))
+        kind, order = (types or {}).get(name), (levels or {}).get(name)
+        return _column(before, other, name, kind, order, codes_of(name))
 
     measured = [read(name, after) for name in names]
     gaps = np.zeros(len(before), bool)
@@ -256,11 +259,23 @@ def _objects(frame: Frame, name: Any, kind: str) -> NDArray[np.float64]:
     return values if column.gaps is None else np.where(column.gaps, np.nan, values)
 
 
-def _column(before: Frame, after: Frame, name: Any, kind: str | None, levels: Sequence[Any] | None) -> Column:
+def _column(
+    before: Frame,
+    after: Frame,
+    name: Any,
+    kind: str | None,
+    levels: Sequence[Any] | None,
+    missing: Sequence[Any],
+) -> Column:
     old, new = column_values(before, name, "original"), column_values(after, name, "release")
     kind = kind or ("ordinal" if levels else stored_kind(before, name))
-    if kind not in CATEGORIES and kind not in ("text", "other") and old.dtype.kind == new.dtype.kind == "U":
+    kind = "nominal" if kind in ("text", "other") else kind
+    if kind not in CATEGORIES and old.dtype.kind == new.dtype.kind == "U":
         old, new = _objects(before, name, kind), _objects(after, name, kind)
+    if missing:
+        holes = [read_column(frame, name, kind, levels, missing).gaps for frame in (before, after)]
+        gap = np.nan if old.dtype.kind == "f" else GAP
+        old, new = (v if gaps is None else np.where(gaps, gap, v) for gaps, v in zip(holes, (old, new)))
     if old.dtype.kind != new.dtype.kind:
         raise InputError(f"column {name!r} holds numbers in one table and text in the other")
     if old.dtype.kind == "f" and kind not in CATEGORIES:
@@ -269,7 +284,7 @@ def _column(before: Frame, after: Frame, name: Any, kind: str | None, levels: Se
     values, codes = np.unique(np.concatenate((old, new)), return_inverse=True)
     ordered = kind == "ordinal"
     if ordered:
-        rows = read_column(before, name, kind, levels).first
+        rows = read_column(before, name, kind, levels, missing).first
         place = {value: i for i, value in enumerate(old[rows].tolist())}
         rank = np.array([place.get(value, len(place) + i) for i, value in enumerate(values.tolist())])
         codes = np.argsort(np.argsort(rank))[codes]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.measures.groups import Groups, real_cells, same
 from shoal.measures.linkage import linkage
-from shoal.measures.measure import Measure, Measures
+from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.pair import Column, Names, Pair, names_of, pair, value_codes
 from shoal.measures.uniqueness import unique_rows
 
@@ -77,7 +77,7 @@ def risk(
     >>> import shoal
     >>> table = shoal.datasets.survey(100)
     >>> release = shoal.microaggregate(table, k=4, columns=["turnover", "wages"], method="mdav")
-    >>> risks = shoal.risk(table, release.table, release.columns)
+    >>> risks = shoal.risk(table, release.table, release.columns, known=())
     >>> risks["linkage"].overall <= 1 / 4
     True
     """
@@ -108,7 +108,10 @@ def with_groups(
     published = list(zip(both.columns, each))
     watched = [(both.read(name), together) for name in names_of(() if confidential is None else confidential)]
     more = [*_watch(watched or published, interval), *_dominance(published + watched, dominance)]
-    return Measures([*measures.values(), *more, *_real(published)], measures.records, measures.notes)
+    real = {c.name: real_cells(c.before, c.after, labels) for c, labels in published if c.numeric}
+    if real:
+        more.append(by_column("real_cells", list(real), np.array(list(real.values()))))
+    return Measures([*measures.values(), *more], measures.records, measures.notes)
 
 
 def _achieved(both: Pair) -> Measure:
@@ -116,14 +119,10 @@ def _achieved(both: Pair) -> Measure:
     names, published = zip(*((column.name, column.after) for column in both.columns))
     sizes = _sizes(published, both.units)
     counted = np.bincount(sizes)
-    return Measure(
+    return measure(
         "k",
-        "Smallest group (achieved k)",
-        f"How many {'records' if both.units is None else 'units'} share the rarest published combination of "
-        "values; for a column, its rarest value taken alone.",
-        float(sizes.min()),
+        sizes.min(),
         {name: float(_sizes([values], both.units).min()) for name, values in zip(names, published)},
-        "",
         {
             "groups": len(sizes),
             "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
@@ -131,6 +130,7 @@ def _achieved(both: Pair) -> Measure:
             "unique_records": int((sizes == 1).sum()),
             "expected_share_found": len(sizes) / len(published[0]),
         },
+        records="records" if both.units is None else "units",
     )
 
 
@@ -144,41 +144,13 @@ def _sizes(published: Sequence[NDArray], units: NDArray[np.int64] | None) -> NDA
 
 def _unique(both: Pair) -> Measure:
     """Rows that are one of a kind, on protected and known columns, and on all that is published."""
-    some = _sizes([*(column.after for column in both.columns), *both.known.values()], None)
     import pyarrow as pa
 
+    some = _sizes([*(column.after for column in both.columns), *both.known.values()], None)
     table = pa.table({str(name): value_codes(both.released, name) for name in both.released.names})
-    return Measure(
-        "unique_rows",
-        "Rows that are one of a kind",
-        "How many published rows no other row equals in the protected columns and the kept ones with few "
-        f"values ({', '.join(map(str, both.known)) or 'none'}): who knows these finds it, whatever k is.",
-        float((some == 1).sum()),
-        {},
-        "",
-        {
-            "on_all_columns": unique_rows(table, table.column_names),
-            "known": [str(name) for name in both.known],
-        },
-    )
-
-
-def _real(published: Sequence[tuple[Column, NDArray]]) -> list[Measure]:
-    """Medians, modes and trimmed means publish cells of the original; means hardly ever do."""
-    shares = {c.name: real_cells(c.before, c.after, labels) for c, labels in published if c.numeric}
-    if not shares:
-        return []
-    return [
-        Measure(
-            "real_cells",
-            "Published values that are somebody's own",
-            "The share of groups that publish a number which one of their own records has: such a cell is "
-            "no average but the true value of somebody (overall: the mean over columns).",
-            float(np.mean(list(shares.values()))),
-            shares,
-            "share",
-        )
-    ]
+    known = [str(name) for name in both.known]
+    detail = {"on_all_columns": unique_rows(table, table.column_names), "known": known}
+    return measure("unique_rows", (some == 1).sum(), {}, detail, known=", ".join(known) or "none")
 
 
 def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:
@@ -194,34 +166,20 @@ def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:
         placed = np.sort(c.before[~gaps[0]])
         ranks = [_twice_the_rank(placed, values) for values in (c.before, c.after)]
         by_rank[c.name] = (np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)) & whole | silent
-    percent = f"{100 * reach:g} %"
     return [
-        Measure(
+        measure(
             key,
-            title,
-            meaning,
-            float(np.logical_and.reduce(list(inside.values())).mean()),
+            np.logical_and.reduce(list(inside.values())).mean(),
             {name: float(values.mean()) for name, values in inside.items()},
-            "share",
+            {},
+            reach=_percent(reach),
         )
-        for key, title, meaning, inside in (
-            (
-                "interval_sd",
-                "Interval disclosure (standard deviation)",
-                f"The share of records whose original values all lie within {percent} of the published "
-                "column's standard deviation around the published values; for a column, that value alone.",
-                by_sd,
-            ),
-            (
-                "interval_rank",
-                "Interval disclosure (rank)",
-                "The share of records whose original values all lie within "
-                f"{percent} of the ranks around the published values' places; for a column, that value "
-                "alone.",
-                by_rank,
-            ),
-        )
+        for key, inside in (("interval_sd", by_sd), ("interval_rank", by_rank))
     ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
 
 
 def _spread(values: NDArray) -> float:
@@ -252,49 +210,14 @@ def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Meas
         fixed[c.name] = float(tight[labels].mean())
         far = groups.distances_ordered() if c.numeric or c.ordered else groups.distances_unordered()
         distance[c.name], mean[c.name] = float(far.max()), float(far @ groups.sizes / n)
-    percent = f"{100 * reach:g} %"
     measures = [
-        Measure(
-            "fixed",
-            "Values nearly fixed by their group",
-            f"The share of records in groups whose values all lie within {percent} of a standard deviation "
-            "of each other, or are all the same category: knowing the group is knowing the value (overall: "
-            "in any column).",
-            float(anywhere.mean()),
-            fixed,
-            "share",
-        ),
-        Measure(
-            "l_diversity",
-            "Fewest different values in a group (l-diversity)",
-            "How many different original values the least diverse group holds: 1 means that all its "
-            "records agree, and the value is known of each.",
-            min(fewest.values()),
-            fewest,
-        ),
-        Measure(
-            "t_closeness",
-            "Largest distance of a group's distribution (t-closeness)",
-            "How far the values of the most peculiar group lie from those of the whole table, from 0 "
-            "(alike) to 1 (all at one end): a large distance means that membership tells something.",
-            max(distance.values()),
-            distance,
-            "",
-            {"mean": mean},
-        ),
+        measure("fixed", anywhere.mean(), fixed, {}, reach=_percent(reach)),
+        measure("l_diversity", min(fewest.values()), fewest, {}),
+        measure("t_closeness", max(distance.values()), distance, {"mean": mean}),
     ]
     if proximity:
-        measures.append(
-            Measure(
-                "proximity",
-                "Proximity within groups",
-                f"The mean share of a record's group with a value within {percent} of a standard deviation "
-                "of its own, itself included: how surely the group gives the value away.",
-                float(np.mean(list(proximity.values()))),
-                proximity,
-                "share",
-            )
-        )
+        mean_share = np.mean(list(proximity.values()))
+        measures.append(measure("proximity", mean_share, proximity, {}, reach=_percent(reach)))
     return measures
 
 
@@ -326,16 +249,7 @@ def _dominance(columns: Sequence[tuple[Column, NDArray]], rule: tuple[float, flo
         }
     if not ruled:
         return []
+    detail = {"rule": {"largest_one": rule[0], "largest_two": rule[1]}, "columns": shares}
     return [
-        Measure(
-            "dominance",
-            "Groups with a dominating unit",
-            "The share of records in groups of whose total the largest value makes up more than "
-            f"{100 * rule[0]:g} %, or the largest two more than {100 * rule[1]:g} %: the published mean then "
-            "nearly tells the largest value (overall: in any column).",
-            float(anywhere.mean()),
-            ruled,
-            "share",
-            {"rule": {"largest_one": rule[0], "largest_two": rule[1]}, "columns": shares},
-        )
+        measure("dominance", anywhere.mean(), ruled, detail, one=_percent(rule[0]), two=_percent(rule[1]))
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.measures.measure import Measure, Measures
+from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.models import propensity, regression
 from shoal.measures.pair import Column, Names, Pair, column_values, names_of, pair
 
@@ -86,8 +86,8 @@ def utility_of(both: Pair, models: bool = True, sample: int = SAMPLE, seed: int 
         if both.weight is not None:
             measures += _weighted(names, X, Y, both.weight)
     measures.append(_hellinger(both.columns))
-    if any(not column.numeric for column in both.columns):
-        measures.append(_changed(both.columns))
+    if len(numbers) < len(both.columns):
+        measures.append(_changed([column for column in both.columns if not column.numeric]))
     if models and numbers and len(X) >= 20:
         measures += [propensity(names, *both.matrices(), kind, sample, seed) for kind in ("logistic", "tree")]
     return Measures(measures, len(both.original), both.notes)
@@ -124,25 +124,15 @@ def _mean(X: NDArray, weight: NDArray | float = 1.0) -> NDArray:
     return np.sum(shares * np.where(there, X, 0).T, axis=1)  # divided first: the sum cannot overflow
 
 
-def _by(names: Sequence[Any], values: NDArray) -> dict[Any, float]:
-    return {name: float(value) for name, value in zip(names, values)}
-
-
 def _loss(both: Pair) -> Measure:
     """The definition of `Outcome.information_loss`, for each column."""
     weight = np.ones(len(both.original)) if both.weight is None else both.weight
     squares = {c.name: _squares(c, weight, both.labels.get(c.name)) for c in both.columns}
     lost, total = (sum(pair[side] for pair in squares.values()) for side in (0, 1))
     means = "the means of their groups" if both.labels else "what is published"
-    return Measure(
-        "information_loss",
-        "Information lost (IL)",
-        f"The squared distance between original values and {means} as a percentage of the total variation, "
-        "every column standardised, categories too: 0 % is the original, 100 % tells nothing.",
-        both.loss if both.loss is not None else 100 * lost / total if total else 0.0,
-        {name: 100 * sse / sst if sst else 0.0 for name, (sse, sst) in squares.items()},
-        "%",
-    )
+    overall = both.loss if both.loss is not None else 100 * lost / total if total else 0.0
+    columns = {name: 100 * sse / sst if sst else 0.0 for name, (sse, sst) in squares.items()}
+    return measure("information_loss", overall, columns, {}, means=means)
 
 
 def _squares(column: Column, weight: NDArray, labels: NDArray | None) -> tuple[float, float]:
@@ -187,137 +177,51 @@ def _absolute(columns: Sequence[Column]) -> Measure:
         gap = np.abs(whole.before - whole.after) / deviations(column.before[:, None])
         il1s[column.name], cells = float(gap.sum() / np.sqrt(2)), cells + len(gap)
     total = sum(il1s.values())
-    return Measure(
-        "il1s",
-        "Absolute change (IL1s)",
-        "The sum over all cells of the absolute change, each divided by the column's standard deviation "
-        "times the square root of two: it weighs a few large changes less than the squared loss does.",
-        total,
-        il1s,
-        "",
-        {"mean_per_cell": total / max(cells, 1)},
-    )
+    return measure("il1s", total, il1s, {"mean_per_cell": total / max(cells, 1)})
 
 
 def _weighted(names: Sequence[Any], X: NDArray, Y: NDArray, weight: NDArray) -> list[Measure]:
     """Estimates for the population: each record counts with its weight."""
-    before, after = _mean(X, weight), _mean(Y, weight)
-    sums = [np.where(np.isnan(Z), 0, Z).T @ weight for Z in (X, Y)]
-    totals = 100 * (sums[1] / np.where(sums[0] != 0, sums[0], np.inf) - (sums[0] != 0))
-    shift = (after - before) / deviations(X)
-    centred = [(Z - before) / deviations(X) for Z in (X, Y)]
-    R, S = (_dependence(Z, weight)[1] for Z in centred)
-    other = ~np.eye(len(names), dtype=bool)
-    turned = np.abs(S - R)
-    told = [
-        ("means", "the weighted mean moved, in standard deviations of the original", shift, "sd"),
-        ("totals", "the weighted total moved, in percent of the original's", totals, "%"),
+    sd, centre = deviations(X), _mean(X, weight)
+    old, new = (np.where(np.isnan(Z), 0, Z).T @ weight for Z in (X, Y))
+    totals = 100 * np.where(old != 0, new / np.where(old != 0, old, 1) - 1, 0)
+    R, S = (_dependence((Z - centre) / sd, weight)[1] for Z in (X, Y))
+    return [
+        by_column("weighted_means", names, (_mean(Y, weight) - centre) / sd),
+        by_column("weighted_totals", names, totals),
+        *_with_others("weighted_correlations", names, R, S, before=R, after=S),
     ]
-    measures = [
-        Measure(
-            f"weighted_{key}",
-            f"Change of weighted {key}",
-            f"How far {meaning} (overall: the mean absolute move).",
-            float(np.abs(values).mean()),
-            _by(names, values),
-            unit,
-        )
-        for key, meaning, values, unit in told
-    ]
-    if len(names) > 1:
-        measures.append(
-            Measure(
-                "weighted_correlations",
-                "Change of weighted correlations",
-                "The mean absolute change of the weighted correlations with the other columns.",
-                float(turned[other].mean()),
-                _by(names, turned.sum(axis=1, where=other) / (len(names) - 1)),
-                "",
-                {"names": [str(name) for name in names], "before": R, "after": S},
-            )
-        )
-    return measures
 
 
 def _moments(names: Sequence[Any], X: NDArray, Y: NDArray) -> list[Measure]:
     """Measures that compare means, spread and dependence of the two tables."""
-    sd, d = deviations(X), len(names)
-    A, B = (X - _mean(X)) / sd, (Y - _mean(X)) / sd
-    shift = _mean(B)
+    sd, centre = deviations(X), _mean(X)
+    A, B = (X - centre) / sd, (Y - centre) / sd
     (before, R), (after, S) = _dependence(A), _dependence(B)
     spread = np.diag(before)
     ratio = np.where(spread > 0, np.diag(after) / np.where(spread > 0, spread, 1), 1.0)
-    other = ~np.eye(d, dtype=bool)
-    moved = np.abs(after - before)
-    turned = np.abs(S - R)
     values = np.linalg.eigvalsh(before)[::-1], np.linalg.eigvalsh(after)[::-1]
     positive = values[0] > 1e-12 * max(values[0].max(initial=0.0), 1e-300)
     eigen = np.abs(values[1] - values[0])[positive] / values[0][positive]
     q = np.abs(_quantiles(A) - _quantiles(B))
-    measures = [
-        Measure(
-            "means",
-            "Change of means",
-            "How far each column's mean moved, in standard deviations of the original: microaggregation "
-            "by means keeps it at 0, but for rounding.",
-            float(np.abs(shift).mean()),
-            _by(names, shift),
-            "sd",
-        ),
-        Measure(
-            "variances",
-            "Change of variances",
-            "How much each column's variance shrank or grew, in percent of the original: averaging within "
-            "groups takes spread away, so expect a loss (overall: the mean absolute change).",
-            float(100 * np.abs(ratio - 1).mean()),
-            _by(names, 100 * (ratio - 1)),
-            "%",
-        ),
-        Measure(
-            "quantiles",
-            "Change of quantiles",
-            "The mean absolute move of the quantiles from 5 % to 95 %, in standard deviations of the "
-            "original: it tells whether the shape of a column survived.",
-            float(q.mean()),
-            _by(names, q.mean(axis=0)),
-            "sd",
-            {"quantiles": QUANTILES, "moves": dict(zip(names, q.T))},
-        ),
+    sides = {"before": values[0], "after": values[1]}
+    return [
+        by_column("means", names, _mean(B)),
+        by_column("variances", names, 100 * (ratio - 1)),
+        by_column("quantiles", names, q.mean(axis=0), quantiles=QUANTILES, moves=dict(zip(names, q.T))),
+        *_with_others("covariances", names, before, after),
+        *_with_others("correlations", names, R, S, before=R, after=S),
+        measure("eigenvalues", eigen.mean() if len(eigen) else 0.0, {}, sides),
     ]
-    if d > 1:
-        measures += [
-            Measure(
-                "covariances",
-                "Change of covariances",
-                "The mean absolute change of the covariances with the other columns, all columns measured in "
-                "their original standard deviations: sums and linear estimates depend on them.",
-                float(moved[other].mean()),
-                _by(names, moved.sum(axis=1, where=other) / (d - 1)),
-            ),
-            Measure(
-                "correlations",
-                "Change of correlations",
-                "The mean absolute change of the correlations with the other columns: averaging usually "
-                "makes relations look a little stronger than they are.",
-                float(turned[other].mean()),
-                _by(names, turned.sum(axis=1, where=other) / (d - 1)),
-                "",
-                {"names": [str(name) for name in names], "before": R, "after": S},
-            ),
-        ]
-    measures.append(
-        Measure(
-            "eigenvalues",
-            "Change of eigenvalues",
-            "The mean relative change of the eigenvalues of the covariance matrix, columns measured in their "
-            "original standard deviations: it tells whether the directions of variation kept their weight.",
-            float(eigen.mean()) if len(eigen) else 0.0,
-            {},
-            "share",
-            {"before": values[0], "after": values[1]},
-        )
-    )
-    return measures
+
+
+def _with_others(key: str, names: Sequence[Any], R: NDArray, S: NDArray, **detail: Any) -> list[Measure]:
+    """How far the figures of each column with the others moved, on average; nothing of a single column."""
+    moved, d = np.abs(S - R), len(names)
+    means = moved.sum(axis=1, where=~np.eye(d, dtype=bool)) / max(d - 1, 1)
+    if detail:
+        detail["names"] = [str(name) for name in names]
+    return [by_column(key, names, means, **detail)] if d > 1 else []
 
 
 def _quantiles(Z: NDArray) -> NDArray:
@@ -345,7 +249,7 @@ def _dependence(Z: NDArray, weight: NDArray | None = None) -> tuple[NDArray, NDA
 
 
 def _hellinger(columns: Sequence[Column]) -> Measure:
-    by_column = {}
+    by_name = {}
     for column in columns:
         old, new = column.before, column.after
         if column.numeric:
@@ -354,31 +258,13 @@ def _hellinger(columns: Sequence[Column]) -> Measure:
             old, new = (np.searchsorted(edges, v, side="right") + np.isnan(v) for v in (old, new))
         size = int(max(old.max(), new.max())) + 1
         p, q = (np.bincount(v, minlength=size) / len(v) for v in (old, new))
-        by_column[column.name] = float(np.sqrt(np.square(np.sqrt(p) - np.sqrt(q)).sum() / 2))
-    return Measure(
-        "hellinger",
-        "Hellinger distance of distributions",
-        f"How far a column's distribution, cut into at most {BINS} classes of equally many original records, "
-        "moved: 0 is the same distribution, 1 shares no class with it.",
-        float(np.mean(list(by_column.values()))),
-        by_column,
-    )
+        by_name[column.name] = float(np.sqrt(np.square(np.sqrt(p) - np.sqrt(q)).sum() / 2))
+    return measure("hellinger", np.mean(list(by_name.values())), by_name, {}, bins=str(BINS))
 
 
 def _changed(columns: Sequence[Column]) -> Measure:
-    by_column = {
-        c.name: float((c.before != c.after)[c.there].sum() / max(c.there.sum(), 1))
-        for c in columns
-        if not c.numeric
-    }
-    return Measure(
-        "changed",
-        "Categories changed",
-        "The share of records whose category was published as another one.",
-        float(np.mean(list(by_column.values()))),
-        by_column,
-        "share",
-    )
+    changed = [(c.before != c.after)[c.there].sum() / max(c.there.sum(), 1) for c in columns]
+    return by_column("changed", [c.name for c in columns], np.array(changed))
 
 
 def _subgroups(columns: Sequence[Column], by: dict[Any, NDArray]) -> Measure:
@@ -397,16 +283,8 @@ def _subgroups(columns: Sequence[Column], by: dict[Any, NDArray]) -> Measure:
             worst.append((abs(moves[g, j]), name, levels[g], int(sizes[g]), names[j], moves[g, j]))
     worst.sort(key=lambda item: -item[0])
     keys = ("by", "value", "records", "column", "move")
-    return Measure(
-        "subgroups",
-        "Change of subgroup means",
-        "The mean absolute move of the means within subgroups, in standard deviations of the whole column: "
-        "groups that cross subgroups pull their means together.",
-        float(total.mean() / records),
-        _by(names, total / records),
-        "sd",
-        {"largest": [dict(zip(keys, item[1:])) for item in worst[:10]]},
-    )
+    largest = [dict(zip(keys, item[1:])) for item in worst[:10]]
+    return by_column("subgroups", names, total / records, largest=largest)
 
 
 def _moved(codes: NDArray, before: NDArray, after: NDArray) -> NDArray:

@@ -329,16 +329,20 @@ class Plan:
             new[name] = spell(given) if isinstance(given, Mapping) else given
         return replace(self, **new)
 
-    def canonical(self) -> str:
+    def canonical(self, columns: Sequence[Column] | None = None) -> str:
         """The plan as one text: the same for plans that ask for the same, whoever wrote them.
 
-        What is at its default is left out, so that a field that is added later changes no text.
+        `columns` are those that are protected, where the plan leaves them open. What is at its default is
+        left out, so that a field that is added later changes no text.
         """
-        plain = replace(type(self)(self.k), version=self.version, sha256=self.sha256)
-        asked = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain = type(self)(self.k)
+        asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("version", "sha256")}
+        asked["roles"] = {
+            name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
+        }
         asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
         asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
-        return json.dumps({"k": self.k, **asked}, sort_keys=True)
+        return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)
 
     @classmethod
     def of(cls, k: int, **options: Any) -> Plan:

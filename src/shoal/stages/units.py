@@ -131,6 +131,14 @@ def protect_units(
     return Published(partition, groups, cells, loss, over.method, **counts)
 
 
+def group_sizes(labels: NDArray, units: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """How many records (distinct `units`) each group has; those of several columns one after another."""
+    columns = list(labels.reshape(len(labels), -1).T)
+    if units is not None:
+        columns = [np.unique(np.stack([column, units]), axis=1)[0] for column in columns]
+    return np.concatenate([np.bincount(column) for column in columns]).astype(np.int64)
+
+
 def _by_group(labels: NDArray[np.int64], cells: Mapping[Any, Column]) -> tuple[Partition, list[GroupValues]]:
     """The groups, and what each publishes: what one of its records does."""
     partition = Partition(labels)

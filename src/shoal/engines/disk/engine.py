@@ -34,6 +34,7 @@ from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
+from shoal.stages.units import group_sizes
 from shoal.verify import policy
 from shoal.verify.count import Counter
 from shoal.verify.stream import compare_batches
@@ -140,7 +141,7 @@ def run(
         dropped = [*plan.named("identifier"), *plan.unit]
         schema = table.schema.empty_table().drop_columns(dropped).schema
         writer = parquet.PartWriter(made, schema, part_records)
-        places = _places(plan, table)
+        places = _places(plan, table, blocks.names)
         shuffle = (
             None
             if places is None
@@ -161,7 +162,7 @@ def run(
         outcome = Outcome.of(
             plan,
             blocks.names,
-            groups.counted_sizes(),
+            group_sizes(groups.labels, groups.units),
             groups.loss,
             list(groups.used),
             notes,
@@ -181,11 +182,11 @@ def run(
     return outcome
 
 
-def _places(plan: Plan, table: parquet.ParquetTable) -> NDArray[np.int64] | None:
+def _places(plan: Plan, table: parquet.ParquetTable, columns: Sequence[str]) -> NDArray[np.int64] | None:
     """For each row of the input its place in the output; None if it is the same."""
     if plan.order == "keep":
         return None
-    key = Key(table.schema.names, plan.canonical())
+    key = Key(table.schema.names, plan.canonical(columns))
     for _, batch in table.batches(table.schema.names):
         key.add(batch)
     places = np.empty(len(table), np.int64)

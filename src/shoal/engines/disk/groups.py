@@ -71,12 +71,6 @@ class Groups:
             blocks.clear()
         return self
 
-    def counted_sizes(self) -> NDArray[np.int64]:
-        """How many records, or units, each group has."""
-        if self.units is None:
-            return self.sizes
-        return np.bincount(np.unique(np.stack([self.labels.astype(np.int64), self.units]), axis=1)[0])
-
     def published(self, name: str, begin: int, count: int) -> Any:
         """What these records publish in a column, as Arrow cells."""
         return self.columns[name].published(self.values[name], self.labels[begin : begin + count])
