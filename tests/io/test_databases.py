@@ -37,6 +37,8 @@ ROWS = [
     for i in range(60)
 ]
 COLUMNS = ("code", "region", "age", "pay", "big")
+KEPT = ["code", "big"]  # each record has its own
+SERVED = ["code", "id", "born"]
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def rows(path, table):
 def test_sqlite_release_goes_into_a_new_table_of_the_same_types(lite):
     url = f"sqlite:///{lite}"
     release = shoal.microaggregate(
-        f"{url}#people", 4, columns=["age", "pay"], strata="region", method="mdav", order="keep"
+        f"{url}#people", 4, columns=["age", "pay"], strata="region", method="mdav", order="keep", keep=KEPT
     )
     release.write(f"{url}#people_safe")
     before, kinds = rows(lite, "people")
@@ -93,7 +95,7 @@ def test_sqlite_query_and_other_formats(lite, tmp_path):
 
 def test_a_release_that_fails_its_check_leaves_no_table(lite, tmp_path, monkeypatch):
     url = f"sqlite:///{lite}"
-    release = shoal.microaggregate(f"{url}#people", 4, columns=["age", "pay"], method="mdav")
+    release = shoal.microaggregate(f"{url}#people", 4, columns=["age", "pay"], method="mdav", keep=KEPT)
     monkeypatch.setattr(
         shoal.Release, "_verify", lambda self, *found, **options: (_ for _ in ()).throw(CheckFailed("no"))
     )
@@ -140,7 +142,7 @@ def test_a_database_that_refuses_keeps_what_it_had(lite):
 
 def test_records_that_are_left_out_and_the_fingerprint_of_the_rest(lite, tmp_path):
     source = f"sqlite:///{lite}#people"
-    release = shoal.microaggregate(source, 3, columns=["pay"], missing="drop", order="keep")
+    release = shoal.microaggregate(source, 3, columns=["pay"], missing="drop", order="keep", keep=KEPT)
     release.write(f"sqlite:///{lite}#safe")
     assert [row[0] for row in rows(lite, "safe")[0]] == [row[0] for row in ROWS if row[3] is not None]
     again = shoal.microaggregate(source, 3, columns=["age"])
@@ -297,10 +299,10 @@ def call(*words, status=0):
 
 def test_command_line_with_sqlite(lite):
     url = f"sqlite:///{lite}#people"
-    call("protect", url, "-k", 4, "-c", "age", "-c", "pay", "-m", "mdav")
+    call("protect", url, "-k", 4, "-c", "age", "-c", "pay", "-m", "mdav", "--keep", "code,big")
     call("check", f"{url}_protected", "-k", 4, "-c", "age", "-c", "pay")
     assert "exists already" in call("protect", url, "-k", 4, "-c", "age", status=2).stderr
-    call("protect", url, "-k", 5, "-c", "age", "-c", "pay", "-m", "mdav", "--replace")
+    call("protect", url, "-k", 5, "-c", "age", "-c", "pay", "-m", "mdav", "--keep", "code,big", "--replace")
     call("check", f"{url}_protected", "-k", 5, "-c", "age", "-c", "pay")
     guesses = json.loads(call("inspect", url, "--json").stdout)["columns"]
     assert [guess["name"] for guess in guesses] == list(COLUMNS)
@@ -412,6 +414,7 @@ def test_postgresql_release_goes_into_a_new_table_of_the_same_types(people):
         strata='Re"gion',
         method="mdav_generic",
         order="keep",
+        keep=["code", "id"],
     )
     release.write(f"{url}#people_safe")
     before, after = fetch(cursor, "people"), fetch(cursor, "people_safe")
@@ -438,7 +441,7 @@ def test_postgresql_release_goes_into_a_new_table_of_the_same_types(people):
 
 def test_postgresql_is_all_or_nothing(people, monkeypatch):
     url, cursor = people
-    release = shoal.microaggregate(f"{url}#people", 4, columns=["age", "pay"], method="mdav")
+    release = shoal.microaggregate(f"{url}#people", 4, columns=["age", "pay"], method="mdav", keep=SERVED)
     release.write(f"{url}#safe")
     first = fetch(cursor, "safe")
     monkeypatch.setattr(
@@ -472,7 +475,8 @@ def test_postgresql_query_socket_schema_and_other_formats(people, server, tmp_pa
 
 def test_command_line_with_postgresql(people):
     url, _ = people
-    call("protect", f"{url}#people", "-k", 4, "-c", "age", "-c", "pay", "-m", "mdav")
+    words = ("-k", 4, "-c", "age", "-c", "pay", "-m", "mdav", "--keep", ",".join(SERVED))
+    call("protect", f"{url}#people", *words)
     call("check", f"{url}#people_protected", "-k", 4, "-c", "age", "-c", "pay")
     call("protect", f"{url}#people", "-k", 4, "-c", "age", status=2)
 
