@@ -6,9 +6,7 @@ import csv
 import io
 import json
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +17,7 @@ from shoal.errors import InputError, ShoalError
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.source import frame_of
+from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.release import Release
@@ -231,7 +230,7 @@ def compare(
     ]
     runs: list[Job] = [partial(_run, plan, frame.native, sample) for plan in plans]
     bounds: list[Job] = [partial(_bound, frame, names, size, bound_time) for size in many_k if bound_time]
-    done = _together([*runs, *bounds], workers or min(os.cpu_count() or 1, 4), progress)
+    done = _results([*runs, *bounds], workers, progress)
     proven = {size: value for size, value in zip(many_k, done[len(runs) :]) if isinstance(value, float)}
     return _compared(done[: len(runs)], len(frame), names, proven)
 
@@ -254,7 +253,7 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
         for size in sizes
         if size <= max(k, records // 2)
     ]
-    done = _together(jobs, min(os.cpu_count() or 1, 4), progress)
+    done = _results(jobs, None, progress)
     return _compared(done, records, release.columns, {})
 
 
@@ -286,23 +285,10 @@ def _bound(frame: Frame, names: Sequence[Any], k: int, seconds: float) -> float 
         return None
 
 
-def _together(
-    jobs: Sequence[Job], workers: int, progress: Progress | None
+def _results(
+    jobs: Sequence[Job], workers: int | None, progress: Progress | None
 ) -> list[Run | Failure | float | None]:
-    """The results of all jobs, in their order; kernels let other threads run."""
-    done, lock = 0, threading.Lock()
-
-    def work(job: Job) -> Run | Failure | float | None:
-        nonlocal done
-        result = job()
-        with lock:
-            done += 1
-            if progress is not None:
-                progress(done / len(jobs))
-        return result
-
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, jobs))
+    return map_threads(lambda job: job(), jobs, workers or min(thread_count(), 4), progress)
 
 
 def by_loss(runs: Iterable[Run]) -> list[Run]:

@@ -24,6 +24,7 @@ from shoal.io.origin import Origin, with_columns
 from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
 from shoal.stages.kept import Suspect, refuse
+from shoal.stages.units import group_sizes
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
@@ -74,8 +75,17 @@ class Release:
         **facts: Any,
     ) -> Release:
         """A release with its outcome; `began` is when the work began, by `time.perf_counter`."""
+        from shoal.measures.uniqueness import few_valued, unique_rows
+
+        published = as_arrow(facts["table"])
+        kept = [name for name in published.column_names if name not in {*map(str, columns)}]
+        few = [*map(str, columns), *few_valued(published, kept)]
         outcome = Outcome.of(
-            plan, columns, group_sizes(labels), loss, used, notes, began, records=len(labels)
+            *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
+            kept=kept,
+            records=len(labels),
+            unique_on_categories=unique_rows(published, few),
+            unique_rows=unique_rows(published, published.column_names),
         )
         return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)
 
@@ -361,7 +371,7 @@ class Release:
                 cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
             expected = with_columns(table, cells, protected)
             table = self.origin.restore(table, cells, protected)
-        order = file_order(original, self.plan)
+        order = file_order(original, self.plan, self.columns)
         if order is not None:
             table, expected = table.take(order), expected.take(order)
         return _Ready(table, expected, cells is not None, order)
@@ -405,9 +415,3 @@ class _Ready(NamedTuple):
     expected: Any
     exact: bool = False  # whether cells that are not protected must be the same to the letter
     order: NDArray[np.int64] | None = None  # for each row of the file the original's
-
-
-def group_sizes(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many records each group has; those of several columns of labels one after another."""
-    columns = labels.reshape(len(labels), -1).T
-    return np.concatenate([np.bincount(column) for column in columns]).astype(np.int64)

@@ -1,7 +1,5 @@
 """Which k keeps the risk low enough, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

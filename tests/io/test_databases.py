@@ -55,7 +55,9 @@ def rows(path, table):
 
 def test_sqlite_release_goes_into_a_new_table_of_the_same_types(lite):
     url = f"sqlite:///{lite}"
-    release = shoal.microaggregate(f"{url}#people", 4, columns=["age", "pay"], strata="region", method="mdav")
+    release = shoal.microaggregate(
+        f"{url}#people", 4, columns=["age", "pay"], strata="region", method="mdav", order="keep"
+    )
     release.write(f"{url}#people_safe")
     before, kinds = rows(lite, "people")
     after, new_kinds = rows(lite, "people_safe")
@@ -133,7 +135,7 @@ def test_a_database_that_refuses_keeps_what_it_had(lite):
 
 def test_records_that_are_left_out_and_the_fingerprint_of_the_rest(lite, tmp_path):
     source = f"sqlite:///{lite}#people"
-    release = shoal.microaggregate(source, 3, columns=["pay"], missing="drop")
+    release = shoal.microaggregate(source, 3, columns=["pay"], missing="drop", order="keep")
     release.write(f"sqlite:///{lite}#safe")
     assert [row[0] for row in rows(lite, "safe")[0]] == [row[0] for row in ROWS if row[3] is not None]
     again = shoal.microaggregate(source, 3, columns=["age"])
@@ -283,6 +285,7 @@ def test_postgresql_release_goes_into_a_new_table_of_the_same_types(people):
         columns=["age", "pay", "born", "open"],
         strata='Re"gion',
         method="mdav_generic",
+        order="keep",
     )
     release.write(f"{url}#people_safe")
     before, after = fetch(cursor, "people"), fetch(cursor, "people_safe")
@@ -330,7 +333,7 @@ def test_postgresql_query_socket_schema_and_other_formats(people, server, tmp_pa
     cursor.execute("CREATE SCHEMA other")
     query = f"postgresql://postgres@/postgres?host={home}#SELECT age, pay FROM people WHERE pay IS NOT NULL"
     query = query.replace("@/", f"@:{port}/")
-    release = shoal.microaggregate(query, 4, method="mdav")
+    release = shoal.microaggregate(query, 4, method="mdav", order="keep")
     assert set(release.columns) == {"age", "pay"}
     release.write(f"{url}#other.out")
     assert len(fetch(cursor, "other.out")) == len(release.labels)

@@ -36,7 +36,8 @@ def check(
     from shoal.verify.files import check as count
     from shoal.verify.files import check_original
 
-    merged, protected = wanted.strata if wanted.merge_small_strata else (), wanted.columns or ()
+    loose = wanted.merge_small_strata or wanted.missing_codes
+    merged, protected = wanted.strata if loose else (), wanted.columns or ()
     with source_of(file) as source:
         parts: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks}
         findings: list[Any] = list(

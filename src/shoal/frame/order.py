@@ -37,13 +37,22 @@ class Key:
         return np.argsort(np.random.Philox(key=key).random_raw(records), kind="stable")
 
 
-def file_order(original: Any, plan: Any) -> NDArray[np.int64] | None:
+def file_order(original: Any, plan: Any, columns: Sequence[Any]) -> NDArray[np.int64] | None:
     """For each row of the file the row of this Arrow table that stands there; None: rows keep their place."""
     if plan.order == "keep":
         return None
-    key = Key(original.column_names, plan.canonical())
+    key = Key(original.column_names, plan.canonical(columns))
     key.add(original)
     return key.order(len(original))
+
+
+def row_ids(table: Any, names: Sequence[str]) -> NDArray[np.int64]:
+    """A number for each row of an Arrow table, the same where these columns have the same cells."""
+    ids = np.zeros(len(table), np.uint64)
+    for name in names:
+        ids = (ids ^ cells(table.column(name))) * np.uint64(0x9E3779B97F4A7C15)
+        ids ^= ids >> np.uint64(29)
+    return ids.view(np.int64)
 
 
 def cells(column: Any) -> NDArray[np.uint64]:
@@ -68,28 +77,36 @@ def cells(column: Any) -> NDArray[np.uint64]:
         return np.full(len(column), _GAP)
     texts = _texts(column)
     encoded = texts.dictionary_encode()
-    levels = [_hash(level) for level in encoded.dictionary.to_pylist()]
     codes = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
     gaps = pc.is_null(texts).to_numpy(zero_copy_only=False)
-    return np.where(gaps, _GAP, np.array(levels or [0], np.uint64)[codes])
+    return np.where(gaps, _GAP, np.array(_hashes(encoded.dictionary) or [0], np.uint64)[codes])
 
 
 def _texts(column: Any) -> Any:
-    """Texts without blanks at their end; dates as files write them; an empty text is a gap."""
+    """Texts without blanks at their end; an empty text is a gap."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as types
 
-    if types.is_timestamp(column.type):
-        column = pc.replace_substring(
-            pc.strftime(column.cast(pa.timestamp("us")), "%FT%T"), "T00:00:00.000000", ""
-        )
-    elif types.is_nested(column.type) or types.is_binary(column.type) or types.is_large_binary(column.type):
-        column = pa.array(
-            [None if cell is None else repr(cell) for cell in column.to_pylist()], pa.large_string()
-        )
+    kind = column.type
+    if types.is_timestamp(kind):
+        column = column.cast(pa.timestamp(kind.unit))  # in universal time
+    elif types.is_interval(kind) or not (
+        types.is_temporal(kind) or str(kind).endswith(("string", "string_view"))
+    ):
+        cells = [None if cell is None else repr(cell) for cell in column.to_pylist()]
+        column = pa.array(cells, pa.large_string())
     texts = pc.utf8_rtrim(column.cast(pa.large_string()), " ")
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+
+
+def _hashes(texts: Any) -> list[int]:
+    """64 bits for each; a time is the same in any precision, and midnight of a date is the date."""
+    import pyarrow.compute as pc
+
+    day, time = r"^(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d:\d\d)(\.\d*[1-9])?\.?0*Z?$"
+    texts = pc.replace_substring_regex(texts, f"{day}[T ]{time}", r"\1T\2\3")
+    return [_hash(text) for text in pc.replace_substring_regex(texts, f"{day}T00:00:00$", r"\1").to_pylist()]
 
 
 def _hash(text: str) -> int:

@@ -79,7 +79,8 @@ def require_few_codes(column: Column) -> Column:
     if 2 * column.coded > len(column.values):
         raise InputError(
             f"codes for gaps hit {column.coded:,} of {len(column.values):,} records in column "
-            f"{column.name!r}, more than half: name the codes of each column (missing_codes={{...}}, --missing-code COLUMN=CODE)"
+            f"{column.name!r}, more than half: name the codes of each column (missing_codes={{...}}, "
+            "--missing-code COLUMN=CODE)"
         )
     return column
 
@@ -92,8 +93,7 @@ def _as_value(column: Column, code: Any) -> int | float | None:
             day = date.fromisoformat(str(code)[:10])
         except ValueError:
             return None
-        unit: Any = "ms" if str(stored).startswith("date64") else getattr(stored, "unit", "D")
-        return int(np.datetime64(day, unit).astype(np.int64))
+        return int(np.datetime64(day, getattr(stored, "unit", "D")).astype(np.int64))
     number = _number(code)
     if number is None or dtype.kind == "f":
         return None if number is None else float(number)

@@ -1,7 +1,5 @@
 """Models fitted on both tables: can one tell them apart, and do they give the same coefficients?"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -329,10 +329,20 @@ class Plan:
             new[name] = spell(given) if isinstance(given, Mapping) else given
         return replace(self, **new)
 
-    def canonical(self) -> str:
-        """The plan as one text: the same for plans that ask for the same, whoever wrote them."""
+    def canonical(self, columns: Sequence[Column]) -> str:
+        """The plan as one text: the same for plans that ask for the same, whoever wrote them.
+
+        `columns` are those that are protected. What is at its default is left out, so that a field that is
+        added later changes no text.
+        """
+        plain = type(self)(self.k)
         asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("version", "sha256")}
-        return json.dumps(_plain(asked), sort_keys=True)
+        asked["roles"] = {
+            name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
+        }
+        asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
+        asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
+        return json.dumps({"k": self.k, **asked, "columns": _plain(columns)}, sort_keys=True)
 
     @classmethod
     def of(cls, k: int, **options: Any) -> Plan:
@@ -482,10 +492,13 @@ def _codes(name: str, given: Any) -> tuple[Any, ...] | dict[Any, tuple[Any, ...]
 
 
 def _plain(value: Any) -> Any:
-    """As JSON: columns by their text, and lists alike."""
+    """As JSON: columns by their text, lists alike, and 2.0 as 2."""
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, (str, int, float)) or value is None:
+    if isinstance(value, Real):
+        number: Any = value
+        return int(number) if number % 1 == 0 else float(number)
+    if isinstance(value, str) or value is None:
         return value
     return [_plain(inner) for inner in value] if isinstance(value, Iterable) else str(value)
 

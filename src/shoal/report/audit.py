@@ -1,7 +1,5 @@
 """Implausible values: what a reader of the release would stumble over."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What the report's pictures show, as plain numbers: distributions, a map of records and groups."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The model as HTML, JSON or text."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

@@ -72,14 +72,13 @@ def refuse(suspects: Sequence[Suspect], keep: Iterable[Any] = ()) -> None:
         )
 
 
-def repeated_units(plan: Plan, frame: Frame, labels: Sequence[NDArray[np.int64]]) -> list[str]:
-    """A note on each identifier of several records each, where groups hold fewer than k of them."""
-    if plan.unit:
-        return []
+def repeated_units(
+    plan: Plan, frame: Frame, columns: Collection[Any], labels: Sequence[NDArray[np.int64]]
+) -> list[str]:
+    """A note on each identifier beside these columns that repeats, where groups hold few of its values."""
     notes = []
-    for name in frame.names:
-        role = plan.roles.get(name)
-        if role != "identifier" and (role in ("quasi", "weight") or not named_like_identifier(name)):
+    for name in () if plan.unit else frame.names:
+        if name in columns or not (plan.roles.get(name) == "identifier" or named_like_identifier(name)):
             continue
         ids = _codes(frame, name)
         if ids is None or not plan.k <= len(np.unique(ids)) < len(ids):
@@ -173,7 +172,7 @@ def _by_level(x: NDArray, y: NDArray, k: int) -> tuple[int, int]:
 def _by_neighbours(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[int, int]:
     """How many values their neighbours in the other column meet; how many one value for all meets."""
     order = np.argsort(x, kind="stable")
-    x, y = x[order], y[order]
+    x, y = (values[order] / (np.abs(values).max() or 1.0) for values in (x, y))  # no sum can be infinite
     near = NEAR * y.std()
     begins = np.flatnonzero(np.r_[True, x[1:] != x[:-1]])
     sizes = np.diff(np.r_[begins, len(x)])

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
 
 
+#: What is counted while a release is made.
+COUNTS = ("filled", "moved", "thinned", "zeros_lost")
+
+
 @dataclass(frozen=True, eq=False)
 class Published:
     """What became of columns that were grouped together.

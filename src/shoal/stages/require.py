@@ -129,10 +129,11 @@ def hold(
         asked = [requirement for requirement in requirements if requirement not in lacking]
         if asked:
             tasks.append((rows, asked))
+    rounds = min(MOST_ROUNDS, VISITS // max(sum(len(rows) for rows, _ in tasks), 1))
     for done, (rows, asked) in enumerate(tasks):
         there = np.ones((len(rows), points.shape[1]), bool) if has is None else has[rows]
         stratum = _Stratum(points[rows], there, labels[rows], k, asked, rows, seed)
-        labels[rows] = stratum.solve(end) + len(labels) * (done + 1)
+        labels[rows] = stratum.solve(end, rounds) + len(labels) * (done + 1)
         if progress is not None:
             progress((done + 1) / len(tasks))
     return Partition(labels)
@@ -180,7 +181,7 @@ class _Stratum:
         self.neighbours = nearest(self.P[:n], 2 * k + 8)[0]
         self.labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
-    def solve(self, end: float | None = None, rounds: int | None = None) -> NDArray[np.int64]:
+    def solve(self, end: float | None = None, rounds: int = 0) -> NDArray[np.int64]:
         """Labels of groups that hold.
 
         Small tables are searched again from partitions that were shaken: some near records changed places.
@@ -195,7 +196,7 @@ class _Stratum:
                 for block in _blocks(self.P, pool, codes, self.k):
                     first = gather_units(self.P, block, codes, int(codes.max()) + 1, self.k, labels, first)
         best, sse = self._settle(labels, touched, end)
-        for _ in range(min(MOST_ROUNDS, VISITS // len(best)) if rounds is None else rounds):
+        for _ in range(rounds):
             if end is not None and time.perf_counter() > end:
                 break
             shaken = best.copy()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.frame.order import cells
+from shoal.frame.order import row_ids
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ def compare(
 
 def same_rows(one: Any, other: Any, columns: Sequence[str]) -> bool:
     """Whether two Arrow tables have the same rows in these columns, in whatever order."""
-    rows = []
-    for table in (one, other):
-        prints = np.zeros(len(table), np.uint64)
-        for name in columns:
-            prints = (prints ^ cells(table[name])) * np.uint64(0x9E3779B97F4A7C15)
-            prints ^= prints >> np.uint64(29)
-        rows.append(np.sort(prints))
-    return np.array_equal(rows[0], rows[1])
+    return np.array_equal(np.sort(row_ids(one, columns)), np.sort(row_ids(other, columns)))
+
+
+def in_place(one: Any, other: Any, columns: Sequence[str]) -> bool:
+    """Whether rows of two tables as long agree: more than halfway from what chance gives to all of them."""
+    ours, theirs = row_ids(one, columns), row_ids(other, columns)
+    shares = np.unique(theirs, return_counts=True)[1] / max(len(theirs), 1)
+    return bool((ours == theirs).sum() > len(theirs) * (1 + np.square(shares).sum()) / 2)
 
 
 def first_difference(expected: Any, found: Any, loose: bool = False) -> int | None:

@@ -74,8 +74,8 @@ class Counter:
         if units is not None:
             self._units.append(units)
 
-    def finding(self) -> Finding:
-        """What was counted. Memory holds eight bytes for each row, or sixteen."""
+    def sizes(self) -> NDArray[np.int64]:
+        """How often each combination occurs. Memory holds eight bytes for each row, or sixteen."""
         rows = np.concatenate([np.empty(0, np.uint64), *self._rows])
         if self._units:
             units = np.concatenate(self._units)
@@ -86,8 +86,12 @@ class Counter:
         else:
             distinct = np.sort(rows)
         new = np.r_[True, distinct[1:] != distinct[:-1]][: len(distinct)]
-        sizes = np.diff(np.r_[np.flatnonzero(new), len(distinct)])
-        return _finding(self.k, self.columns, len(rows), sizes, bool(self._units))
+        return np.diff(np.r_[np.flatnonzero(new), len(distinct)])
+
+    def finding(self) -> Finding:
+        """What was counted."""
+        records = sum(map(len, self._rows))
+        return _finding(self.k, self.columns, records, self.sizes(), bool(self._units))
 
 
 def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray, by_unit: bool) -> Finding:
