@@ -301,7 +301,7 @@ class Release:
             sql.refuse_target(url, replace, self.origin)
             table, expected, exact = self._ready(sql.address(url))
             checked = partial(self._verify, expected=expected, exact=exact, rounding=True)
-            sql.write(url, table, replace, lambda *contents: checked(Contents(*contents)))
+            sql.write(url, table, replace, lambda *contents: checked(Contents(*contents)), self.origin)
             return ()
         path = Path(path)
         if self.source is not None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shoal.frame.metadata import from_outside
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_size
 
@@ -49,7 +50,7 @@ def read_arrow(path: Path) -> Contents:
 def _valid(table: pa.Table) -> pa.Table:
     """Arrow believes what a file says of itself; looked through once, a damaged one does no harm later."""
     table.validate(full=True)
-    return table
+    return from_outside(table)
 
 
 def write_arrow(table: pa.Table, path: Path) -> None:

@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from shoal.errors import InputError, needs_extra
+from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_names, refuse_size
-from shoal.io.metadata import details_of, with_details
 from shoal.io.mixed_cells import mixed_column, own_cells
 
 if TYPE_CHECKING:

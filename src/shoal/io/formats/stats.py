@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, needs_extra
+from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_size
-from shoal.io.metadata import details_of, with_details
 
 if TYPE_CHECKING:
     import pandas as pd

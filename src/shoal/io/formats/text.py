@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from shoal.errors import InputError
+from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import LONGEST_LINE, refuse_memory, refuse_names, refuse_size
-from shoal.io.metadata import details_of, with_details
 
 if TYPE_CHECKING:
     import pyarrow as pa
