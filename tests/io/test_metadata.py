@@ -17,7 +17,7 @@ EVIL = "int); DROP TABLE people; CREATE TABLE evil (x int"
 
 
 def hostile(path, kind):
-    """A Parquet file whose metadata claim that column x is of a type that ends one command and begins more."""
+    """A Parquet file whose metadata claim a type of column x that ends a command and begins more."""
     details = {"sql": {"kind": kind, "types": {"x": EVIL}}}
     table = pa.table({"x": [1, 2, 3, 4]}).replace_schema_metadata({b"shoal": json.dumps(details).encode()})
     pq.write_table(table, path)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -224,6 +225,8 @@ def publish(made: Path, target: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+    if target.exists():
+        made.chmod(stat.S_IMODE(target.stat().st_mode))
     if target.is_dir() and any(target.iterdir()):
         exchange(made, target)
     else:
