@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, MachineError
 from shoal.io.atomic import exchange, new_part, refuse_input, refuse_missing_folder, sweep
+from shoal.io.packed import BATCH, PackedFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: Records that are read at once: 20 MB for ten columns of doubles. And records of a part file: some 100 MB.
-BATCH = 262_144
-PART = 2_000_000
+PART = 2_000_000  # records of a part file: some 100 MB
 MANIFEST = "_manifest.json"  # readers of a folder pass over names with an underscore
 
 
@@ -34,14 +33,14 @@ class ParquetTable:
         self._stamps = [_stamp(path) for path in self.files]
         self.rows: list[int] = []
         for path in self.files:
-            with _open(path) as file:
-                schema = file.schema_arrow
+            with _open(path, batch) as file:
+                schema = file.schema
                 if not self.rows:
                     self.schema = schema
                     _refuse_duplicates(schema, path)
                 else:
                     _same_columns(self.schema, self.files[0], schema, path)
-                self.rows.append(file.metadata.num_rows)
+                self.rows.append(file.rows)
 
     def __len__(self) -> int:
         return sum(self.rows)
@@ -55,8 +54,8 @@ class ParquetTable:
             if not path.exists() or _stamp(path) != stamp:
                 raise InputError(f"{str(path)!r} has changed since it was first read: protect it again")
             first = begin
-            with _open(path) as file:
-                parts = file.iter_batches(self.batch, columns=list(columns))
+            with _open(path, self.batch) as file:
+                parts = file.batches(list(columns))
                 while True:
                     try:
                         batch = next(parts, None)
@@ -88,16 +87,15 @@ def _find(source: Path) -> list[Path]:
 
 
 @contextlib.contextmanager
-def _open(path: Path) -> Iterator[pq.ParquetFile]:
+def _open(path: Path, batch: int) -> Iterator[PackedFile]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        packed = PackedFile(path, batch)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
-    with file:
-        yield file
+    with packed.file:
+        yield packed
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
