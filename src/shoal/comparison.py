@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +17,7 @@ from shoal.bounds import lower_bound
 from shoal.errors import InputError, ShoalError
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
+from shoal.io.json_text import json_text
 from shoal.io.source import frame_of
 from shoal.pipeline import run
 from shoal.plan import Plan
@@ -152,7 +152,7 @@ class Comparison:
         path = Path(path)
         refuse_ending(path)
         ending = path.suffix.lower()
-        text = json.dumps(self.facts(), indent=1) + "\n" if ending == ".json" else getattr(self, ending[1:])()
+        text = json_text(self.facts(), indent=1) + "\n" if ending == ".json" else getattr(self, ending[1:])()
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, 
 from shoal.cli.console import guarded
 from shoal.cli.places import source_of
 from shoal.cli.values import plan_or_k
+from shoal.io.json_text import json_text
 
 
 @app.command()
@@ -75,6 +75,6 @@ def check(
         answer: dict[str, Any] = {"passed": passed, "findings": [asdict(f) for f in findings]}
         if original is not None:
             answer["original"] = answer["findings"].pop()
-        print(json.dumps(answer))
+        print(json_text(answer))
     if not passed:
         raise typer.Exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from shoal.cli.app import AsJson, Columns, app
 from shoal.cli.console import guarded, interruptible, print_table, watching
 from shoal.cli.places import source_of
 from shoal.cli.values import listed, whole
+from shoal.io.json_text import json_text
 
 if TYPE_CHECKING:
     from shoal.comparison import Comparison
@@ -69,7 +69,7 @@ def compare(
         )
     show(comparison, output)
     if as_json:
-        print(json.dumps(comparison.facts()))
+        print(json_text(comparison.facts()))
 
 
 def refuse_outputs(paths: Sequence[Path] | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, print_table
 from shoal.cli.places import source_of
+from shoal.io.json_text import json_text
 
 
 @app.command()
@@ -27,7 +27,7 @@ def inspect(
         frame = frame_of(source)
     guesses = guess_roles(frame)
     if as_json:
-        print(json.dumps({"records": len(frame), "columns": [asdict(guess) for guess in guesses]}))
+        print(json_text({"records": len(frame), "columns": [asdict(guess) for guess in guesses]}))
         return
     rows = [
         (str(g.name), g.role, g.type or "", f"{g.distinct:,}", f"{g.gaps:,}" if g.gaps else "", g.reason)

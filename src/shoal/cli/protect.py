@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -20,6 +19,7 @@ from shoal.cli.light import without_scipy
 from shoal.cli.places import source_and_target
 from shoal.cli.values import assignments, parameters, plan_or_k
 from shoal.errors import InputError
+from shoal.io.json_text import json_text
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -143,7 +143,7 @@ def protect(
         outcome, target = protect_large(where, wanted, file, output, replace, master)
         show_outcome(outcome, target)
         if as_json:
-            print(json.dumps({**outcome.summary(), "output": target}))
+            print(json_text({**outcome.summary(), "output": target}))
         return
     editions = {"internal": report, "public": public_report}
     options: dict[str, Any] = {"formula": formula, "confidential": confidential, "sums": sums or ()}
@@ -162,7 +162,7 @@ def protect(
     if as_json:
         summary = release.summary()
         print(
-            json.dumps({**summary, "output": output or target, "notes": [*summary["notes"], *notes], **proof})
+            json_text({**summary, "output": output or target, "notes": [*summary["notes"], *notes], **proof})
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from shoal.cli.compare import Methods, Outputs, Seed, Source, TimeLimit, refuse_
 from shoal.cli.console import guarded, interruptible, watching
 from shoal.cli.places import source_of
 from shoal.cli.values import listed, whole
+from shoal.io.json_text import json_text
 
 
 @app.command()
@@ -52,6 +52,6 @@ def suggest(
     show(suggestion.comparison, output)
     print(suggestion.reason, file=sys.stderr)
     if as_json:
-        print(json.dumps(suggestion.facts()))
+        print(json_text(suggestion.facts()))
     if suggestion.k is None:
         raise typer.Exit(1)

@@ -22,8 +22,10 @@ def parameters(settings: Sequence[str] | None) -> dict[str, Any]:
             raise InputError(f"--set takes NAME=VALUE, such as gamma=0.2, not {setting!r}")
         try:
             values[name.strip()] = json.loads(text)
-        except json.JSONDecodeError:
+        except ValueError:  # no JSON, or a number of more digits than Python reads
             values[name.strip()] = text
+        except RecursionError:
+            raise InputError(f"--set {name} has lists too deep in lists: give a simple value") from None
     return values
 
 
@@ -43,7 +45,7 @@ def whole(text: str) -> Any:
     try:
         return int(text)
     except ValueError:
-        return text
+        return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 def assignments(words: Sequence[str] | None, option: str) -> dict[str, str]:

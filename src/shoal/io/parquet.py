@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
 import stat
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, MachineError
 from shoal.io.atomic import exchange, new_part, refuse_input, refuse_missing_folder, sweep
+from shoal.io.json_text import json_text
 from shoal.io.packed import BATCH, PackedFile
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def write_manifest(folder: Path, parts: Sequence[Path], facts: dict[str, Any]) -
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         listed.append({"name": path.name, "records": pq.read_metadata(path).num_rows, "sha256": digest})
-    (folder / MANIFEST).write_text(json.dumps({**facts, "parts": listed}, indent=1) + "\n")
+    (folder / MANIFEST).write_text(json_text({**facts, "parts": listed}, indent=1) + "\n")
 
 
 def publish(made: Path, target: Path) -> None:

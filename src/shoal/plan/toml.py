@@ -121,8 +121,13 @@ def parse_plan(text: str, k: int | None = None, called: str = "the text") -> Pla
     """The plan in a text, which messages call so."""
     try:
         found = tomllib.loads(text)
+        _refuse_wide(found)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{called} is not a plan in TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"{called} is no plan: a number has more than 64 bits, or lists lie too deep in lists"
+        ) from None
     _known("section", found, _SECTIONS)
     _known("key of [made]", _table(found, "made"), _MADE)
     release = _table(found, "release")
@@ -133,6 +138,14 @@ def parse_plan(text: str, k: int | None = None, called: str = "the text") -> Pla
         raise InputError("the plan has no k: give one (-k)")
     settings = {"k": k, **release, **_table(found, "made"), "parameters": _table(found, "parameters")}
     return Plan(**{**settings, **_columns(_table(found, "columns"))})
+
+
+def _refuse_wide(found: Any) -> None:
+    """TOML's whole numbers have 64 bits; Python reads longer ones, which nothing else then takes."""
+    if isinstance(found, int) and found.bit_length() > 64:
+        raise ValueError("too many digits")
+    for item in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
+        _refuse_wide(item)
 
 
 def _columns(tables: Mapping[str, Any]) -> dict[str, Any]:
