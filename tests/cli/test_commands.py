@@ -99,14 +99,14 @@ def test_demo(tmp_path):
 
 
 BAD_TABLES = {
-    "text.csv": ("a,b\n1,2\nx,3\n4,5\n", "column 'a' holds text, first 'x' in row 2"),
+    "text.csv": ("a,b\n1,2\nx,3\n4,5\n", "column 'a' holds text, first in row 2"),
     "inf.csv": ("a,b\n1,2\ninf,3\n4,5\n", "column 'a' has the value inf in row 2"),
     "short.csv": ("a,b\n1,2\n", "k=2 needs at least 2 records, but the table has 1"),
     "header.csv": ("a,b\n", "k=2 needs at least 2 records, but the table has 0"),
     "nul.csv": ("a,b\n1,2\n\0,5\n", "NUL byte in line 3"),
     "empty.csv": ("", "is empty"),
     "twice.csv": ("a,a\n1,2\n3,4\n", "two columns of"),
-    "ragged.csv": ("a,b\n1,2\n3\n", "cannot be read as CSV"),
+    "ragged.csv": ("a,b\n1,2\n3\n", "has 1 cells in row 3 but 2 columns"),
     "fake.parquet": ("not a parquet file", "cannot be read as Parquet"),
     "odd.xyz": ("a,b\n1,2\n", "has an ending shoal does not know"),
 }

@@ -337,7 +337,7 @@ def test_odd_texts(tmp_path, name):
 def test_ragged_files_are_told_with_their_own_delimiter(tmp_path):
     path = tmp_path / "ragged.csv"
     path.write_text("a;b\n1;2\n3\n")
-    refused(path, "Expected 2 columns, got 1")
+    refused(path, "has 1 cells in row 3 but 2 columns")
     path.write_text("a;b;c\n1,5;2;3\n3;4;5\n5;6;7\n")
     assert shoal.read(path)["a"].to_pylist() == [1.5, 3.0, 5.0]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
-from shoal.cli.console import guarded
+from shoal.cli.console import guarded, say
 from shoal.cli.places import source_of
 from shoal.cli.values import plan_or_k
 from shoal.io.json_text import json_text
@@ -64,12 +63,12 @@ def check(
             )
             findings.append(agreement)
     for finding in findings:
-        print(finding, file=sys.stderr)
+        say(finding)
     if wanted.apart:
         part = "column" if wanted.per_column else "block"
-        print(f"k was checked for each {part} alone, not for the record", file=sys.stderr)
+        say(f"k was checked for each {part} alone, not for the record")
     if wanted.merge_small_strata and wanted.strata:
-        print("k was checked over all records, for small strata were merged", file=sys.stderr)
+        say("k was checked over all records, for small strata were merged")
     passed = all(finding.passed for finding in findings)
     if as_json:
         answer: dict[str, Any] = {"passed": passed, "findings": [asdict(f) for f in findings]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 import shoal
 from shoal.cli.app import AsJson, Columns, app
-from shoal.cli.console import guarded, interruptible, print_table, watching
+from shoal.cli.console import guarded, interruptible, print_table, say, watching
 from shoal.cli.places import source_of
 from shoal.cli.values import listed, whole
 from shoal.io.json_text import json_text
@@ -102,9 +101,9 @@ def show(comparison: Comparison, outputs: Sequence[Path] | None) -> None:
         )
     heads = ("", "method", "k", "lost", "proven least", "linked", "within 5 % sd", "groups", "time")
     print_table(heads, rows, stderr=True)
-    print("* no other run loses less and risks less; linked: an intruder knows all columns", file=sys.stderr)
+    say("* no other run loses less and risks less; linked: an intruder knows all columns")
     for failure in comparison.failures:
-        print(f"note: {failure.method} at k={failure.k}: {failure.error}", file=sys.stderr)
+        say(f"note: {failure.method} at k={failure.k}: {failure.error}")
     for path in outputs or ():
         comparison.write(path)
-        print(f"written to {path}", file=sys.stderr)
+        say(f"written to {path}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 import shoal
 from shoal.cli.app import K, app
 from shoal.cli.bound import facts
-from shoal.cli.console import guarded, interruptible, show_outcome, watching
+from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.protect import write_reports
 from shoal.cli.values import whole
 from shoal.io.json_text import json_text
@@ -41,4 +40,4 @@ def demo(
     (folder / "outcome.json").write_text(json_text(outcome, indent=1) + "\n")
     editions = {"internal": folder / "report.html", "public": folder / "report.public.html"}
     write_reports(release, editions, {"formula": "turnover ~ employees + wages", "bound": bound})
-    print(f"Compare {original} with {target}; {editions['internal']} explains it.", file=sys.stderr)
+    say(f"Compare {original} with {target}; {editions['internal']} explains it.")

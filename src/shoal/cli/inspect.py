@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.app import AsJson, app
-from shoal.cli.console import guarded, print_table
+from shoal.cli.console import guarded, plain, print_table
 from shoal.cli.places import source_of
 from shoal.io.json_text import json_text
 
@@ -34,5 +34,6 @@ def inspect(
         for g in guesses
     ]
     print_table(("column", "role", "type", "values", "gaps", "why"), rows)
-    print(f"{len(frame):,} records. These are guesses; `shoal plan {file} > plan.toml` writes them down.")
+    told = f"{len(frame):,} records. These are guesses; `shoal plan {file} > plan.toml` writes them down."
+    print(plain(told))
     print("Without a plan or -c, `shoal protect` uses every numeric column, whatever its role.")

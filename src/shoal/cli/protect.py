@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
 from shoal.cli.bound import BoundTime, facts
-from shoal.cli.console import guarded, interruptible, show_outcome, watching
+from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.large import Engine, Master, engine_for, protect_large
 from shoal.cli.large import refuse_reports as refuse_large_reports
 from shoal.cli.light import without_scipy
@@ -158,7 +157,7 @@ def protect(
             proof = facts(options["bound"], release.information_loss)
         show_outcome(release.outcome, output or target, proof, notes)
         for edition, path in write_reports(release, editions, options):
-            print(f"{edition} report: {path}", file=sys.stderr)
+            say(f"{edition} report: {path}")
     if as_json:
         summary = release.summary()
         print(

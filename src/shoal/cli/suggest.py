@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 import shoal
 from shoal.cli.app import AsJson, Columns, app
 from shoal.cli.compare import Methods, Outputs, Seed, Source, TimeLimit, refuse_outputs, show
-from shoal.cli.console import guarded, interruptible, watching
+from shoal.cli.console import guarded, interruptible, say, watching
 from shoal.cli.places import source_of
 from shoal.cli.values import listed, whole
 from shoal.io.json_text import json_text
@@ -50,7 +49,7 @@ def suggest(
             )
         )
     show(suggestion.comparison, output)
-    print(suggestion.reason, file=sys.stderr)
+    say(suggestion.reason)
     if as_json:
         print(json_text(suggestion.facts()))
     if suggestion.k is None:

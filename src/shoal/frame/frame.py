@@ -253,7 +253,7 @@ def _unknown_kind(data: Any) -> InputError:
 
 
 def _not_numeric(name: Any, column: nw.Series) -> InputError:
-    """An error that shows the first cell that is not a number."""
+    """An error that names the first row whose cell is not a number."""
     import narwhals as nw
 
     for row, cell in enumerate(column.to_list() if column.dtype in (nw.String, nw.Object) else ()):
@@ -261,7 +261,7 @@ def _not_numeric(name: Any, column: nw.Series) -> InputError:
             float(cell if cell is not None else "nan")
         except (TypeError, ValueError):
             return InputError(
-                f"column {name!r} holds text, first {cell!r} in row {row + 1}: "
+                f"column {name!r} holds text, first in row {row + 1}: "
                 "choose numeric columns, mend it, or say that it is 'nominal' (types=, --type)"
             )
     return InputError(

@@ -121,12 +121,12 @@ def parse_plan(text: str, k: int | None = None, called: str = "the text") -> Pla
     """The plan in a text, which messages call so."""
     try:
         found = tomllib.loads(text)
-        _refuse_wide(found)
+        _refuse_long(found)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{called} is not a plan in TOML: {error}") from None
     except (ValueError, RecursionError):
         raise InputError(
-            f"{called} is no plan: a number has more than 64 bits, or lists lie too deep in lists"
+            f"{called} is no plan: a number has too many digits, or lists lie too deep in lists"
         ) from None
     _known("section", found, _SECTIONS)
     _known("key of [made]", _table(found, "made"), _MADE)
@@ -140,12 +140,12 @@ def parse_plan(text: str, k: int | None = None, called: str = "the text") -> Pla
     return Plan(**{**settings, **_columns(_table(found, "columns"))})
 
 
-def _refuse_wide(found: Any) -> None:
-    """TOML's whole numbers have 64 bits; Python reads longer ones, which nothing else then takes."""
-    if isinstance(found, int) and found.bit_length() > 64:
+def _refuse_long(found: Any) -> None:
+    """Python reads whole numbers (0xffff...) of more digits than it then writes."""
+    if isinstance(found, int) and found.bit_length() > 3000:
         raise ValueError("too many digits")
     for item in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
-        _refuse_wide(item)
+        _refuse_long(item)
 
 
 def _columns(tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def _known(what: str, given: Collection[str], known: Collection[str]) -> None:
 
 
 def _remark(text: str | None) -> str:
-    return "" if not text else "  # " + " ".join(text.split())
+    return "" if not text else "  # " + _text(" ".join(text.split()))[1:-1].replace('\\"', '"')
 
 
 def _value(value: Any) -> str:
@@ -207,4 +207,6 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """As a quoted text, with what steers a terminal escaped."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() or c == "\xa0" else f"\\U{ord(c):08x}" for c in quoted)

@@ -51,8 +51,9 @@ def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
             book.close()
     except (OSError, InputError, MemoryError):
         raise
-    except Exception as error:  # a damaged workbook fails in many ways
-        raise InputError(f"{str(path)!r} cannot be read as Excel: {error or type(error).__name__}") from None
+    except Exception as error:  # a damaged workbook fails in many ways, and a ValueError may tell a cell
+        why = type(error).__name__ if isinstance(error, ValueError) else error or type(error).__name__
+        raise InputError(f"{str(path)!r} cannot be read as Excel: {why}") from None
     while rows and all(cell is None for cell in rows[-1]):
         rows.pop()
     if not rows:

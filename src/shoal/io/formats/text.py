@@ -114,28 +114,40 @@ def texts(content: pa.Buffer, dialect: Dialect, where: str) -> pa.Table:
     """Every cell as text. An empty cell is a gap, an empty text in quotes is none."""
     import pyarrow as pa
 
-    try:
-        return _texts(content, dialect, where, 1 << 20)
-    except pa.ArrowInvalid as error:
-        if "straddling" not in str(error) and "block" not in str(error):
-            raise
-    try:
-        return _texts(content, dialect, where, LONGEST_LINE)
-    except pa.ArrowInvalid as error:
-        if "straddling" not in str(error) and "block" not in str(error):
-            raise
-        raise InputError(
-            f"{where!r} has a record of more than {LONGEST_LINE >> 20} million letters: is a quote left open?"
-        ) from None
+    for block in (1 << 20, LONGEST_LINE):
+        try:
+            return _texts(content, dialect, where, block)
+        except pa.ArrowInvalid as error:
+            if "Expected" in str(error):
+                raise _uneven(content, dialect, where, block) from None
+            if "straddling" not in str(error) and "block" not in str(error):
+                raise
+    raise InputError(
+        f"{where!r} has a record of more than {LONGEST_LINE >> 20} million letters: is a quote left open?"
+    )
 
 
-def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> pa.Table:
+def _uneven(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> InputError:
+    """Which row has more or fewer cells than the first: Arrow tells if it reads them one after another."""
+    import pyarrow as pa
+
+    said = ""
+    try:
+        _texts(content, dialect, where, block, threads=False)
+    except pa.ArrowInvalid as error:
+        said = str(error)
+    row = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", said)
+    place = f"{row[3]} cells in row {row[1]} but {row[2]} columns" if row else "rows of different lengths"
+    return InputError(f"{where!r} has {place}: is a quote or a sign missing?")
+
+
+def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int, threads: bool = True) -> pa.Table:
     """The same; `block` bytes are read together, and no record may be longer."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
 
     parse_options = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
-    read_options = pacsv.ReadOptions(encoding=dialect.encoding, block_size=block)
+    read_options = pacsv.ReadOptions(use_threads=threads, encoding=dialect.encoding, block_size=block)
     source = pa.BufferReader(content)
     with pacsv.open_csv(source, read_options, parse_options) as head:
         names = head.schema.names
