@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from shoal.frame.column import Column
+from shoal.frame.guess import index_roles
 from shoal.grouping.runner import share
 from shoal.io.source import frame_of
 from shoal.outcome import notes_on
@@ -28,6 +30,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     frame = frame_of(data)
     loaded = time.perf_counter()
     plan = plan.called(frame.names)
+    plan = replace(plan, roles={**plan.roles, **index_roles(frame, plan.roles)})
     table = prepare(plan, frame)
     parts = plan.parts(list(table.columns))
     refuse_plan(plan, list(table.columns.values()), parts, table.weight is not None)
@@ -53,7 +56,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
     origin = table.frame.origin
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
-        table=table.frame.replace(released, plan.named("identifier")),
+        table=table.frame.replace(released, plan.named("identifier"), plan.levels),
         labels=np.stack(labels, axis=1) if plan.apart else labels[0],
         plan=plan,
         columns=tuple(released),

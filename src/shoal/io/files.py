@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shoal.errors import InputError, did_you_mean
+from shoal.frame.levels import arrow_levels
+from shoal.frame.metadata import published
 from shoal.frame.series import as_table
 from shoal.io.atomic import first_sentence, replacing
 from shoal.io.contents import Contents
@@ -181,11 +183,20 @@ def as_arrow(table: Any) -> pa.Table:
     import narwhals as nw
     import pyarrow as pa
 
-    if isinstance(table, np.ndarray):
-        columns = table.reshape(len(table), -1).T
+    data = as_table(table)[0]
+    if isinstance(data, np.ndarray):
+        columns = data.reshape(len(data), -1).T
         return pa.table({str(j): np.ascontiguousarray(column) for j, column in enumerate(columns)})
     try:
-        return nw.from_native(as_table(table)[0], eager_only=True).to_arrow()
+        frame = nw.from_native(data, eager_only=True)
+        if frame.implementation.is_pandas():
+            made = pa.Table.from_pandas(data, preserve_index=False)
+        else:
+            made = frame.to_arrow()
+        for place, field in enumerate(made.schema):
+            if pa.types.is_dictionary(field.type) and not field.type.ordered:  # polars has them by row
+                made = made.set_column(place, field.name, arrow_levels(made[field.name]))
+        return published(made)
     except TypeError:
         raise InputError(
             f"a {type(table).__name__} cannot be written: give a pandas, polars or pyarrow table"

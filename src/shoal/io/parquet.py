@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, MachineError
+from shoal.frame.frame import Frame
+from shoal.frame.levels import arrow_levels
+from shoal.frame.metadata import from_outside, published
 from shoal.io.atomic import exchange, new_part, refuse_input, refuse_missing_folder, sweep
 from shoal.io.json_text import json_text
 from shoal.io.packed import BATCH, PackedFile
@@ -34,9 +37,10 @@ class ParquetTable:
         self.rows: list[int] = []
         for path in self.files:
             with _open(path, batch) as file:
-                schema = file.schema
+                carried = from_outside(file.schema.empty_table())
+                schema = published(carried).schema
                 if not self.rows:
-                    self.schema = schema
+                    self.schema, self.notes = schema, Frame(carried).notes
                     _refuse_duplicates(schema, path)
                 else:
                     _same_columns(self.schema, self.files[0], schema, path)
@@ -186,13 +190,15 @@ class PartWriter:
             place.mkdir()
 
     def write(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         if self._file is None:
             name = self.place if self.single else self.place / f"part-{len(self.parts):05d}.parquet"
             self._file, self._rows = pq.ParquetWriter(name, self.schema), 0
             self.parts.append(name)
-        self._file.write_batch(batch)
+        columns = [arrow_levels(pa.chunked_array([column])).combine_chunks() for column in batch.columns]
+        self._file.write_batch(pa.RecordBatch.from_arrays(columns, schema=self.schema))
         self._rows += len(batch)
         if self._rows >= self.part and not self.single:
             self.close()

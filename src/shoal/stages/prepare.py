@@ -39,7 +39,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
             f"k={plan.k} needs at least {plan.k} records, but the table has {len(frame)}: lower k"
         )
     columns = {name: read_column(frame, name, plan.types.get(name), plan.levels.get(name)) for name in names}
-    notes: list[str] = []
+    notes = list(frame.notes)
     gaps = _any_gap(columns)
     if gaps is not None and plan.missing == "error":
         raise _gap_error(columns)

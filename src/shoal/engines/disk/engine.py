@@ -160,7 +160,7 @@ def run(
             report(_between(2, begin / len(table)))
         writer.close()
         _verify(table, writer.parts, schema.names, groups, lambda part: report(SHARES[3] + 0.05 * part))
-        notes = notes_on(plan, list(groups.used), groups.filled, moved=0)
+        notes = [*table.notes, *notes_on(plan, list(groups.used), groups.filled, moved=0)]
         outcome = Outcome.of(
             plan,
             blocks.names,

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.frame.metadata import from_outside
+from shoal.frame.metadata import from_outside, published
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_size
 from shoal.io.packed import PackedFile, unpacked_size
@@ -31,7 +31,7 @@ def read_parquet(path: Path) -> Contents:
 def write_parquet(table: pa.Table, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(table, path)
+    pq.write_table(published(table, "stats"), path)
 
 
 def read_arrow(path: Path) -> Contents:
@@ -63,4 +63,4 @@ def _valid(table: pa.Table) -> pa.Table:
 def write_arrow(table: pa.Table, path: Path) -> None:
     import pyarrow.feather as feather
 
-    feather.write_feather(table, str(path), compression="lz4")
+    feather.write_feather(published(table, "stats"), str(path), compression="lz4")

@@ -139,7 +139,8 @@ def write(table: pa.Table, path: Path) -> None:
     for column in columns:
         _refuse_texts(column, package.cell.cell.ILLEGAL_CHARACTERS_RE)
     book = package.Workbook(write_only=True)
-    sheet = book.create_sheet(details_of(table).get("excel", {}).get("sheet", "Sheet1"))
+    title = details_of(table).get("excel", {}).get("sheet", "Sheet1")
+    sheet = book.create_sheet(title if re.fullmatch(r"[^\[\]:*?/\\]{1,31}", title) else "Sheet1")
 
     def cell(value: Any) -> Any:
         exact = isinstance(value, float) and float(f"{value:.16g}") != value  # openpyxl writes 16 digits

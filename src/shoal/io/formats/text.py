@@ -27,6 +27,7 @@ _NUMBER = (
 _COMMA_NUMBER = _NUMBER.replace(r"\.", ",")
 _GAPS = ("", "NA", "NaN", "nan")
 _DELIMITERS = (",", ";", "\t", "|")
+_ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252")
 _SAMPLE = 1 << 16  # bytes and characters that the dialect is told from
 _CHUNK = 1 << 24  # bytes looked at together
 _PIECE = 1 << 20  # bytes unpacked at a time
@@ -40,6 +41,13 @@ class Dialect(NamedTuple):
     decimal: str = "."
     encoding: str = "utf-8"
     eol: str = "\n"
+
+    @classmethod
+    def of(cls, facts: dict[str, str]) -> Dialect:
+        """The dialect that these say, or the usual one if no file that we read is written so."""
+        given = cls(**{name: word for name, word in facts.items() if name in cls._fields})
+        known = (_DELIMITERS, (".", ","), _ENCODINGS, ("\n", "\r\n"))
+        return given if all(word in words for word, words in zip(given, known)) else cls()
 
 
 def reader(delimiter: str, compression: str | None = None) -> Callable[[Path], Contents]:
@@ -56,7 +64,7 @@ def writer(delimiter: str, compression: str | None = None) -> Callable[[pa.Table
         import pyarrow as pa
 
         details = details_of(table).get("text", {})
-        dialect = Dialect(**details.get("dialect", {}))
+        dialect = Dialect.of(details.get("dialect", {}))
         if delimiter == "\t" or not details:
             dialect = dialect._replace(delimiter=delimiter)
         with pa.output_stream(str(path), compression=compression) as stream:
