@@ -52,6 +52,15 @@ ASKED = {
     "strata": ("s",),
     "merge_small_strata": True,
     "weight": "w",
+    "unit": ("h",),
+    "keep": ("phone",),
+    "known": ("sex",),
+    "missing_codes": (-9,),
+    "zeros": "group",
+    "contributors": 3,
+    "thin": "gap",
+    "contributor_share": 0.8,
+    "order": "shuffle",
     "version": "0.1.0",
     "sha256": "ab",
 }
@@ -150,7 +159,8 @@ def test_every_keyword_reaches_the_plan(monkeypatch):
     assert shoal.protect_files("a", "b", **ASKED) == plan
     assert shoal.spark.protect(None, **ASKED) == plan
     assert shoal.Plan.of(**ASKED) == plan
-    for name in set(FIELDS) - {"roles", "per_column"}:  # which the other fields fill in, and forbid
+    assert list(shoal.plan.PlanFields.__annotations__) == FIELDS[1:]
+    for name in set(FIELDS) - {"roles", "per_column", "order"}:  # which the other fields fill in, and forbid
         assert getattr(plan, name) == ASKED[name]
         assert getattr(plan, name) != getattr(shoal.Plan(5), name)
     assert shoal.microaggregate(None, 4, per_column=True).per_column

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Unpack
 
 from shoal.engines.memory import run
-from shoal.plan import explicit, plan_among
+from shoal.plan import Plan, PlanFields, explicit
 from shoal.release import Release
 
 __all__ = ["microaggregate", "run"]
@@ -14,33 +14,13 @@ __all__ = ["microaggregate", "run"]
 Progress = Callable[[float], None]
 
 
-@explicit(loose=True)
+@explicit(Plan, loose=True)
 def microaggregate(
     data: Any,
     k: int,
     *,
-    columns: Iterable[Hashable] | Hashable | None = None,
-    method: str = "auto",
-    parameters: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    time_limit: float | None = None,
-    per_column: bool = False,
-    blocks: Iterable[Iterable[Hashable] | Hashable] | None = None,
-    roles: Mapping[Any, str] | None = None,
-    types: Mapping[Any, str] | None = None,
-    levels: Mapping[Any, Collection[Any]] | None = None,
-    scaling: str | Mapping[Any, str] = "standard",
-    log: Iterable[Hashable] | Hashable = (),
-    column_weights: Mapping[Any, float] | None = None,
-    centroids: str | Mapping[Any, str] | None = None,
-    preserve: str | None = None,
-    missing: str = "group",
-    strata: Iterable[Hashable] | Hashable = (),
-    merge_small_strata: bool = False,
-    weight: Hashable = None,
-    version: str | None = None,
-    sha256: str | None = None,
     progress: Progress | None = None,
+    **fields: Unpack[PlanFields],
 ) -> Release:
     """Publish each record as the centroid of a group of at least k similar records.
 
@@ -63,11 +43,10 @@ def microaggregate(
         Seconds after which the method returns the best it has found.
     per_column : bool
         Group each column on its own (individual ranking): k then holds for each column, not for the record.
-    blocks, roles, types, levels, scaling, log, column_weights, centroids, preserve, missing, strata, \
-    merge_small_strata, weight, version, sha256
-        As `shoal.Plan` has them.
     progress : callable, optional
         Called with the share of the work that is done, from 0 to 1.
+    **fields
+        Every other field of `shoal.Plan`, such as `strata`, `unit`, `weight`, `roles`, `missing_codes`.
 
     Returns
     -------
@@ -93,4 +72,4 @@ def microaggregate(
     >>> release.used
     ('vmdav',)
     """
-    return run(plan_among(locals()), data, progress)
+    return run(Plan(k, **fields), data, progress)

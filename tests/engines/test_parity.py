@@ -33,6 +33,8 @@ TAKEN = {
     "centroids": [{"centroids": "median"}, {"centroids": {"income": "trimmed", "age": "mode"}}],
     "column_weights": [{"column_weights": {"income": 4.0, "age": 0.5}}],
     "merge_small_strata": [{"merge_small_strata": True}],
+    "keep": [{"keep": ["name"]}],
+    "known": [{"known": ["name"]}],
     "version": [{"version": "0.1.0"}],
     "sha256": [{"sha256": "0" * 64}],
 }
@@ -46,6 +48,13 @@ REFUSED = {
     "time_limit": 5.0,
     "levels": {"name": ["person 1"]},
     "scaling": "rank",
+    "unit": ["name"],
+    "missing_codes": [-9],
+    "zeros": "group",
+    "contributors": 3,
+    "thin": "gap",
+    "contributor_share": 0.5,
+    "order": "keep",
 }
 
 

@@ -22,9 +22,9 @@ from shoal.plan.text import as_command, as_python
         ({"types": {"wages": "integer"}, "weight": "assets"}, True),
         ({"preserve": "totals"}, True),
         ({"per_column": True, "method": "univariate"}, True),
-        ({"scaling": {"wages": "rank"}}, False),
-        ({"centroids": "median", "log": ["wages"], "column_weights": {"wages": 2.0}}, False),
-        ({"blocks": [["wages"], ["profit"]]}, False),
+        ({"scaling": {"wages": "rank"}}, True),
+        ({"centroids": "median", "log": ["wages"], "column_weights": {"wages": 2.0}}, True),
+        ({"blocks": [["wages"], ["profit"]]}, True),
     ],
 )
 def test_the_same_release_again(fields, by_options, tmp_path, monkeypatch):
@@ -50,3 +50,38 @@ def test_what_cannot_be_typed_goes_into_the_plan():
     assert (
         as_command(plan, "in.csv") == "shoal protect in.csv --plan plan.toml"
     )  # a text that reads as a number
+
+
+PLANS = [
+    {"columns": ["a,b", 'say "a"', " c", "d=e"], "types": {"d=e": "integer"}, "keep": ["x,y"]},
+    {"levels": {"size": ["small", "1,5", "large"]}, "unit": ["h", "i"], "known": ["sex"]},
+    {"missing_codes": [-9, 99.5, "n/a"], "zeros": "group", "thin": "gap", "contributors": 3},
+    {"missing_codes": {"wage": [999999], "educ": [-9, "x,y"]}, "contributor_share": 0.5, "order": "keep"},
+]
+
+
+@pytest.mark.parametrize("fields", PLANS)
+def test_what_is_typed_reads_back_as_the_same_plan(fields):
+    from shoal.cli.options import plan_of
+    from shoal.plan.options import OPTIONS, SHAPES
+
+    plan = Plan(k=3, **fields)
+    words = shlex.split(as_command(plan, "in.csv"))[3:]
+    assert words[:2] == ["-k", "3"]
+    typed = {option.field: [] if SHAPES[option.shape].kind is list else None for option in OPTIONS}
+    for word in words[2:]:
+        flag, _, text = word.partition("=")
+        option = next(option for option in OPTIONS if flag in option.flags)
+        kind = SHAPES[option.shape].kind
+        typed[option.field] = [*typed[option.field], text] if kind is list else kind(text)
+    assert plan_of("3", None, typed) == plan
+
+
+def test_every_field_has_an_option():
+    from dataclasses import fields
+
+    from shoal.plan.options import OPTIONS
+
+    listed = [option.field for option in OPTIONS]
+    assert len(set(listed)) == len(listed)
+    assert {field.name for field in fields(Plan)} == {*listed, "k", "version", "sha256"}

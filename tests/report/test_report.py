@@ -98,7 +98,7 @@ def test_internal_edition_has_every_part(internal, pages, release):
         "turnover ~ employees + wages",
     ):
         assert part in page, part
-    assert f"shoal protect {release.source} -k 5 -m mdav --column=employees" in page
+    assert f"shoal protect {release.source} -k 5 --column=employees" in page
     assert "--seed=987654" in page
     assert internal["outcome"]["information_loss"] == release.information_loss
     assert internal["risk"]["before"]["linkage"]["overall"] == 1.0
@@ -376,8 +376,10 @@ def test_what_the_replay_repeats(tmp_path):
     options = {"columns": ["wages"], "per_column": True, "method": "univariate", "time_limit": 9.0}
     options["parameters"] = {"cost": "range"}
     words = replay(shoal.microaggregate(path, 3, **options))
-    assert words.startswith(f"shoal protect '{path}' -k 3 -m univariate --column=wages --set=cost=range")
-    assert words.endswith("--time-limit=9.0 --per-column")
+    assert words.startswith(
+        f"shoal protect '{path}' -k 3 --column=wages --method=univariate --set=cost=range"
+    )
+    assert words.endswith("--per-column --time-limit=9.0")
     words = replay(shoal.microaggregate(survey(60), 3, **options))
     assert "method='univariate', parameters={'cost': 'range'}, time_limit=9.0, per_column=True)" in words
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,25 +19,9 @@ app = typer.Typer(
 K = Annotated[
     str, typer.Option("-k", metavar="K", help="How many records must share each published combination.")
 ]
-MaybeK = Annotated[
-    str | None,
-    typer.Option("-k", metavar="K", help="How many records must share each combination; or a plan says it."),
-]
-PlanFile = Annotated[
-    Path | None,
-    typer.Option("--plan", metavar="PLAN", help="A plan that `shoal plan` wrote; it says all the rest."),
-]
-Strata = Annotated[
-    list[str] | None,
-    typer.Option("--stratum", metavar="COL", help="Groups never cross the values of this column; repeat it."),
-]
 Columns = Annotated[
     list[str] | None,
     typer.Option("-c", "--column", help="A column to protect; repeat it. Default: every numeric."),
-]
-PerColumn = Annotated[
-    bool,
-    typer.Option("--per-column", help="Group each column on its own: k holds per column, not per record."),
 ]
 
 

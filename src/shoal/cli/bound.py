@@ -10,8 +10,8 @@ import typer
 
 from shoal.cli.app import AsJson, Columns, K, app
 from shoal.cli.console import guarded, interruptible, print_table
+from shoal.cli.options import whole
 from shoal.cli.places import source_of
-from shoal.cli.values import whole
 from shoal.errors import CheckFailed
 from shoal.io.json_text import json_text
 

@@ -6,22 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
+from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, say
+from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_of
-from shoal.cli.values import plan_or_k
 from shoal.io.json_text import json_text
 
 
 @app.command()
 @guarded
+@planned
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A released table, or a folder of its parts.")],
-    k: MaybeK = None,
-    column: Columns = None,
-    plan: PlanFile = None,
-    stratum: Strata = None,
-    per_column: PerColumn = False,
+    wanted: Wanted,
     original: Annotated[
         str | None,
         typer.Option(
@@ -39,7 +36,6 @@ def check(
     from shoal.verify.files import check as count
     from shoal.verify.files import check_original
 
-    wanted = plan_or_k(plan, k, columns=column, per_column=per_column, strata=stratum or ())
     with source_of(file) as source:
         parts: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks}
         findings: list[Any] = list(

@@ -11,9 +11,10 @@ import typer
 import shoal
 from shoal.cli.app import AsJson, Columns, app
 from shoal.cli.console import guarded, interruptible, print_table, say, watching
+from shoal.cli.options import whole
 from shoal.cli.places import source_of
-from shoal.cli.values import listed, whole
 from shoal.io.json_text import json_text
+from shoal.plan.options import split as listed
 
 if TYPE_CHECKING:
     from shoal.comparison import Comparison

@@ -11,8 +11,8 @@ import shoal
 from shoal.cli.app import K, app
 from shoal.cli.bound import facts
 from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
+from shoal.cli.options import whole
 from shoal.cli.protect import write_reports
-from shoal.cli.values import whole
 from shoal.io.json_text import json_text
 
 

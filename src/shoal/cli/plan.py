@@ -9,8 +9,8 @@ import typer
 import shoal
 from shoal.cli.app import K, app
 from shoal.cli.console import guarded
+from shoal.cli.options import whole
 from shoal.cli.places import source_of
-from shoal.cli.values import whole
 
 
 @app.command()

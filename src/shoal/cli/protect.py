@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.app import AsJson, Columns, MaybeK, PerColumn, PlanFile, Strata, app
+from shoal.cli.app import AsJson, app
 from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.large import Engine, Master, engine_for, protect_large
 from shoal.cli.large import refuse_reports as refuse_large_reports
 from shoal.cli.light import without_scipy
+from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_and_target
-from shoal.cli.values import assignments, parameters, plan_or_k
 from shoal.errors import InputError
 from shoal.io.json_text import json_text
 
@@ -28,46 +28,15 @@ TERMINAL = Path("-")
 
 @app.command()
 @guarded
+@planned
 def protect(
-    context: typer.Context,
     file: Annotated[
         str,
         typer.Argument(
             metavar="IN", help="The table: a file, a folder of Parquet files, a database's URL, - for stdin."
         ),
     ],
-    k: MaybeK = None,
-    column: Columns = None,
-    plan: PlanFile = None,
-    method: Annotated[str, typer.Option("-m", "--method", help="See `shoal methods`.")] = "auto",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeat it."),
-    ] = None,
-    types: Annotated[
-        list[str] | None,
-        typer.Option("--type", metavar="COL=TYPE", help="What a column holds, such as nominal; repeat it."),
-    ] = None,
-    role: Annotated[
-        list[str] | None,
-        typer.Option("--role", metavar="COL=ROLE", help="What a column is: identifier (dropped), ..."),
-    ] = None,
-    stratum: Strata = None,
-    merge_small_strata: Annotated[
-        bool, typer.Option("--merge-small-strata", help="Merge strata short of k with the most similar.")
-    ] = False,
-    weight: Annotated[
-        str | None, typer.Option("--weight", metavar="COL", help="Survey weights, for centroids and loss.")
-    ] = None,
-    missing: Annotated[
-        str, typer.Option("--missing", help="What to do with gaps: group, impute, error or drop.")
-    ] = "group",
-    scaling: Annotated[
-        str, typer.Option("--scaling", help="For grouping: standard, robust, range, rank or none.")
-    ] = "standard",
-    preserve: Annotated[
-        str | None, typer.Option("--preserve", help='"totals" keeps the totals of whole numbers.')
-    ] = None,
+    wanted: Wanted,
     output: Annotated[
         str | None,
         typer.Option(
@@ -83,11 +52,6 @@ def protect(
             "--safe-cells", help="An apostrophe before texts that a spreadsheet would run (CSV, TSV)."
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same release.")] = 0,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Return the best found by then.")
-    ] = None,
-    per_column: PerColumn = False,
     bound: Annotated[
         bool, typer.Option("--bound", help="Prove how little any release with this k could lose.")
     ] = False,
@@ -116,26 +80,6 @@ def protect(
     from shoal.pipeline import run
 
     output = output or ("-" if file == "-" else None)
-    if plan is not None:
-        refuse_beside_plan(context)
-    wanted = plan_or_k(
-        plan,
-        k,
-        columns=column or None,
-        method=method,
-        parameters=parameters(settings),
-        seed=seed,
-        time_limit=time_limit,
-        per_column=per_column,
-        types=assignments(types, "--type"),
-        roles=assignments(role, "--role"),
-        strata=stratum or (),
-        merge_small_strata=merge_small_strata,
-        weight=weight,
-        missing=missing,
-        scaling=scaling,
-        preserve=preserve,
-    )
     where = engine_for(engine, file, master)
     if where != "memory":
         refuse_large_reports(bound=bound, report=report, public_report=public_report)
@@ -163,16 +107,6 @@ def protect(
         print(
             json_text({**summary, "output": output or target, "notes": [*summary["notes"], *notes], **proof})
         )
-
-
-def refuse_beside_plan(context: typer.Context) -> None:
-    """A plan says everything: an option beside it would make another release than the plan's."""
-    allowed = {"file", "k", "plan", "output", "replace", "safe_cells", "as_json", "engine", "master"}
-    allowed |= {"bound", "bound_time", "report", "public_report", "formula", "confidential", "sums"}
-    for option in context.command.params:
-        given: Any = context.get_parameter_source(option.name or "")
-        if option.name not in allowed and given is not None and given.name == "COMMANDLINE":
-            raise InputError(f"{option.opts[-1]} is the plan's to say: change it there, or leave --plan out")
 
 
 def write_reports(

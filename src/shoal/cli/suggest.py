@@ -10,9 +10,10 @@ import shoal
 from shoal.cli.app import AsJson, Columns, app
 from shoal.cli.compare import Methods, Outputs, Seed, Source, TimeLimit, refuse_outputs, show
 from shoal.cli.console import guarded, interruptible, say, watching
+from shoal.cli.options import whole
 from shoal.cli.places import source_of
-from shoal.cli.values import listed, whole
 from shoal.io.json_text import json_text
+from shoal.plan.options import split as listed
 
 
 @app.command()

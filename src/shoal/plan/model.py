@@ -12,16 +12,17 @@ from numbers import Real
 from typing import Any
 
 from shoal.errors import InputError, did_you_mean
+from shoal.plan.fields import Column, Names
 from shoal.plan.keywords import explicit, take_loose
-from shoal.words import CENTROIDS, MISSING, PRESERVE, ROLES, SCALINGS, TYPES
+from shoal.words import CENTROIDS, PRESERVE, ROLES, SCALINGS, TYPES, WORDS
 
-#: A column as its table calls it: a text in files, anything hashable in dataframes. Not `Hashable`, because
-#: mappings by `str` would not be mappings by `Hashable` to a type checker.
-Column = Any
-#: One column, or several.
-Names = Iterable[Hashable] | Hashable
-_Put = Callable[[str, Any], None]
-_FIELDS_BY_POSITION = 99  # all of them, as 0.1 allowed
+_FIELDS_BY_POSITION = 20  # as 0.1 allowed
+_SAID = {"other": "kept"}  # how messages call a role
+#: Fields that name columns.
+_ABOUT_COLUMNS = (
+    *("columns", "blocks", "roles", "types", "levels", "log", "column_weights", "strata", "weight"),
+    *("unit", "keep", "known"),
+)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -30,7 +31,7 @@ class Plan:
 
     A plan never changes; `dataclasses.replace` gives another one. Plans that ask for the same are equal.
     After it is made, `columns`, `log` and `strata` are tuples, and `roles` has the roles that `columns`,
-    `strata` and `weight` give.
+    `strata`, `weight`, `unit` and `keep` give.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ class Plan:
     blocks : list of lists of columns, optional
         Group each of these blocks of columns on its own.
     roles : mapping of column to str, optional
-        What columns are: identifier (dropped), quasi (protected), stratum, weight, confidential or other.
+        What columns are: identifier (dropped), quasi (protected), stratum, weight, unit, confidential or
+        other.
     types : mapping of column to str, optional
         What columns hold, where the stored type misleads: continuous, integer, date, ordinal, nominal or
         boolean.
@@ -75,6 +77,25 @@ class Plan:
         Merge strata of fewer than k records with the most similar, instead of refusing them.
     weight : column, optional
         Survey weights, which enter centroids and loss.
+    unit : column or list of columns
+        Whom k protects, where one has several records: a household, a firm, a person over years. k then
+        counts distinct units. These columns are dropped.
+    keep : column or list of columns
+        Columns to publish as they are, though they look like identifiers or give others away: role "other".
+    known : column or list of columns, optional
+        Kept columns that an intruder may know, for measures of risk. None means those with few values.
+    missing_codes : list, or mapping of column to list
+        Values that stand for a gap, such as -9 or 999999.
+    zeros : str
+        "value", or "group": zeros are grouped apart, as gaps are.
+    contributors : int
+        How many units a published cell must be made of, at least; never more than k.
+    thin : str
+        What becomes of a cell with fewer: "widen" its group, or publish a "gap".
+    contributor_share : float
+        The largest share of the weight in a published mean that one unit may hold.
+    order : str
+        Of rows in written files: "shuffle", or "keep".
     version : str, optional
         The version of shoal that wrote the plan.
     sha256 : str, optional
@@ -119,6 +140,15 @@ class Plan:
     strata: tuple[Column, ...] = ()
     merge_small_strata: bool = False
     weight: Column = None
+    unit: tuple[Column, ...] = ()
+    keep: tuple[Column, ...] = ()
+    known: tuple[Column, ...] | None = None
+    missing_codes: tuple[Any, ...] | Mapping[Column, tuple[Any, ...]] = ()
+    zeros: str = "value"
+    contributors: int = 2
+    thin: str = "widen"
+    contributor_share: float = 0.9
+    order: str = "shuffle"
     version: str | None = None
     sha256: str | None = None
 
@@ -146,32 +176,21 @@ class Plan:
         strata: Names = (),
         merge_small_strata: bool = False,
         weight: Hashable = None,
+        unit: Names = (),
+        keep: Names = (),
+        known: Names | None = None,
+        missing_codes: Iterable[Any] | Mapping[Column, Any] = (),
+        zeros: str = "value",
+        contributors: int = 2,
+        thin: str = "widen",
+        contributor_share: float = 0.9,
+        order: str = "shuffle",
         version: str | None = None,
         sha256: str | None = None,
     ) -> None:
-        put = partial(object.__setattr__, self)  # the plan is frozen
-        put("k", _whole("k", k, 1))
-        put("columns", None if columns is None else _names(columns))
-        put("method", method)
-        put("parameters", _mapping("parameters", parameters))
-        put("seed", _whole("seed", seed, 0))
-        put("time_limit", _seconds(time_limit))
-        put("per_column", per_column)
-        put("blocks", None if blocks is None else tuple(_names(block) for block in blocks))
-        put("roles", _mapping("roles", roles))
-        put("types", _mapping("types", types))
-        put("levels", _mapping("levels", levels))
-        put("scaling", scaling)
-        put("log", _names(log))
-        put("column_weights", _mapping("column_weights", column_weights))
-        put("centroids", {} if centroids is None else centroids)
-        put("preserve", preserve)
-        put("missing", missing)
-        put("strata", _names(strata))
-        put("merge_small_strata", merge_small_strata)
-        put("weight", weight)
-        put("version", version)
-        put("sha256", sha256)
+        given, put = locals(), partial(object.__setattr__, self)  # the plan is frozen
+        for f in fields(self):
+            put(f.name, _MADE_OF.get(f.name, _as_given)(f.name, given[f.name]))
         self._check_kinds()
         self._check_words()
         if self.columns is None and self.named("quasi"):
@@ -203,30 +222,40 @@ class Plan:
             _word("scaling", scaling, SCALINGS)
         for centroid in _each(self.centroids):
             _word("centroid", centroid, CENTROIDS)
-        _word("missing", self.missing, MISSING)
+        for name, known in WORDS.items():
+            _word(name, getattr(self, name), known)
         if self.preserve is not None:
             _word("preserve", self.preserve, PRESERVE)
+        if self.unit and self.order == "keep":
+            raise InputError("a unit's rows may lie side by side: with unit, order is 'shuffle', not 'keep'")
         for name, weight in self.column_weights.items():
             if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
                 raise InputError(f"the weight of column {name!r} must be a number from 0 up, not {weight!r}")
 
-    def _spread_roles(self, put: _Put) -> None:
-        """`roles` and the fields `columns`, `strata` and `weight` say the same, whichever was given."""
-        put("strata", self.strata or tuple(self.named("stratum")))
+    def _spread_roles(self, put: Callable[[str, Any], None]) -> None:
+        """`roles` and the fields that give roles say the same, whichever was given."""
+        for name, role in (("strata", "stratum"), ("unit", "unit"), ("keep", "other")):
+            put(name, tuple(dict.fromkeys([*getattr(self, name), *self.named(role)])))
         weights: dict[Column, None] = dict.fromkeys(self.named("weight"))
         weights |= {} if self.weight is None else {self.weight: None}
         if len(weights) > 1:
             raise InputError(f"{len(weights)} columns are weights, but only one can be: {list(weights)}")
         put("weight", next(iter(weights), None))
-        roles = dict.fromkeys(weights, "weight") | dict.fromkeys(self.strata, "stratum")
-        for name in self.columns or ():
-            if roles.get(name) == "weight":
-                raise InputError(f"column {name!r} cannot be both quasi and weight: choose one")
-            roles[name] = "quasi"
-        for name, role in self.roles.items():
-            if roles.get(name, role) != role and role != "stratum":
-                raise InputError(f"column {name!r} cannot be both {roles[name]} and {role}: choose one")
-            roles.setdefault(name, role)
+        roles: dict[Column, str] = dict.fromkeys(self.strata, "stratum")
+        given = [
+            ("quasi", self.columns or ()),
+            ("weight", weights),
+            ("unit", self.unit),
+            ("other", self.keep),
+        ]
+        for role, names in [*given, *((role, [name]) for name, role in self.roles.items())]:
+            for name in names:
+                both = {roles.get(name, role), role}
+                if len(both) > 1 and both not in ({"quasi", "stratum"}, {"other", "stratum"}):
+                    word = " and ".join(_SAID.get(word, word) for word in sorted(both))
+                    raise InputError(f"column {name!r} cannot be both {word}: choose one")
+                if role != "stratum" and both != {"other", "stratum"}:
+                    roles[name] = role
         put("roles", roles)
 
     def _columns_of(self, blocks: Sequence[Sequence[Column]]) -> tuple[Column, ...]:
@@ -252,7 +281,7 @@ class Plan:
         """As Python would ask for it again: what is at its default is left out."""
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
         plain = type(self)(self.k)
-        implied = {*(self.columns or ()), *self.strata, self.weight}
+        implied = {*(self.columns or ()), *self.strata, *self.unit, *self.keep, self.weight}
         given["roles"] = {name: role for name, role in self.roles.items() if name not in implied}
         if self.blocks is not None:
             del given["columns"]
@@ -288,11 +317,10 @@ class Plan:
                 return tuple(spell(name) for name in given)
             return known.get(given, given)
 
-        about = ("columns", "blocks", "roles", "types", "levels", "log", "column_weights", "strata", "weight")
-        new = {name: spell(getattr(self, name)) for name in about}
-        for name in ("scaling", "centroids"):
+        new = {name: spell(getattr(self, name)) for name in _ABOUT_COLUMNS}
+        for name in ("scaling", "centroids", "missing_codes"):
             given = getattr(self, name)
-            new[name] = given if isinstance(given, str) else spell(given)
+            new[name] = spell(given) if isinstance(given, Mapping) else given
         return replace(self, **new)
 
     @classmethod
@@ -411,11 +439,6 @@ class Plan:
         return as_toml(self, reasons or {})
 
 
-def plan_among(arguments: Mapping[str, Any]) -> Plan:
-    """The plan that a function was asked for: its arguments (`locals()`) that are called like the fields."""
-    return Plan(**{f.name: arguments[f.name] for f in fields(Plan)})
-
-
 def _whole(name: str, value: Any, least: int) -> int:
     try:
         number = operator.index(value)
@@ -428,15 +451,32 @@ def _whole(name: str, value: Any, least: int) -> int:
     return number
 
 
-def _seconds(given: Any) -> float | None:
+def _seconds(name: str, given: Any) -> float | None:
     if given is None:
         return None
     if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) < math.inf:
-        raise InputError(f"time_limit must be a positive number of seconds, not {given!r}")
+        raise InputError(f"{name} must be a positive number of seconds, not {given!r}")
     return float(given)
 
 
-def _names(given: Names) -> tuple[Column, ...]:
+def _share(name: str, given: Any) -> float:
+    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) <= 1:
+        raise InputError(f"{name} must be a share above 0 and up to 1, not {given!r}")
+    return float(given)
+
+
+def _codes(name: str, given: Any) -> tuple[Any, ...] | dict[Any, tuple[Any, ...]]:
+    """Values for all columns, or for each column; one alone may stand without a list."""
+    if isinstance(given, Mapping):
+        return {column: _names(codes) for column, codes in given.items()}
+    return _names(given)
+
+
+def _as_given(name: str, given: Any) -> Any:
+    return given
+
+
+def _names(given: Any) -> tuple[Any, ...]:
     """Several columns, or one: a text, or anything else that has no members."""
     if given is None:
         return ()
@@ -456,3 +496,19 @@ def _each(given: Any) -> Collection[str]:
 def _word(what: str, word: Any, known: Collection[str]) -> None:
     if word not in known:
         raise InputError(f"unknown {what} {word!r}: {did_you_mean(str(word), known)}")
+
+
+#: How a field is made of what was given for it.
+_MADE_OF: dict[str, Callable[[str, Any], Any]] = {
+    "k": lambda name, value: _whole(name, value, 1),
+    "seed": lambda name, value: _whole(name, value, 0),
+    "contributors": lambda name, value: _whole(name, value, 1),
+    "contributor_share": _share,
+    "time_limit": _seconds,
+    "missing_codes": _codes,
+    "blocks": lambda name, value: None if value is None else tuple(map(_names, value)),
+    "centroids": lambda name, value: {} if value is None else value,
+    **dict.fromkeys(("parameters", "roles", "types", "levels", "column_weights"), _mapping),
+    **dict.fromkeys(("strata", "log", "unit", "keep"), lambda name, value: _names(value)),
+    **dict.fromkeys(("columns", "known"), lambda name, value: None if value is None else _names(value)),
+}

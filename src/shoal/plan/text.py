@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
 from shoal.plan import Plan
+from shoal.plan.options import OPTIONS, SHAPES
 
-#: Fields of a plan that stand as `--field=value` on the command line.
-_PLAIN = ("weight", "missing", "scaling", "preserve", "seed", "time_limit")
-_SWITCHES = ("merge_small_strata", "per_column")
-_OPTIONS = {"k", "columns", "method", "parameters", "types", "roles", "strata", *_PLAIN, *_SWITCHES}
 _RECORDS = {"version", "sha256"}  # what a plan records of itself; they do not shape the release
-_IMPLIED = ("other", "quasi", "stratum", "weight")  # roles that another option says, or that are the default
+_IMPLIED = ("other", "quasi", "stratum", "weight", "unit")  # roles that another field says
 
 
 def changed(plan: Plan) -> list[str]:
@@ -33,29 +29,27 @@ def as_command(
 ) -> str:
     """`shoal protect` with options, or with `--plan plan.toml` where no option says what the plan says.
 
-    `columns` are those that were protected, where the plan leaves them open.
+        `columns` are those that were protected, where the plan leaves them open.
 
-    Examples
-    --------
-    >>> from shoal.plan import Plan
-    >>> as_command(Plan(k=5, columns=["wages"], seed=7), "firms.csv")
-    'shoal protect firms.csv -k 5 -m auto --column=wages --seed=7'
-    >>> as_command(Plan(k=5, columns=["wages"], log=["wages"]), "firms.csv", "out.csv")
-    'shoal protect firms.csv --plan plan.toml -o out.csv'
+        Examples
+        --------
+        >>> from shoal.plan import Plan
+    from shoal.plan.options import OPTIONS, SHAPES
+        >>> as_command(Plan(k=5, columns=["wages"], seed=7), "firms.csv")
+        'shoal protect firms.csv -k 5 --column=wages --seed=7'
+        >>> as_command(Plan(k=5, levels={"size": ["1", "2"]}), "firms.csv", "out.csv")
+        'shoal protect firms.csv -k 5 --levels=size=1,2 -o out.csv'
     """
     words = ["shoal", "protect", f"./{source}" if source.startswith("-") else source]
-    if not needs_file(plan):
-        words += ["-k", str(plan.k), "-m", plan.method]
-        words += [f"--column={name}" for name in columns or plan.columns or ()]
-        words += [f"--type={name}={kind}" for name, kind in plan.types.items()]
-        words += [f"--role={name}={role}" for name, role in _roles(plan).items()]
-        words += [f"--stratum={name}" for name in plan.strata]
-        words += [f"--set={name}={_typed(value)}" for name, value in plan.parameters.items()]
-        given = changed(plan)
-        words += [f"--{name.replace('_', '-')}={getattr(plan, name)}" for name in _PLAIN if name in given]
-        words += [f"--{name.replace('_', '-')}" for name in _SWITCHES if name in given]
-    else:
+    if needs_file(plan):
         words += ["--plan", "plan.toml"]
+    else:
+        words += ["-k", str(plan.k)]
+        asked = {name: getattr(plan, name) for name in changed(plan)} | {"roles": _roles(plan)}
+        asked |= {"columns": columns or plan.columns or ()}
+        for option in OPTIONS:
+            if option.field in asked and not (option.field == "columns" and plan.blocks):
+                words += option.write(asked[option.field])
     return shlex.join(words if target is None else [*words, "-o", target])
 
 
@@ -64,11 +58,12 @@ def as_python(
 ) -> str:
     """A call of `shoal.microaggregate`: of `data` on one line, or a script that reads and writes files.
 
-    Examples
-    --------
-    >>> from shoal.plan import Plan
-    >>> as_python(Plan(k=5, columns=["wages"], strata=["region"]))
-    "shoal.microaggregate(data, k=5, columns=['wages'], strata=('region',))"
+        Examples
+        --------
+        >>> from shoal.plan import Plan
+    from shoal.plan.options import OPTIONS, SHAPES
+        >>> as_python(Plan(k=5, columns=["wages"], strata=["region"]))
+        "shoal.microaggregate(data, k=5, columns=['wages'], strata=('region',))"
     """
     words = ["data" if source is None else repr(source), f"k={plan.k}"]
     words.append(f"columns={list(columns or plan.columns or ())!r}")
@@ -89,19 +84,23 @@ def _roles(plan: Plan) -> dict[Any, str]:
 
 
 def needs_file(plan: Plan) -> bool:
-    """Whether the plan says what no option of `shoal protect` says."""
-    plain = isinstance(plan.scaling, str) and all(map(_can_be_typed, plan.parameters.values()))
-    return not plain or not set(changed(plan)) <= _OPTIONS
+    """Whether the plan says what typed words do not give back: a text that looks like a number, say."""
+    for option in OPTIONS:
+        value = _roles(plan) if option.field == "roles" else getattr(plan, option.field)
+        if option.field in changed(plan) and SHAPES[option.shape].kind is list and value:
+            words = SHAPES[option.shape].write(value)
+            if _texts(option.read(words)) != _texts(value):
+                return True
+    return False
 
 
-def _typed(value: Any) -> str:
-    """A parameter as one types it after --set, where what is no JSON is a text."""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _can_be_typed(value: Any) -> bool:
-    """Whether a parameter reads back as itself."""
-    try:
-        return bool(json.loads(_typed(value)) == value)
-    except (TypeError, json.JSONDecodeError):
-        return isinstance(value, str)
+def _texts(value: Any) -> Any:
+    """The value with every column called by its text, and lists alike."""
+    if isinstance(value, Mapping):
+        return {
+            str(name): _texts(inner) if isinstance(inner, (list, tuple)) else inner
+            for name, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_texts(inner) for inner in value]
+    return value

@@ -12,8 +12,11 @@ import shoal
 from shoal.errors import InputError, did_you_mean
 from shoal.plan import Plan
 
-_RELEASE = ("k", "method", "seed", "time_limit", "per_column", "missing", "merge_small_strata", "preserve")
-_WORDS = ("scaling", "centroids")  # one word for all columns
+_RELEASE = (
+    *("k", "method", "seed", "time_limit", "per_column", "missing", "merge_small_strata", "preserve"),
+    *("zeros", "contributors", "contributor_share", "thin", "order"),
+)
+_FOR_ALL = ("scaling", "centroids", "missing_codes")  # one for all columns, or by column
 _MADE = ("version", "sha256")
 _FIELDS = {  # key of a column -> field of the plan
     "type": "types",
@@ -21,13 +24,15 @@ _FIELDS = {  # key of a column -> field of the plan
     "scaling": "scaling",
     "column_weight": "column_weights",
     "centroid": "centroids",
+    "missing_codes": "missing_codes",
 }
-_COLUMN = ("role", "stratum", "log", "block", *_FIELDS)
+_SIGNS = {"stratum": "strata", "log": "log", "known": "known"}  # true or false of a column
+_COLUMN = ("role", "block", *_SIGNS, *_FIELDS)
 _BLOCK = ("block", int, "a whole number")
 _SECTIONS = ("made", "release", "parameters", "columns")
 
 _COMMENTS = {
-    "k": "every published combination of the quasi columns is shared by at least k records",
+    "k": "every published combination of the quasi columns is shared by at least k records (units)",
     "method": "see `shoal methods`",
     "seed": "the same seed gives the same release",
     "time_limit": "seconds; a release bounded by time may differ on another machine",
@@ -37,6 +42,12 @@ _COMMENTS = {
     "scaling": "standard, robust, range, rank or none; for grouping only",
     "centroids": "mean, median, trimmed or mode",
     "preserve": '"totals" keeps the totals of whole numbers',
+    "missing_codes": "values that stand for a gap",
+    "zeros": "value, or group: zeros are grouped apart, as gaps are",
+    "contributors": "units that each published cell is made of, at least",
+    "contributor_share": "of the weight in a published mean, the most that one unit may hold",
+    "thin": "cells of too few contributors: widen their group, or publish a gap",
+    "order": "of rows in the file: shuffle (from the order nobody learns whose a row is), or keep",
     "version": "of shoal that wrote this plan",
     "sha256": "of the data it was written for",
 }
@@ -46,17 +57,21 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
     """The plan as TOML, with comments; what is at its default in a column is left out."""
     lines = ["# A plan for shoal. Change what you like; unknown words are refused."]
     lines += _section("made", {"version": shoal.__version__, "sha256": plan.sha256})
-    words = {name: word for name in _WORDS if isinstance(word := getattr(plan, name), str)}
+    words = {
+        name: given for name in _FOR_ALL if not isinstance(given := getattr(plan, name), Mapping) and given
+    }
     lines += _section("release", {**{name: getattr(plan, name) for name in _RELEASE}, **words})
     if plan.parameters:
         lines += _section("parameters", plan.parameters)
     lines += [
         "",
         "# Roles: quasi (grouped on and replaced), identifier (dropped), stratum (groups never cross it),",
-        "# weight (survey weight), confidential and other (published as they are).",
+        "# weight (survey weight), unit (whom k counts; dropped), confidential and other (published as they",
+        "# are). A column that has no role here and looks like an identifier is asked about.",
         "# Types: continuous, integer, date, ordinal, nominal, boolean. Also: levels (of an ordinal column,",
         "# lowest first), scaling (standard, robust, range, rank, none), log, column_weight (in distances),",
-        "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together).",
+        "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together),",
+        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column).",
     ]
     for name in _column_order(plan, reasons):
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
@@ -76,10 +91,10 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    for more in (plan.types, plan.levels, plan.column_weights, plan.log):
+    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or ()):
         found |= dict.fromkeys(more)
-    for given in (plan.scaling, plan.centroids):
-        found |= {} if isinstance(given, str) else dict.fromkeys(given)
+    for name in _FOR_ALL:
+        found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}
     return list(found)
 
 
@@ -87,14 +102,13 @@ def _facts(plan: Plan, name: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if name in plan.roles:
         facts["role"] = plan.roles[name]
-    if name in plan.strata and plan.roles[name] == "quasi":
-        facts["stratum"] = True
     for key, field in _FIELDS.items():
         mapping = getattr(plan, field)
-        if not isinstance(mapping, str) and name in mapping:
+        if isinstance(mapping, Mapping) and name in mapping:
             facts[key] = mapping[name]
-    if name in plan.log:
-        facts["log"] = True
+    for key, field in _SIGNS.items():
+        if name in (getattr(plan, field) or ()) and not (key == "stratum" and plan.roles[name] == "stratum"):
+            facts[key] = True
     for number, block in enumerate(plan.blocks or (), 1):
         if name in block:
             facts["block"] = number
@@ -131,7 +145,7 @@ def parse_plan(text: str, k: int | None = None, called: str = "the text") -> Pla
     _known("section", found, _SECTIONS)
     _known("key of [made]", _table(found, "made"), _MADE)
     release = _table(found, "release")
-    _known("key of [release]", release, (*_RELEASE, *_WORDS))
+    _known("key of [release]", release, (*_RELEASE, *_FOR_ALL))
     if k is not None and release.get("k", k) != k:
         raise InputError(f"the plan says k={release['k']}, and you say k={k}: change one of them")
     if k is None and "k" not in release:
@@ -150,21 +164,22 @@ def _refuse_long(found: Any) -> None:
 
 def _columns(tables: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a plan that the tables of its columns fill."""
-    fields: dict[str, Any] = {"roles": {}, "strata": [], "log": []}
+    fields: dict[str, Any] = {"roles": {}, "strata": []}
     blocks: dict[int, list[str]] = {}
     for name, facts in tables.items():
         if not isinstance(facts, dict):
             raise InputError(f"[columns] holds a table for each column, but {name!r} is {facts!r}")
         _known(f"key of column {name!r}", facts, _COLUMN)
-        for key, kind, what in (("log", bool, "true or false"), ("stratum", bool, "true or false"), _BLOCK):
+        for key, kind, what in (*((key, bool, "true or false") for key in _SIGNS), _BLOCK):
             if type(facts.get(key, kind())) is not kind:
                 raise InputError(f"{key} of column {name!r} is {what}, not {facts[key]!r}")
         if "role" in facts:
             fields["roles"][name] = facts["role"]
-        if facts.get("stratum") or facts.get("role") == "stratum":
+        if facts.get("role") == "stratum":
             fields["strata"].append(name)
-        if facts.get("log"):
-            fields["log"].append(name)
+        for key, field in _SIGNS.items():
+            if facts.get(key):
+                fields.setdefault(field, []).append(name)
         for key, field in _FIELDS.items():
             if key in facts:
                 fields.setdefault(field, {})[name] = facts[key]

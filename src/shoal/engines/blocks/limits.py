@@ -21,6 +21,13 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "time_limit": (None,),
     "levels": ({},),
     "scaling": ("standard", {}),
+    "unit": ((),),
+    "missing_codes": ((),),
+    "zeros": ("value",),
+    "contributors": (2,),
+    "thin": ("widen",),
+    "contributor_share": (0.9,),
+    "order": ("shuffle",),
 }
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from shoal.frame.column import Column
 from shoal.io import parquet
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.outcome import Outcome, notes_on
-from shoal.plan import Plan, explicit, plan_among
+from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
 from shoal.verify import policy
@@ -41,35 +41,15 @@ AT_ONCE = 2
 SHARES = (0.03, 0.07, 0.9, 0.95)
 
 
-@explicit(loose=True)
+@explicit(Plan, loose=True)
 def protect_files(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     k: int,
     *,
-    columns: Iterable[str] | str | None = None,
-    method: str = "auto",
-    parameters: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    time_limit: float | None = None,
-    per_column: bool = False,
-    blocks: Iterable[Iterable[str] | str] | None = None,
-    roles: Mapping[str, str] | None = None,
-    types: Mapping[str, str] | None = None,
-    levels: Mapping[str, Collection[Any]] | None = None,
-    scaling: str | Mapping[str, str] = "standard",
-    log: Iterable[str] | str = (),
-    column_weights: Mapping[str, float] | None = None,
-    centroids: str | Mapping[str, str] | None = None,
-    preserve: str | None = None,
-    missing: str = "group",
-    strata: Iterable[str] | str = (),
-    merge_small_strata: bool = False,
-    weight: str | None = None,
-    version: str | None = None,
-    sha256: str | None = None,
     replace: bool = False,
     progress: Progress | None = None,
+    **fields: Unpack[PlanFields],
 ) -> Outcome:
     """Protect a Parquet file, or a folder of Parquet files, that need not fit into memory.
 
@@ -83,13 +63,12 @@ def protect_files(
         A .parquet file, or a folder that gets part files and a manifest.
     k : int
         How many records must share each published combination of values, at least.
-    columns, method, parameters, seed, time_limit, per_column, blocks, roles, types, levels, scaling, log, \
-    column_weights, centroids, preserve, missing, strata, merge_small_strata, weight, version, sha256
-        As `shoal.Plan` has them.
     replace : bool
         Whether `target` may exist; it is then replaced in one step.
     progress : callable, optional
         Called with the share of the work that is done, from 0 to 1.
+    **fields
+        As `shoal.Plan` has them: `columns`, `method`, `unit` and others.
 
     Returns
     -------
@@ -111,7 +90,7 @@ def protect_files(
     >>> outcome.records, outcome.engine, outcome.smallest_group >= 5
     (200, 'disk', True)
     """
-    return run(plan_among(locals()), source, target, replace=replace, progress=progress)
+    return run(Plan(k, **fields), source, target, replace=replace, progress=progress)
 
 
 def run(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -29,38 +29,18 @@ from shoal.engines.spark.write import write
 from shoal.errors import InputError
 from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
-from shoal.plan import Plan, explicit, plan_among
+from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.moments import Moments
 
 
-@explicit(loose=True, positional=1)
+@explicit(Plan, loose=True, positional=1)
 def protect(
     df: Any,
     k: int,
     *,
-    columns: Iterable[str] | str | None = None,
-    method: str = "auto",
-    parameters: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    time_limit: float | None = None,
-    per_column: bool = False,
-    blocks: Iterable[Iterable[str] | str] | None = None,
-    roles: Mapping[str, str] | None = None,
-    types: Mapping[str, str] | None = None,
-    levels: Mapping[str, Collection[Any]] | None = None,
-    scaling: str | Mapping[str, str] = "standard",
-    log: Iterable[str] | str = (),
-    column_weights: Mapping[str, float] | None = None,
-    centroids: str | Mapping[str, str] | None = None,
-    preserve: str | None = None,
-    missing: str = "group",
-    strata: Iterable[str] | str = (),
-    merge_small_strata: bool = False,
-    weight: str | None = None,
-    version: str | None = None,
-    sha256: str | None = None,
     block_plan: BlockPlan | None = None,
     block_records: int | None = None,
+    **fields: Unpack[PlanFields],
 ) -> SparkRelease:
     """Protect a Spark DataFrame: each record becomes the centroid of a group of at least k similar ones.
 
@@ -74,13 +54,12 @@ def protect(
         The records.
     k : int
         How many records must share each published combination of values, at least.
-    columns, method, parameters, seed, time_limit, per_column, blocks, roles, types, levels, scaling, log, \
-    column_weights, centroids, preserve, missing, strata, merge_small_strata, weight, version, sha256
-        As `shoal.Plan` has them.
     block_plan : BlockPlan, optional
         A block plan to follow, that another run made.
     block_records : int, optional
         How many records a block should have.
+    **fields
+        As `shoal.Plan` has them: `columns`, `method`, `unit` and others.
 
     Returns
     -------
@@ -97,7 +76,7 @@ def protect(
     >>> release = shoal.spark.protect(df, 5, columns=["turnover", "wages"])  # doctest: +SKIP
     >>> outcome = shoal.spark.write(release, "safe")  # doctest: +SKIP
     """
-    return _protect(plan_among(locals()), df, block_plan, block_records)
+    return _protect(Plan(k, **fields), df, block_plan, block_records)
 
 
 def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None) -> SparkRelease:

@@ -1,0 +1,194 @@
+"""The fields of a plan as options of the command line: how each is typed, read, and written again."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from shoal.errors import InputError
+
+
+class Option(NamedTuple):
+    """One field; `shape` is a key of `SHAPES`."""
+
+    field: str
+    flags: tuple[str, ...]
+    shape: str
+    metavar: str | None
+    help: str
+
+    def read(self, given: Any) -> Any:
+        """The field's value, of what was typed."""
+        return SHAPES[self.shape].read(given, self.flags[-1])
+
+    def write(self, value: Any) -> list[str]:
+        """The words to type; each stands after the flag, a switch alone."""
+        if self.shape == "switch":
+            return [self.flags[-1]] if value else []
+        return [f"{self.flags[-1]}={word}" for word in SHAPES[self.shape].write(value)]
+
+
+class Shape(NamedTuple):
+    """How values are typed: once (a text, a number, a switch) or again and again (`list`)."""
+
+    kind: Any
+    read: Callable[[Any, str], Any]
+    write: Callable[[Any], list[str]]
+
+
+def split(word: str, option: str = "-k") -> list[str]:
+    """Words separated by commas; one with a comma stands in double quotes."""
+    words = next(csv.reader([word], skipinitialspace=True), [""])
+    if not all(words) and word != '""':
+        raise InputError(
+            f"{option} {word!r} is no list such as a,b,c: something is missing at a comma".strip()
+        )
+    return words
+
+
+def _quoted(name: Any) -> str:
+    text = str(name)
+    plain = not (text == "" or text[0] == " " or set(text) & set(',"\n\r'))
+    return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def _scalar(text: str) -> Any:
+    """A number where it reads as one, else the text."""
+    try:
+        return json.loads(text) if text[:1] in "-0123456789" else text
+    except (json.JSONDecodeError, ValueError):
+        return text
+
+
+def _assigned(words: Sequence[str], option: str) -> list[tuple[str, str]]:
+    """`column=word`; the column's name may itself hold an equals sign."""
+    pairs = []
+    for text in words:
+        name, sign, word = text.rpartition("=")
+        if not sign:
+            raise InputError(f"{option} takes COLUMN=WORD, not {text!r}")
+        pairs.append((name, word))
+    return pairs
+
+
+def _word_or_pairs(words: Sequence[str], option: str) -> Any:
+    if len(words) == 1 and "=" not in words[0]:
+        return words[0]
+    return dict(_assigned(words, option))
+
+
+def _codes(words: Sequence[str], option: str) -> Any:
+    if not any("=" in word for word in words):
+        return [_scalar(text) for word in words for text in split(word, option)]
+    codes: dict[str, list[Any]] = {}
+    for name, word in _assigned(words, option):
+        codes.setdefault(name, []).extend(map(_scalar, split(word, option)))
+    return codes
+
+
+def _numbers(words: Sequence[str], option: str) -> dict[str, Any]:
+    return {name: _scalar(word) for name, word in _assigned(words, option)}
+
+
+def _settings(words: Sequence[str], option: str) -> dict[str, Any]:
+    """Numbers, true, false, null and lists are taken as such, the rest as text."""
+    values: dict[str, Any] = {}
+    for setting in words:
+        name, sign, text = setting.partition("=")
+        if not sign or not name:
+            raise InputError(f"{option} takes NAME=VALUE, such as gamma=0.2, not {setting!r}")
+        try:
+            values[name.strip()] = json.loads(text)
+        except (ValueError, RecursionError):
+            values[name.strip()] = text
+    return values
+
+
+def _pairs(value: Mapping[Any, Any]) -> list[str]:
+    return [f"{name}={word}" for name, word in value.items()]
+
+
+def _lists(value: Mapping[Any, Sequence[Any]]) -> list[str]:
+    return [f"{name}={','.join(map(_quoted, words))}" for name, words in value.items()]
+
+
+def _each(value: Any) -> list[str]:
+    return [str(value)] if isinstance(value, str) else _pairs(value)
+
+
+def _typed(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _same(value: Any, option: str) -> Any:
+    return value
+
+
+def _plain(value: Any) -> list[str]:
+    return [str(value)]
+
+
+def _several(words: Sequence[str], option: str) -> list[str]:
+    return [name for word in words for name in split(word, option)]
+
+
+def _row(words: Sequence[Any]) -> str:
+    return ",".join(map(_quoted, words))
+
+
+SHAPES: dict[str, Shape] = {
+    "word": Shape(str, _same, _plain),
+    "whole": Shape(int, _same, _plain),
+    "number": Shape(float, _same, _plain),
+    "switch": Shape(bool, _same, _plain),
+    "names": Shape(list, _several, lambda names: [_quoted(name) for name in names]),
+    "blocks": Shape(
+        list, lambda words, flag: [split(w, flag) for w in words], lambda value: [*map(_row, value)]
+    ),
+    "pairs": Shape(list, lambda words, flag: dict(_assigned(words, flag)), _pairs),
+    "word or pairs": Shape(list, _word_or_pairs, _each),
+    "numbers": Shape(list, _numbers, _pairs),
+    "lists": Shape(list, lambda words, flag: {n: split(w, flag) for n, w in _assigned(words, flag)}, _lists),
+    "codes": Shape(
+        list, _codes, lambda value: _lists(value) if isinstance(value, Mapping) else [_row(value)]
+    ),
+    "settings": Shape(list, _settings, lambda value: [f"{name}={_typed(v)}" for name, v in value.items()]),
+}
+
+
+def _option(name: str, shape: str, metavar: str | None, said: str, *flags: str) -> Option:
+    return Option(name, flags or (f"--{name.replace('_', '-')}",), shape, metavar, said)
+
+
+OPTIONS: tuple[Option, ...] = (
+    _option("columns", "names", "COL", "A column to protect; default: every numeric", "-c", "--column"),
+    _option("method", "word", None, "See `shoal methods`; default: auto", "-m", "--method"),
+    _option("parameters", "settings", "NAME=VALUE", "A parameter of the method", "--set"),
+    _option("types", "pairs", "COL=TYPE", "What a column holds, such as nominal", "--type"),
+    _option("levels", "lists", "COL=A,B,..", "Levels of an ordinal column, lowest first"),
+    _option("roles", "pairs", "COL=ROLE", "What a column is, such as identifier (dropped)", "--role"),
+    _option("keep", "names", "COL", "Publish this column as it is, though it may tell much"),
+    _option("unit", "names", "COL", "Whom k counts: a household, a firm, a person over years"),
+    _option("strata", "names", "COL", "Groups never cross the values of this column", "--stratum"),
+    _option("merge_small_strata", "switch", None, "Merge strata short of k with the most similar"),
+    _option("weight", "word", "COL", "Survey weights, for centroids and loss"),
+    _option("known", "names", "COL", "A kept column that an intruder may know, for risks"),
+    _option("missing", "word", None, "What to do with gaps: group, impute, error or drop"),
+    _option("missing_codes", "codes", "[COL=]CODE", "A value that stands for a gap", "--missing-code"),
+    _option("zeros", "word", None, "value, or group: zeros are grouped apart"),
+    _option("contributors", "whole", "N", "Units that each published cell is made of; default: 2"),
+    _option("contributor_share", "number", "SHARE", "The most weight that one unit has in it; default: 0.9"),
+    _option("thin", "word", None, "Cells of too few: widen their group, or publish a gap"),
+    _option("scaling", "word or pairs", "[COL=]WORD", "standard, robust, range, rank or none"),
+    _option("log", "names", "COL", "Group this column by its logarithm"),
+    _option("column_weights", "numbers", "COL=W", "A column's share in distances", "--column-weight"),
+    _option("centroids", "word or pairs", "[COL=]WORD", "mean, median, trimmed or mode", "--centroid"),
+    _option("blocks", "blocks", "A,B,..", "Group these columns on their own", "--block"),
+    _option("per_column", "switch", None, "Group each column alone: k holds per column, not per record"),
+    _option("preserve", "word", None, '"totals" keeps the totals of whole numbers'),
+    _option("order", "word", None, "Of rows in the file: shuffle, or keep; default: shuffle"),
+    _option("seed", "whole", None, "The same seed gives the same release; default: 0"),
+    _option("time_limit", "number", "SECONDS", "Return the best found by then"),
+)
