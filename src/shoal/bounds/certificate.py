@@ -20,16 +20,7 @@ from shoal.io.limits import refuse_size
 #: Every price is lowered, every penalty raised by this share of itself before they are summed. Rounding in
 #: the proofs is below 1e-12 of the same quantities, so the stated bound holds for exact arithmetic too.
 MARGIN = 1e-9
-#: What a saved bound says of itself, and as what.
-_FACTS = {
-    "sse": float,
-    "information_loss": float,
-    "method": str,
-    "seconds": float,
-    "proof": str,
-    "k": int,
-    "fingerprint": str,
-}
+_NUMBERS, _WORDS = {"sse", "information_loss", "seconds"}, {"method", "proof", "fingerprint"}
 
 
 @dataclass(frozen=True)
@@ -108,10 +99,10 @@ class Bound:
             with np.load(path, allow_pickle=False) as stored:
                 facts = json.loads(str(stored["facts"]))
                 arrays = {name: stored[name] for name in stored.files if name != "facts"}
-            for name, kind in _FACTS.items():
-                if type(facts[name]) is not kind:
-                    raise TypeError(f"{name} is not of the kind that it has to be")
-            if facts.keys() != _FACTS.keys() or facts["k"] < 1 or not np.isfinite(facts["sse"]):
+            kinds = {**dict.fromkeys(_NUMBERS, float), **dict.fromkeys(_WORDS, str), "k": int}
+            if {name: type(fact) for name, fact in facts.items()} != kinds or not 1 <= facts["k"] + facts[
+                "sse"
+            ] < np.inf:
                 raise ValueError("its figures are not those of a bound")
         except InputError:
             raise

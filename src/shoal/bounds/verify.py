@@ -36,8 +36,12 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
     if certificate.proof != "one group" and not 2 <= k <= n // 2:
         return False  # fewer than 2k records form one group
     try:
-        if not all(_known(name, array) for name, array in arrays.items()):
-            return False
+        for name, array in arrays.items():
+            if (
+                array.dtype.kind != ("i" if name in ("triples", "block") else "f")
+                or not np.isfinite(array).all()
+            ):
+                return False
         value = PROOFS[certificate.proof](X, k, **arrays)
     except (TypeError, ValueError, IndexError):
         return False  # arrays missing, or of a wrong shape
@@ -46,12 +50,6 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
     return math.isclose(value, bound.sse, rel_tol=1e-9, abs_tol=1e-12 * total) and math.isclose(
         loss, bound.information_loss, rel_tol=1e-8, abs_tol=1e-10
     )
-
-
-def _known(name: str, array: NDArray) -> bool:
-    """Whether an array holds finite numbers of the kind that its name stands for."""
-    whole = name in ("triples", "block")
-    return array.dtype.kind == ("i" if whole else "f") and bool(np.isfinite(array).all())
 
 
 def by_one_group(X: NDArray[np.float64], k: int) -> float:

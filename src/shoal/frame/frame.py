@@ -30,10 +30,7 @@ class Frame:
         self._first_row = first_row  # its place in a larger table; None where rows have no place
         if type(data).__name__ == "LazyFrame":
             raise InputError("a LazyFrame holds no records yet: give what its collect() returns")
-        carried = foreign(data)
-        self.notes = (
-            (f"not published, for it stands beside the cells: {', '.join(carried)}",) if carried else ()
-        )
+        self.notes = foreign(data)
         self.index = index_names(data)
         data, self._give_back = as_table(data)
         self.native = data
@@ -166,7 +163,7 @@ class Frame:
         self,
         columns: Mapping[Any, Column],
         dropped: Collection[Any] = (),
-        levels: Mapping[Any, Sequence[Any]] | None = None,
+        levels: Mapping[Any, Collection[Any]] | None = None,
     ) -> Any:
         """A new table of the same kind in which these columns hold these cells; the rest is untouched.
 
@@ -176,7 +173,7 @@ class Frame:
         return self._give_back(self._replaced(columns, dropped, levels or {}))
 
     def _replaced(
-        self, columns: Mapping[Any, Column], dropped: Collection[Any], levels: Mapping[Any, Sequence[Any]]
+        self, columns: Mapping[Any, Column], dropped: Collection[Any], levels: Mapping[Any, Collection[Any]]
     ) -> Any:
         if self._array is not None:
             if self._array.shape[1] == len(columns) == 1:  # nothing to copy

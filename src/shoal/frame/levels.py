@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def published_levels(
-    stored: Iterable[Any], present: Iterable[Any], ordered: bool, declared: Sequence[Any] | None = None
+    stored: Iterable[Any], present: Iterable[Any], ordered: bool, declared: Collection[Any] | None = None
 ) -> list[Any]:
     """Those declared by the user, in their order; else those present, in their own order or sorted."""
     there = set(present)
@@ -25,7 +25,7 @@ def _sorted(levels: Iterable[Any]) -> list[Any]:
     return sorted(levels, key=lambda level: (type(level).__name__, level))
 
 
-def arrow_levels(column: pa.ChunkedArray, declared: Sequence[Any] | None = None) -> pa.ChunkedArray:
+def arrow_levels(column: pa.ChunkedArray, declared: Collection[Any] | None = None) -> pa.ChunkedArray:
     """A dictionary of Arrow with the levels to publish; any other column as it is."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -45,7 +45,7 @@ def arrow_levels(column: pa.ChunkedArray, declared: Sequence[Any] | None = None)
     return pa.chunked_array(chunks, pa.dictionary(kind.index_type, kind.value_type, ordered))
 
 
-def pandas_levels(column: pd.Series, declared: Sequence[Any] | None = None) -> pd.Series:
+def pandas_levels(column: pd.Series, declared: Collection[Any] | None = None) -> pd.Series:
     """The same for a column of pandas: its own categories, or a dictionary of Arrow inside."""
     import pandas as pd
 
@@ -63,7 +63,7 @@ def pandas_levels(column: pd.Series, declared: Sequence[Any] | None = None) -> p
     return column
 
 
-def enum_levels(column: nw.Series, declared: Sequence[Any] | None = None) -> nw.Series:
+def enum_levels(column: nw.Series, declared: Collection[Any] | None = None) -> nw.Series:
     """The same for a column whose levels are part of its type (the Enum of polars)."""
     import narwhals as nw
 

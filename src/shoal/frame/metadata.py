@@ -14,22 +14,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _KEY = b"shoal"
-#: All that is written beside cells, by kind of file; a mapping has something for each column.
-_KNOWN: dict[str, dict[str, type]] = {
-    "text": {"dialect": dict, "gaps": dict},
-    "excel": {"sheet": str},
-    "stats": {
-        "kind": str,
-        "file_label": str,
-        "column_labels": dict,
-        "variable_value_labels": dict,
-        "variable_format": dict,
-        "variable_measure": dict,
-        "variable_display_width": dict,
-        "missing_ranges": dict,
-        "missing_user_values": dict,
-    },
+#: All that is written beside cells, by kind of file: some words, and what is told of each column.
+_KNOWN = {
+    "text": "dialect gaps",
+    "excel": "sheet",
+    "stats": "kind file_label column_labels variable_value_labels variable_format variable_measure "
+    "variable_display_width missing_ranges missing_user_values",
 }
+_WORDS = ("kind", "file_label", "sheet")
 #: Of these, those that tell of single values, and how to find the value; None for a range of them.
 _VALUES: dict[str, Callable[[Any], Any]] = {
     "variable_value_labels": lambda pair: pair[0],
@@ -68,18 +60,21 @@ def with_details(table: pa.Table, **details: Any) -> pa.Table:
 
 def from_outside(table: pa.Table) -> pa.Table:
     """A table as a file has it, without our own key, which anybody may have written, and unnamed indexes."""
-    metadata = dict(table.schema.metadata or {})
-    metadata.pop(_KEY, None)
+    metadata = {key: text for key, text in (table.schema.metadata or {}).items() if key != _KEY}
     unnamed = [name for name in table.column_names if _UNNAMED.fullmatch(name)]
-    if unnamed:
-        metadata[_NO_NAME.encode()] = b""
+    metadata |= {_NO_NAME.encode(): b""} if unnamed else {}
     return table.drop_columns(unnamed).replace_schema_metadata(metadata or None)
 
 
-def foreign(data: Any) -> list[str]:
-    """What a table carries beside its cells and is not published, in words."""
+def foreign(data: Any) -> tuple[str, ...]:
+    """A note on what a table carries beside its cells, which is not published; none if there is nothing."""
+    told = _foreign(data)
+    return (f"not published, for it stands beside the cells: {', '.join(told)}",) if told else ()
+
+
+def _foreign(data: Any) -> list[str]:
     library = type(data).__module__.partition(".")[0]
-    if library == "pandas" and hasattr(data, "attrs"):
+    if library == "pandas":
         unnamed = None in data.index.names and data.index.dtype.kind not in "iu"
         return [*map(repr, data.attrs), *([_NO_NAME] if unnamed else [])]
     if library != "pyarrow" or not hasattr(data, "schema"):
@@ -106,7 +101,7 @@ def described(table: pa.Table, *kinds: str) -> pa.Table:
     try:
         for kind, facts in details_of(table).items():
             if kind in (kinds or _KNOWN):
-                known = [name for name, fact in facts.items() if isinstance(fact, _KNOWN[kind].get(name, ()))]
+                known = [name for name in _KNOWN[kind].split() if name in facts]
                 details[kind] = {name: _of_columns(table, name, facts[name]) for name in known}
     except (TypeError, KeyError, IndexError):
         raise _malformed() from None
@@ -115,17 +110,16 @@ def described(table: pa.Table, *kinds: str) -> pa.Table:
 
 
 def _of_columns(table: pa.Table, name: str, fact: Any) -> Any:
-    if name == "dialect" or not isinstance(fact, dict):
+    """A word as it is; what is told of columns for those that are there, and for values that occur."""
+    if not isinstance(fact, str if name in _WORDS else dict):
+        raise TypeError
+    if name in (*_WORDS, "dialect"):
         return fact
-    fact = {column: told for column, told in fact.items() if column in table.column_names}
-    value = _VALUES.get(name)
-    if value is None:
-        return fact
-    there = {column: _present(table[column]) for column in fact}
-    return {
-        column: [item for item in told if value(item) is None or _key(value(item)) in there[column]]
-        for column, told in fact.items()
-    }
+    told, value = {column: fact[column] for column in table.column_names if column in fact}, _VALUES.get(name)
+    for column in told if value else ():
+        there = _present(table[column])
+        told[column] = [i for i in told[column] if value(i) is None or _key(value(i)) in there]
+    return told
 
 
 def _present(column: pa.ChunkedArray) -> set[Any]:

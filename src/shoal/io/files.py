@@ -18,6 +18,7 @@ from shoal.io.contents import Contents
 from shoal.io.databases import sql
 from shoal.io.formats import arrow, excel, stats, text
 from shoal.io.limits import refuse_memory, refuse_names
+from shoal.io.parquet import ParquetTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,15 +81,9 @@ def read_parts(folder: str | os.PathLike[str]) -> pa.Table:
     """
     import pyarrow as pa
 
-    paths = [p for p in sorted(Path(folder).glob("*.parquet")) if not p.name.startswith((".", "_"))]
-    if not paths:
-        raise InputError(f"{str(folder)!r} has no .parquet files: name a file, or a folder of Parquet files")
-    refuse_memory(sum(path.stat().st_size for path in paths), str(folder))
-    parts = [read(path) for path in paths]
-    for path, part in zip(paths, parts):
-        if not part.schema.equals(parts[0].schema):
-            raise InputError(f"{str(path)!r} has other columns than {paths[0].name!r}: they are no one table")
-    return pa.concat_tables(parts)
+    parts = ParquetTable(folder)
+    refuse_memory(sum(path.stat().st_size for path in parts.files), str(folder))
+    return pa.Table.from_batches([batch for _, batch in parts.batches(parts.schema.names)], parts.schema)
 
 
 def read(path: str | os.PathLike[str]) -> pa.Table:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, MachineError
-from shoal.frame.frame import Frame
 from shoal.frame.levels import arrow_levels
-from shoal.frame.metadata import from_outside, published
-from shoal.io.atomic import exchange, new_part, refuse_input, refuse_missing_folder, sweep
+from shoal.frame.metadata import foreign, from_outside, published
+from shoal.io.atomic import exchange, first_sentence, new_part, refuse_input, refuse_missing_folder, sweep
 from shoal.io.json_text import json_text
+from shoal.io.limits import refuse_names
 from shoal.io.packed import BATCH, PackedFile
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class ParquetTable:
         self.rows: list[int] = []
         for path in self.files:
             with _open(path, batch) as file:
+                refuse_names(file.schema.names, str(path))
                 carried = from_outside(file.schema.empty_table())
                 schema = published(carried).schema
                 if not self.rows:
-                    self.schema, self.notes = schema, Frame(carried).notes
-                    _refuse_duplicates(schema, path)
+                    self.schema, self.notes = schema, foreign(carried)
                 else:
                     _same_columns(self.schema, self.files[0], schema, path)
                 self.rows.append(file.rows)
@@ -103,8 +103,8 @@ def _open(path: Path, batch: int) -> Iterator[PackedFile]:
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
-    words = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-    return InputError(f"{str(path)!r} cannot be read as Parquet, it may be cut short: {words}")
+    why = first_sentence(error)
+    return InputError(f"{str(path)!r} cannot be read as Parquet, it may be cut short: {why}")
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -112,29 +112,15 @@ def _stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _refuse_duplicates(schema: pa.Schema, path: Path) -> None:
-    for name in schema.names:
-        if schema.names.count(name) > 1:
-            raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
-
-
 def _same_columns(schema: pa.Schema, first: Path, other: pa.Schema, path: Path) -> None:
     """Files of one table have the same columns of the same types; their order may differ."""
-    _refuse_duplicates(other, path)
-    for name in schema.names:
-        if name not in other.names:
-            raise InputError(
-                f"{str(path)!r} has no column {name!r}, which {first.name!r} has: mend the files"
-            )
+    for name in [*schema.names, *other.names]:
+        if name not in other.names or name not in schema.names:
+            raise InputError(f"only one of {first.name!r} and {str(path)!r} has a column {name!r}: mend them")
         ours, theirs = schema.field(name).type, other.field(name).type
         if ours != theirs:
             raise InputError(
                 f"column {name!r} is {ours} in {first.name!r} but {theirs} in {str(path)!r}: convert one"
-            )
-    for name in other.names:
-        if name not in schema.names:
-            raise InputError(
-                f"{str(path)!r} has a column {name!r}, which {first.name!r} has not: mend the files"
             )
 
 
@@ -154,8 +140,7 @@ def workplace(target: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
     except OSError as error:
-        why = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
-        raise MachineError(f"{str(target)!r} cannot be written: {why}") from None
+        raise MachineError(f"{str(target)!r} cannot be written: {first_sentence(error)}") from None
 
 
 def refuse_target(source: Path, target: Path, replace: bool) -> None:
