@@ -33,15 +33,17 @@ def arrow_levels(column: pa.ChunkedArray, declared: Collection[Any] | None = Non
     kind = column.type
     if not pa.types.is_dictionary(kind):
         return column
-    cells = pa.chunked_array([c.dictionary.take(c.indices) for c in column.chunks], kind.value_type)
     if pa.types.is_nested(kind.value_type):
-        return cells
+        return pa.chunked_array([c.dictionary.take(c.indices) for c in column.chunks], kind.value_type)
     stored = [level for chunk in column.chunks for level in chunk.dictionary.to_pylist()]
-    present = cells.unique().drop_null().to_pylist()
+    used = [chunk.dictionary.take(chunk.indices.unique()).drop_null() for chunk in column.chunks]
+    present = [level for levels in used for level in levels.to_pylist()]
     levels = pa.array(published_levels(stored, present, kind.ordered, declared), kind.value_type)
-    codes = pc.index_in(cells, levels).cast(kind.index_type)
     ordered = kind.ordered or bool(declared)
-    chunks = [pa.DictionaryArray.from_arrays(chunk, levels, ordered=ordered) for chunk in codes.chunks]
+    chunks = []
+    for chunk in column.chunks:  # never written out: a long text may repeat
+        codes = pc.index_in(chunk.dictionary, levels).take(chunk.indices).cast(kind.index_type)
+        chunks.append(pa.DictionaryArray.from_arrays(codes, levels, ordered=ordered))
     return pa.chunked_array(chunks, pa.dictionary(kind.index_type, kind.value_type, ordered))
 
 
