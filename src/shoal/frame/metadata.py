@@ -115,11 +115,11 @@ def _of_columns(table: pa.Table, name: str, fact: Any) -> Any:
         raise TypeError
     if name in (*_WORDS, "dialect"):
         return fact
-    told, value = {column: fact[column] for column in table.column_names if column in fact}, _VALUES.get(name)
-    for column in told if value else ():
-        there = _present(table[column])
-        told[column] = [i for i in told[column] if value(i) is None or _key(value(i)) in there]
-    return told
+    told = {column: fact[column] for column in table.column_names if column in fact}
+    if name not in _VALUES:
+        return told
+    value, there = _VALUES[name], {column: _present(table[column]) for column in told}
+    return {c: [i for i in told[c] if value(i) is None or _key(value(i)) in there[c]] for c in told}
 
 
 def _present(column: pa.ChunkedArray) -> set[Any]:
