@@ -1,13 +1,17 @@
 # Two commands are enough: `make demo` and `make test`. Each sets up what it needs in .venv. `make published` holds the
 # papers' printed figures and needs their data (docs/results.md); `make lint` checks style, types and imports.
+# Every package is installed at the version and with a hash that constraints/ holds, and builds with tools that are
+# installed so too; then comes shoal itself, which brings nothing along.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
+HASHED := $(PIP) --use-pep517 --require-hashes -r
+SHOAL := $(PIP) --no-deps -e .
 KERNEL_TESTS := tests/kernels tests/grouping/test_partition.py
 
-.PHONY: demo app test published lint bench reproduce screenshots clean
+.PHONY: demo app test published lint bench reproduce screenshots dist try-dist sbom clean
 
 demo: $(VENV)/.core
 	$(BIN)/shoal demo --folder demo
@@ -32,7 +36,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 
 bench: $(VENV)/.dev
-	$(PIP) microagg1d
+	$(HASHED) constraints/bench.txt
 	$(BIN)/python -m benchmarks.univariate
 	$(BIN)/python -m benchmarks.methods
 	$(BIN)/python -m benchmarks.trees
@@ -46,21 +50,38 @@ screenshots: $(VENV)/.dev
 	sh tests/system_packages.sh
 	$(BIN)/python -m docs.make_screenshots
 
+dist: $(VENV)/.build
+	$(BIN)/python -m tools.dist
+
+try-dist: dist
+	$(BIN)/python -m tools.try_dist
+
+sbom: $(VENV)/.dev
+	$(BIN)/python -m tools.sbom
+	$(BIN)/python -m docs.make_dependencies
+
 clean:
-	rm -rf $(VENV) demo benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) demo dist benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) || { apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv --clear $(VENV); }
 
-$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e .
+$(VENV)/.build: $(VENV)/bin/python constraints/build.txt
+	$(HASHED) constraints/build.txt
 	touch $@
 
-$(VENV)/.app: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e '.[app,stats]'
+$(VENV)/.core: $(VENV)/.build pyproject.toml constraints/core.txt
+	$(HASHED) constraints/core.txt
+	$(SHOAL)
+	touch $@
+
+$(VENV)/.app: $(VENV)/.build pyproject.toml constraints/core.txt constraints/app.txt
+	$(HASHED) constraints/app.txt
+	$(SHOAL)
 	touch $@ $(VENV)/.core
 
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e '.[dev,all]'
+$(VENV)/.dev: $(VENV)/.build pyproject.toml constraints/core.txt constraints/app.txt constraints/dev.txt
+	$(HASHED) constraints/dev.txt
+	$(SHOAL)
 	touch $@ $(VENV)/.core $(VENV)/.app

@@ -53,7 +53,7 @@ def run_repordmic(data: str, dataset: str, seed: int, starts: int) -> dict[str, 
             seconds = time.perf_counter() - begin
             outcome[f"{rule} {k}"] = {
                 "loss": 100 * min(run.sse[-1] for run in runs) / total,
-                "rounds": sum(run.rounds for run in runs),
+                "rounds": sum(len(run.sse) for run in runs),
                 "starts": len(runs),
                 "seconds": seconds,
                 "monotone": all((np.diff(run.sse[1:]) <= 1e-9 * total).all() for run in runs),

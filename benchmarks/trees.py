@@ -14,9 +14,9 @@ import numpy as np
 from benchmarks._common import header, save, table
 from benchmarks._published import standardised
 from benchmarks.plain_trees import prim
-from shoal.algorithms.trees import mst, mst_c, mst_d, spanning_tree
+from shoal.algorithms.trees import mst, mst_c, mst_d, preorder, spanning_tree
 from shoal.datasets import sim
-from shoal.kernels.neighbours.spanning_tree import cut_edges, form_clusters, preorder
+from shoal.kernels.neighbours.spanning_tree import cut_edges, form_clusters
 
 K = 4
 #: Seconds that the paper prints (Table 9: all phases; Table 10), Java on a Pentium 4 of 2.5 GHz.
@@ -37,9 +37,9 @@ def phases(X: np.ndarray) -> tuple[dict[str, float], np.ndarray]:
 
     tree = spanning_tree(X)
     lap("tree")
-    parent, first, last = preorder(tree)
-    lap("descendant counts")
-    root = cut_edges(tree, parent, first, last, K)
+    order, parent = preorder(tree)
+    lap("preorder")
+    root = cut_edges(tree, order, parent, K)
     lap("edge cutting")
     form_clusters(parent, root)
     lap("cluster formation")

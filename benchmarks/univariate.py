@@ -145,16 +145,12 @@ def crossover(n: int) -> list[dict[str, Any]]:
         inverse = line.inverses(v.dtype, k)
         row: dict[str, Any] = {"k": k}
         least = []
-        for name, far, halve in (
-            ("near", False, line.HALVE_UP_TO),
-            ("far", True, line.HALVE_UP_TO),
-            ("far, leaps filled linearly only", True, 1),
-        ):
+        for name, far in (("near", False), ("far", True)):
             if far or k <= 1000:
                 row[name + " ns"] = round(
-                    best(lambda a=(v, k, line.SSE, inverse, far, halve): line.search(*a)) / n * 1e9, 1
+                    best(lambda a=(v, k, line.SSE, inverse, far): line.search(*a)) / n * 1e9, 1
                 )
-                least.append(line.search(v, k, line.SSE, inverse, far, halve)[0][-1])
+                least.append(line.search(v, k, line.SSE, inverse, far)[0][-1])
         row["largest difference of cost"] = f"{max(least) / min(least) - 1:.0e}"
         rows.append(row)
     return rows

@@ -1,19 +1,20 @@
 """Write docs/dependencies.md: every pinned package with its licence, and why it is there.
 
-`python docs/make_dependencies.py`, after constraints.txt has changed; `tests/project/test_dependencies.py`
-compares.
+`python -m docs.make_dependencies` (or `make sbom`), after the pins have changed;
+`tests/project/test_dependencies.py` compares. The licence of a package that is not installed here stays as
+the page has it.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Iterable
+import textwrap
 from importlib import metadata
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "dependencies.md"
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from tools import licences, pins
+
+PAGE = pins.ROOT / "docs" / "dependencies.md"
 
 #: Why each package that pyproject.toml names is there.
 REASONS = {
@@ -46,16 +47,24 @@ REASONS = {
     "polars": "a table of its own in the tests",
     "networkx": "an independent shortest tour and tree in the tests, and an example",
     "playwright": "drives a browser in the tests of the web page",
+    "hatchling": "builds wheel and source archive",
+    "setuptools": "builds pyspark, which has no wheel",
     "microagg1d": "a peer in the benchmarks of one column",
 }
-#: Copyleft within the file (MPL): shoal neither changes nor ships these files.
-WEAK = ("MPL", "Mozilla")
-
 HEAD = """# Dependencies
 
-Written by `python docs/make_dependencies.py` from `constraints.txt`, which pins every package, and from what
-each installed package says of its own licence; `tests/project/test_dependencies.py` compares. **core** is
-what `pip install shoal-sdc` brings; the rest comes with the extra that is named, or serves development only.
+Written by `make sbom` from `constraints/`, which pins every package with its hashes, and from what each
+installed package says of its own licence; `tests/project/test_dependencies.py` compares. **core** is what
+`pip install shoal-sdc` brings; the rest comes with the extra that is named, or serves development only.
+
+`make` installs nothing without its hash: `constraints/core.txt`, `app.txt` and `dev.txt` hold the hashes of
+every wheel and source archive of each version, for all systems and Python 3.11 to 3.14, and go to `pip
+install --require-hashes -r`; `constraints/build.txt` holds what builds, so that no build fetches tools of its
+own. To install a release the same way: that command with `constraints/core.txt`, then `pip install --no-deps`
+with the wheel. `python -m tools.pins` makes the files anew, `--upgrade` with newer versions. `make dist`
+builds wheel and source archive, byte for byte the same wherever the same commit is built; `make try-dist`
+installs that wheel into an empty environment and runs the demo there; `make sbom` also writes bills of
+materials (CycloneDX) into `dist/`.
 
 {summary}
 
@@ -64,78 +73,52 @@ what `pip install shoal-sdc` brings; the rest comes with the extra that is named
 """
 
 
-def key(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def pinned() -> dict[str, tuple[str, str]]:
-    """Name and version of every line of constraints.txt, by a key that spelling does not change."""
-    lines = [line.split("#")[0].strip() for line in (ROOT / "constraints.txt").read_text().splitlines()]
-    pairs = [line.split("==") for line in lines if line]
-    return {key(name): (name, version) for name, version in pairs}
-
-
 def licence(name: str) -> str:
-    """What an installed package says of its licence."""
-    facts = metadata.metadata(name)
-    if facts.get("License-Expression"):
-        return str(facts["License-Expression"])
-    classes = [
-        text.split("::")[-1].strip() for text in facts.get_all("Classifier", []) if "License ::" in text
-    ]
-    return "; ".join(text for text in classes if text != "OSI Approved") or str(
-        facts.get("License", "unknown")
-    )
+    try:
+        return licences.licence(name)
+    except metadata.PackageNotFoundError:
+        return next((row[2] for row in listed() if row[0] == name), "unknown")
 
 
-def wanted() -> dict[str, list[str]]:
-    """The packages that pyproject.toml names, by what they are for: core first, then extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    groups = {"core": project["dependencies"], **project["optional-dependencies"]}
-    del groups["all"]
-    return {group: [key(re.split(r"[^\w.-]", text)[0]) for text in texts] for group, texts in groups.items()}
+def listed() -> list[list[str]]:
+    """The rows of the page as it stands."""
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
 
-def reached(roots: Iterable[str]) -> dict[str, str]:
-    """Every package that these need, and the one that needs it."""
-    known, found, waiting = pinned(), {}, [(root, "") for root in roots]
-    while waiting:
-        name, parent = waiting.pop(0)
-        if name in found or name not in known:
-            continue
-        found[name] = parent
-        for text in metadata.requires(known[name][0]) or []:
-            if "extra ==" not in text:
-                waiting.append((key(re.split(r"[^\w.-]", text)[0]), known[name][0]))
-    return found
+def groups() -> dict[str, list[Requirement]]:
+    """What is asked for, by what it is for: core first, then extras, then what no user needs."""
+    found = {name: [Requirement(text) for text in texts] for name, texts in pins.wanted().items()}
+    return found | {"build": [*found.pop("build"), Requirement("setuptools")], "bench": pins.roots("bench")}
 
 
 def rows() -> list[tuple[str, str, str, str, str]]:
     """One for each pinned package."""
+    reasons = {canonicalize_name(name): why for name, why in REASONS.items()}
+    known, needs = pins.pinned(), pins.installed_needs()
     purpose: dict[str, tuple[str, str]] = {}
-    for group, roots in wanted().items():
-        for name, parent in reached(roots).items():
-            purpose.setdefault(name, (group, parent))
-    reasons = {key(name): why for name, why in REASONS.items()}
-    made = []
-    for short, (name, version) in pinned().items():
-        group, parent = purpose.get(short, ("benchmarks" if short in reasons else "dev", ""))
-        made.append(
-            (name, version, licence(name), group, reasons.get(short) or f"needed by {parent or 'others'}")
-        )
-    order = ["core", *[group for group in wanted() if group != "core"], "benchmarks"]
+    for group, asked in groups().items():
+        for place in sorted(pins.EVERYWHERE):
+            for parent, one in pins.walk(asked, needs, place):
+                why = reasons.get(canonicalize_name(one.name)) or f"needed by {known[parent].name}"
+                purpose.setdefault(canonicalize_name(one.name), (group, why))
+    order = list(groups())
+    made = [(pin.name, pin.version, licence(pin.name), *purpose[name]) for name, pin in known.items()]
     return sorted(made, key=lambda row: (order.index(row[3]), row[0].lower()))
 
 
 def page() -> str:
     found = rows()
-    weak = [f"{name} ({group})" for name, _, text, group, _ in found if any(word in text for word in WEAK)]
+    reasons: dict[str, list[str]] = {}
+    for name, _, _, group, _ in found:
+        if why := licences.EXCEPTIONS.get(canonicalize_name(name)):
+            reasons.setdefault(why, []).append(f"{name} ({group})")
     summary = (
         f"{sum(row[3] == 'core' for row in found)} packages in the core, {len(found)} in all. Every licence\n"
-        "is permissive (BSD, MIT, Apache, PSF, ISC and their like), with these exceptions, none in core:\n"
-        "under the Mozilla Public Licence, whose copyleft ends at its own files, which shoal never changes\n"
-        f"nor ships, {', '.join(weak)}.\n"
-        "docutils (app) is public domain in the main, with tools under the GPL that shoal does not call."
+        "is permissive (BSD, MIT, Apache, PSF, ISC and their like), with these exceptions, none in core:\n\n"
+    ) + "\n".join(
+        textwrap.fill(f"- {', '.join(names)}: {why}", 110, subsequent_indent="  ", break_on_hyphens=False)
+        for why, names in reasons.items()
     )
     lines = ["| " + " | ".join(row) + " |" for row in found]
     return HEAD.format(summary=summary) + "\n".join(lines) + "\n"

@@ -20,7 +20,7 @@ from shoal.errors import InputError
 
 @pytest.fixture(scope="module")
 def table():
-    return survey(200)
+    return survey(200).drop_columns(["region", "sector"])
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +133,24 @@ def test_suggest_takes_the_least_loss_that_is_safe_enough(table):
     assert (found.k, found.method) == (best.k, "mdav")
     assert f"k={best.k} (mdav): of all 10 runs" in found.reason
     assert "The next with less loss, k=" in found.reason
+
+
+def test_kept_columns_count_unless_nobody_knows_them(table, tmp_path):
+    kept = survey(200)
+    words = {"k": [5], "methods": "mdav", "bound_time": None}
+    alone, less, more = (
+        shoal.compare(data, known=known, **words).runs[0].risk
+        for data, known in ((table, None), (kept, ()), (kept, None))
+    )
+    assert alone == less <= 0.2 < more
+    shoal.write(kept, tmp_path / "firms.csv")
+    for known, risk in (((), more), (("--known", "region,sector"), more), (("--known", ""), less)):
+        outcome = call(
+            "compare", tmp_path / "firms.csv", "-k", 5, "-m", "mdav", "--bound-time", 0, "--json", *known
+        )
+        assert json.loads(outcome.stdout)["runs"][0]["risk"] == pytest.approx(risk)
+    call("suggest", tmp_path / "firms.csv", "-k", 10, "-m", "mdav", "--max-risk", 0.2, "--known", "")
+    call("suggest", tmp_path / "firms.csv", "-k", 10, "-m", "mdav", "--max-risk", 0.2, status=1)
 
 
 def test_suggest_says_when_nothing_is_safe_enough(table):

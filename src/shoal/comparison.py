@@ -6,9 +6,7 @@ import csv
 import io
 import json
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +17,7 @@ from shoal.errors import InputError, ShoalError
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.source import frame_of
+from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.release import Release
@@ -169,6 +168,7 @@ def compare(
     methods: Sequence[str] | str = ("auto",),
     *,
     columns: Sequence[Any] | Any | None = None,
+    known: Sequence[Any] | Any | None = None,
     seed: int = 0,
     time_limit: float | None = None,
     bound_time: float | None = BOUND_SECONDS,
@@ -188,6 +188,8 @@ def compare(
         The methods to try; see `shoal.methods`.
     columns : list, optional
         What to protect; without it every numeric column.
+    known : list, optional
+        Kept columns that an intruder knows; see `shoal.risk`.
     seed : int
         The same seed gives the same runs.
     time_limit : float, optional
@@ -222,13 +224,13 @@ def compare(
     for key in keys:
         get_method(key)
     plans = [
-        Plan(k=size, columns=names, method=key, seed=seed, time_limit=time_limit)
+        Plan(k=size, columns=names, method=key, seed=seed, time_limit=time_limit, known=known)
         for size in many_k
         for key in keys
     ]
     runs: list[Job] = [partial(_run, plan, frame.native, sample) for plan in plans]
     bounds: list[Job] = [partial(_bound, frame, names, size, bound_time) for size in many_k if bound_time]
-    done = _together([*runs, *bounds], workers or min(os.cpu_count() or 1, 4), progress)
+    done = _results([*runs, *bounds], workers, progress)
     proven = {size: value for size, value in zip(many_k, done[len(runs) :]) if isinstance(value, float)}
     return _compared(done[: len(runs)], len(frame), names, proven)
 
@@ -251,7 +253,7 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
         for size in sizes
         if size <= max(k, records // 2)
     ]
-    done = _together(jobs, min(os.cpu_count() or 1, 4), progress)
+    done = _results(jobs, None, progress)
     return _compared(done, records, release.columns, {})
 
 
@@ -283,23 +285,10 @@ def _bound(frame: Frame, names: Sequence[Any], k: int, seconds: float) -> float 
         return None
 
 
-def _together(
-    jobs: Sequence[Job], workers: int, progress: Progress | None
+def _results(
+    jobs: Sequence[Job], workers: int | None, progress: Progress | None
 ) -> list[Run | Failure | float | None]:
-    """The results of all jobs, in their order; kernels let other threads run."""
-    done, lock = 0, threading.Lock()
-
-    def work(job: Job) -> Run | Failure | float | None:
-        nonlocal done
-        result = job()
-        with lock:
-            done += 1
-            if progress is not None:
-                progress(done / len(jobs))
-        return result
-
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, jobs))
+    return map_threads(lambda job: job(), jobs, workers or min(thread_count(), 4), progress)
 
 
 def by_loss(runs: Iterable[Run]) -> list[Run]:

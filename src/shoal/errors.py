@@ -1,7 +1,5 @@
 """What can go wrong, in one sentence each: what was expected, what came, how to mend it."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import shoal
 from shoal.grouping.registry import get_method
+from shoal.stages.part import COUNTS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.stages.loss import Loss
 
+#: What becomes of the order of rows, in words.
+ORDERS = {
+    "shuffle": "shuffled, so that a row's place tells nothing; `shoal check --original` with the same plan "
+    "finds each again, order='keep' (--order keep) keeps them",
+    "keep": "in the original's order",
+}
 #: A rounding loss below this share of all squares is the noise of the last digit: nothing was rounded.
 NOISE = 1e-20
 
@@ -31,10 +38,12 @@ class Outcome:
     ----------
     records : int
         How many records were published.
-    columns : tuple of str
-        The protected columns.
+    columns, kept : tuple of str
+        The protected columns, and those that are published as they are.
     groups, smallest_group, largest_group : int
-        How many groups there are, and how many records the smallest and the largest has.
+        How many groups there are, and how many records (or units) the smallest and the largest has.
+    counted : str
+        Whom k counts: "records" or "units".
     information_loss : float
         100 * SSE / SST of the groups with their exact means, in percent.
     rounding_loss : float
@@ -51,6 +60,11 @@ class Outcome:
         How long it took.
     notes : tuple of str
         What a careful colleague would point out.
+    unique_on_categories, unique_rows : int or None
+        How many published rows no other row equals in the protected columns and the kept ones with few
+        values, and in all columns; None if not counted.
+    order : str
+        Of rows in written files: "shuffle" or "keep".
     engine : str
         Where it was made: "memory", "disk" or "spark".
     blocks : int
@@ -83,6 +97,11 @@ class Outcome:
     promise: str
     seconds: float
     notes: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    counted: str = "records"
+    unique_on_categories: int | None = None
+    unique_rows: int | None = None
+    order: str = "shuffle"
     engine: str = "memory"
     blocks: int = 1
     plan_sha256: str | None = None
@@ -97,6 +116,7 @@ class Outcome:
         used: Sequence[str],
         notes: Sequence[str],
         began: float,
+        kept: Sequence[Any] = (),
         **facts: Any,
     ) -> Outcome:
         """From the sizes of all groups and what they lose; `began` is the start by `time.perf_counter`."""
@@ -113,7 +133,10 @@ class Outcome:
             k=plan.k,
             seed=plan.seed,
             per_column=plan.per_column,
-            promise=promise(plan, columns),
+            promise=promise(plan, columns, kept),
+            kept=tuple(map(str, kept)),
+            counted="units" if plan.unit else "records",
+            order=plan.order,
             seconds=time.perf_counter() - began,
             notes=tuple(notes),
             **facts,
@@ -124,6 +147,31 @@ class Outcome:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
+    def public(self) -> dict[str, Any]:
+        """What readers of a release may know: nothing that stems from single records, and no seed."""
+        names = (
+            "records",
+            "columns",
+            "kept",
+            "groups",
+            "k",
+            "counted",
+            "method",
+            "per_column",
+            "promise",
+            "engine",
+        )
+        facts = {name: value for name, value in self.summary().items() if name in names}
+        return {
+            "shoal": shoal.__version__,
+            **facts,
+            "information_loss": float(f"{self.information_loss:.3g}"),
+        }
+
+    def noting(self, note: str) -> Outcome:
+        """The outcome with one more note."""
+        return replace(self, notes=(*self.notes, note))
+
     def rows(self) -> list[tuple[str, str]]:
         """The outcome in plain words, as the command line and notebooks show it."""
         used = ", ".join(self.used)
@@ -131,13 +179,17 @@ class Outcome:
         rows = [
             ("records", f"{self.records:,}"),
             ("columns protected", ", ".join(self.columns)),
-            ("groups", f"{self.groups:,} of {self.smallest_group} to {self.largest_group} records"),
+            ("groups", f"{self.groups:,} of {self.smallest_group} to {self.largest_group} {self.counted}"),
             ("information lost", percent(self.information_loss)),
         ]
         if self.rounding_loss:
             rows.append(("lost by rounding", "another " + percent(self.rounding_loss)))
+        if self.unique_rows is not None:
+            few = f", {self.unique_on_categories:,} on those with few values" if self.unique_rows else ""
+            rows.append(("rows of their own", f"{self.unique_rows:,} on all published columns{few}"))
         return [
             *rows,
+            ("rows in files", ORDERS[self.order]),
             ("method", f"{method} (k={self.k}, seed {self.seed})"),
             ("time", f"{self.seconds:.2f} s"),
             ("promise", self.promise),
@@ -164,44 +216,58 @@ class Outcome:
         return self.summary()[name]
 
 
+def _centroids(plan: Plan) -> list[str]:
+    return [plan.centroids] if isinstance(plan.centroids, str) else list(plan.centroids.values())
+
+
 def percent(value: float) -> str:
     """Four digits that mean something, however small."""
     return f"{value:.4g} %"
 
 
-def promise(plan: Plan, columns: Sequence[Any]) -> str:
-    """In plain words, what k means for a release of these columns."""
-    k, names = plan.k, ", ".join(map(str, columns))
-    within = ", within its stratum" if plan.strata else ""
+def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str:
+    """In plain words, what k means for a release of these columns beside the `kept`: true when read alone."""
+    whom = f"at least {plan.k} records"
+    if plan.unit:
+        whom = f"records of at least {plan.k} different units ({', '.join(map(str, plan.unit))})"
+    whom += ", within its stratum" if plan.strata else ""
+    rest = _as_they_are(kept)
     if plan.per_column:
         return (
-            f"in each of {names} taken alone, every published value is shared by at least {k} records"
-            f"{within}; taken together, a record's values may still be its own"
+            f"in each of {_listed(columns)} taken alone, every published value is shared by {whom}; taken "
+            f"together, a record's values may still be its own; {rest}"
         )
     if plan.apart:
         blocks = " / ".join(", ".join(map(str, block)) for block in plan.blocks or ())
         return (
             f"in each block of columns ({blocks}) taken alone, every published combination is shared by "
-            f"at least {k} records{within}; taken together, a record's values may still be its own"
+            f"{whom}; taken together, a record's values may still be its own; {rest}"
         )
-    return f"every published combination of {names} is shared by at least {k} records{within}"
+    return f"every published combination of {_listed(columns)} is shared by {whom}; {rest}"
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(str, names))
+
+
+def _as_they_are(kept: Sequence[Any], most: int = 6) -> str:
+    if not kept:
+        return "no other column is published"
+    more = f" and {len(kept) - most} more" if len(kept) > most else ""
+    columns = "1 column is" if len(kept) == 1 else f"{len(kept)} columns are"
+    return f"{columns} published as before: {_listed(kept[:most])}{more}"
 
 
 def notes_on(
-    plan: Plan,
-    used: Sequence[str],
-    filled: int,
-    moved: int,
-    sha256: str | None = None,
-    thinned: int = 0,
-    zeros: int = 0,
+    plan: Plan, used: Sequence[str], counts: Mapping[str, int], sha256: str | None = None
 ) -> list[str]:
     """What a careful colleague would point out of the way a release was made.
 
-    `filled` counts gaps that were filled, `moved` records that changed their group for the sake of totals,
-    `thinned` values that became gaps, `zeros` those that became other numbers;
-    `sha256` is the fingerprint of the data, where the plan names one to compare it with.
+    `counts` are those of `Published`: gaps that were filled, records that moved for the sake of totals,
+    values that became gaps, zeros that became other numbers. `sha256` is the fingerprint of the data, where
+    the plan names one to compare it with.
     """
+    filled, moved, thinned, zeros_lost = (counts[name] for name in COUNTS)
     notes = []
     if plan.version not in (None, shoal.__version__):
         notes.append(f"the plan was written by shoal {plan.version}; this is {shoal.__version__}")
@@ -217,10 +283,17 @@ def notes_on(
         total = "; they come on top of the totals" if plan.preserve == "totals" else ""
         notes.append(f"{filled} gaps were filled with their group's value{why}{total}")
     if thinned:
-        notes.append(f"{thinned} values became gaps: their groups have too few contributors to the column")
-    if zeros:
-        remedy = "" if plan.zeros == "group" else " (zeros='group' groups them apart)"
-        notes.append(f"{zeros} zeros became other numbers{remedy}")
+        notes.append(
+            f"{thinned} values became gaps: fewer than {plan.contributors} records make up their cell"
+        )
+    if zeros_lost:
+        notes.append(
+            f"{zeros_lost} zeros became other numbers"
+            + ("" if plan.zeros == "group" else "; zeros='group' (--zeros group) keeps them apart")
+        )
+    single = [word for word in ("median", "trimmed", "mode") if word in _centroids(plan)]
+    if single:
+        notes.append(f"what a group publishes as its {' or '.join(single)} is often one record's own value")
     if moved:
         notes.append(f"{moved} records changed their group so that totals could be kept")
     if plan.time_limit is not None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
+from shoal.frame.order import file_order
 from shoal.io import formulas
 from shoal.io.atomic import refuse_input, replacing
 from shoal.io.contents import Contents
@@ -22,6 +23,8 @@ from shoal.io.files import as_arrow, file_format
 from shoal.io.origin import Origin, with_columns
 from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
+from shoal.stages.kept import Suspect, refuse
+from shoal.stages.units import group_sizes
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
@@ -39,7 +42,11 @@ class Release:
     """What `microaggregate` gives back: the protected table, and what became of the plan.
 
     `labels` has one label for each record, or one column of labels for each column (or block) that was
-    grouped on its own. `strata` has the stratum of each record, small ones merged.
+    grouped on its own. `strata` has the stratum of each record, small ones merged; `changed` has the
+    stratum columns in which a merged stratum publishes the cells of another: for each record, their row.
+    `units` tells whose record each is, where the plan names units. `suspects` are columns that are written
+    only if `keep` names them. `table` and `labels` are in the order of the original; `write` shuffles rows,
+    unless the plan's `order` is "keep".
     """
 
     table: Any
@@ -50,6 +57,9 @@ class Release:
     origin: Origin | sql.SqlOrigin | None = None
     original: Any = None
     strata: NDArray[np.int64] | None = None
+    units: NDArray[np.int64] | None = None
+    changed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    suspects: tuple[Suspect, ...] = ()
 
     @classmethod
     def made(
@@ -65,8 +75,17 @@ class Release:
         **facts: Any,
     ) -> Release:
         """A release with its outcome; `began` is when the work began, by `time.perf_counter`."""
+        from shoal.measures.uniqueness import few_valued, unique_rows
+
+        published = as_arrow(facts["table"])
+        kept = [name for name in published.column_names if name not in {*map(str, columns)}]
+        few = [*map(str, columns), *few_valued(published, kept)]
         outcome = Outcome.of(
-            plan, columns, group_sizes(labels), loss, used, notes, began, records=len(labels)
+            *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
+            kept=kept,
+            records=len(labels),
+            unique_on_categories=unique_rows(published, few),
+            unique_rows=unique_rows(published, published.column_names),
         )
         return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)
 
@@ -141,7 +160,23 @@ class Release:
 
         if self.original is None:
             raise InputError("this release does not know its original table, which it is measured against")
-        return Measured(self.original, self.table, list(self.columns), self.plan.seed)
+        plan, labels = self.plan, self.labels.reshape(len(self.labels), -1).T
+        return Measured(
+            self.original,
+            self.table,
+            list(self.columns),
+            plan.seed,
+            types=plan.types,
+            levels=plan.levels,
+            weight=plan.weight,
+            labels={name: labels[i] for i, part in enumerate(plan.parts(self.columns)) for name in part},
+            loss=self.information_loss,
+            known=plan.known,
+            strata=plan.strata,
+            hidden=plan.named("confidential"),
+            units=self.units,
+            codes_of=plan.codes_of,
+        )
 
     def utility(
         self, *, formula: str | None = None, subgroups: Sequence[Any] | None = None, **options: Any
@@ -158,12 +193,7 @@ class Release:
         >>> release.utility()["means"].overall < 0.001
         True
         """
-        if not options:
-            return self.measured.utility(formula, subgroups)
-        from shoal.measures.utility import utility
-
-        options = {"formula": formula, "subgroups": subgroups, "seed": self.plan.seed, **options}
-        return utility(self.original, self.table, list(self.columns), **options)
+        return self.measured.utility(formula, subgroups, **options)
 
     def risk(
         self, *, confidential: Sequence[Any] | None = None, before: bool = False, **options: Any
@@ -172,24 +202,17 @@ class Release:
 
         Measured once, like `utility`. Without `confidential`, the columns that the plan calls confidential
         are watched. `before` measures the original instead, as if it were published. With `interval`,
-        `dominance`, `sample`, `seed` or `per_column` it is measured anew.
+        `dominance`, `sample`, `seed` or `known` it is measured anew.
 
         Examples
         --------
         >>> import shoal
         >>> release = shoal.microaggregate(shoal.datasets.survey(60), k=3, columns=["turnover", "wages"])
-        >>> release.risk()["linkage"].overall <= 1 / 3
+        >>> release.risk(known=())["linkage"].overall <= 1 / 3
         True
         """
         confidential = confidential or self.plan.named("confidential") or None
-        per_column = self.labels.ndim > 1
-        if not options:
-            return self.measured.risk(confidential, per_column, before)
-        from shoal.measures.risk import risk
-
-        options = {"per_column": per_column, "seed": self.plan.seed, **options}
-        published = self.original if before else self.table
-        return risk(self.original, published, list(self.columns), confidential, **options)
+        return self.measured.risk(confidential, before, **options)
 
     @property
     def plot(self) -> Plot:
@@ -256,7 +279,7 @@ class Release:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "report.txt")
         ...     release.report(path, "public")
-        ...     print(open(path).read().splitlines()[2])
+        ...     print(open(path).read().splitlines()[3])
         What was done
         """
         from shoal import report
@@ -265,7 +288,12 @@ class Release:
         report.write(report.build(self, edition, **options), path)
 
     def write(
-        self, path: str | os.PathLike[str], *, replace: bool = False, safe_cells: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        safe_cells: bool = False,
+        keep: Sequence[Any] = (),
     ) -> tuple[str, ...]:
         """Write the protected table. It is read back and checked before it takes its name.
 
@@ -277,6 +305,8 @@ class Release:
             Whether a table of a database may exist; a file is always replaced, in one step.
         safe_cells : bool
             In CSV and TSV files, write an apostrophe before texts that a spreadsheet would run as formulas.
+        keep : list of columns
+            Columns to publish as they are, though they look like identifiers or give others away.
 
         Returns
         -------
@@ -285,6 +315,8 @@ class Release:
 
         Raises
         ------
+        InputError
+            If there are such columns, and neither `keep` nor a role of the plan names them.
         CheckFailed
             If the file does not keep the promise; nothing is published.
 
@@ -296,76 +328,90 @@ class Release:
         ...     release.write(os.path.join(folder, "safe.csv"))
         ()
         """
+        refuse(self.suspects, keep)
         if sql.is_url(path):
             url = str(path)
             sql.refuse_target(url, replace, self.origin)
-            table, expected, exact = self._ready(sql.address(url))
-            checked = partial(self._verify, expected=expected, exact=exact, rounding=True)
-            sql.write(url, table, replace, lambda *contents: checked(Contents(*contents)))
+            ready = self._ready(sql.address(url))
+            sql.write(
+                url,
+                ready.table,
+                replace,
+                lambda *contents: self._verify(Contents(*contents), ready, rounding=True),
+            )
             return ()
         path = Path(path)
         if self.source is not None:
             refuse_input(path, self.source)
         kind = file_format(path)
-        table, expected, exact = self._ready(kind)
+        ready = self._ready(kind)
         notes: tuple[str, ...] = ()
         if kind.family == "text":
-            notes = formulas.notes(table, safe_cells)
+            notes = formulas.notes(ready.table, safe_cells)
             if safe_cells:
-                table, expected = formulas.safe(table), formulas.safe(expected)
+                safe = formulas.safe(ready.table), formulas.safe(ready.expected)
+                ready = ready._replace(table=safe[0], expected=safe[1])
         with replacing(path) as part:
-            kind.write(table, part)
-            alone = kind.family == "text" and len(table.column_names) == 1  # a gap is an empty text there
-            loose = alone or kind.family in ("sav", "dta", "excel")
-            self._verify(kind.read(part), expected, exact, loose)
+            kind.write(ready.table, part)
+            # Where a text file has one column, a gap is an empty text.
+            alone = kind.family == "text" and len(ready.table.column_names) == 1
+            self._verify(kind.read(part), ready, alone or kind.family in ("sav", "dta", "excel"))
         return notes
 
-    def _ready(self, target: Any) -> tuple[Any, Any, bool]:
-        """The table to write, the table that must then be found, and whether by its cells as they stand."""
+    def _ready(self, target: Any) -> _Ready:
+        """The table for such a target, in the order of its file."""
         protected = [str(name) for name in self.columns]
-        table = as_arrow(self.table)
+        table, original = as_arrow(self.table), as_arrow(self.original)
         cells = None if self.origin is None else self.origin.own_cells(target)
         if self.origin is None or cells is None:
-            return table, with_columns(table, as_arrow(self.original), protected), False
-        return self.origin.restore(table, cells, protected), with_columns(table, cells, protected), True
+            expected = with_columns(table, original, [*protected, *self.changed])
+        else:
+            for name, rows in self.changed.items():
+                at = cells.column_names.index(name)
+                cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
+            expected = with_columns(table, cells, protected)
+            table = self.origin.restore(table, cells, protected)
+        order = file_order(original, self.plan, self.columns)
+        if order is not None:
+            table, expected = table.take(order), expected.take(order)
+        return _Ready(table, expected, cells is not None, order)
 
     def require(self, table: Any) -> None:
         """Raise unless the promise holds in this Arrow table, and all else is as it was."""
-        _, expected, _ = self._ready(None)
-        self._verify(Contents(as_arrow(table)), expected, False)
+        changed = [*map(str, self.columns), *self.changed]
+        expected = with_columns(as_arrow(self.table), as_arrow(self.original), changed)
+        self._verify(Contents(as_arrow(table)), _Ready(None, expected))
 
-    def _verify(
-        self,
-        written: Contents,
-        expected: Any,
-        exact: bool,
-        loose: bool = False,
-        rounding: bool = False,
-    ) -> None:
+    def _verify(self, written: Contents, ready: _Ready, loose: bool = False, rounding: bool = False) -> None:
         """Raise unless what was written, read again, is what was expected, and keeps its promise.
 
-        With `exact`, cells that are not protected must be the same to the letter. `rounding`: the types of a
-        database may round what is published.
+        `rounding`: the types of a database may round what is published.
         """
-        table, cells = written
+        (table, cells), expected = written, ready.expected
         names = dict(zip(as_arrow(self.table).column_names, expected.column_names))  # some were made safe
         protected = {names[str(name)] for name in self.columns}
 
         def same(name: str, one: Any, other: Any) -> int | None:
-            if exact and cells is not None and name not in protected:
+            if ready.exact and cells is not None and name not in protected:
                 return first_difference(one, cells[name])
             row = first_difference(one, other, loose)
             return row if row is None or cells is None else first_difference(one, cells[name], loose)
 
+        def by_row(ids: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
+            return [] if ids is None else [ids if ready.order is None else ids[ready.order]]
+
         agreement = compare(expected, table, protected if rounding else (), (), same)
         parts = [[names[str(name)] for name in part] for part in self.plan.parts(self.columns)]
-        strata = [] if self.strata is None else [self.strata]
+        strata, units = by_row(self.strata), by_row(self.units)
         comparable = len(table) == len(expected) and table.column_names == expected.column_names
-        counted = [count(table, part, self.plan.k, strata) for part in parts] if comparable else []
-        policy.require(self.plan.k, parts, counted, agreement)
+        counted = [count(table, part, self.plan.k, strata, units) for part in parts] if comparable else []
+        policy.require(self.plan.k, parts, counted, agreement, "units" if units else "records")
 
 
-def group_sizes(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many records each group has; those of several columns of labels one after another."""
-    columns = labels.reshape(len(labels), -1).T
-    return np.concatenate([np.bincount(column) for column in columns]).astype(np.int64)
+class _Ready(NamedTuple):
+    """What is written and what must then be found, in the order of the file."""
+
+    table: Any
+    expected: Any
+    exact: bool = False  # whether cells that are not protected must be the same to the letter
+    order: NDArray[np.int64] | None = None  # for each row of the file the original's

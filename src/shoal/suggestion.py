@@ -1,7 +1,5 @@
 """Which k keeps the risk low enough, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +32,7 @@ class Suggestion:
     Examples
     --------
     >>> import shoal
-    >>> shoal.suggest(shoal.datasets.survey(60), max_risk=0.2, k=[3, 5, 10], methods="mdav")
+    >>> shoal.suggest(shoal.datasets.survey(60), max_risk=0.2, k=[3, 5, 10], methods="mdav", known=())
     Suggestion(k=5, method='mdav', at most 20 % linked)
     """
 
@@ -88,7 +86,7 @@ def suggest(
     Examples
     --------
     >>> import shoal
-    >>> suggested = shoal.suggest(shoal.datasets.survey(60), max_risk=0.2, k=[3, 5, 10], methods="mdav")
+    >>> suggested = shoal.suggest(shoal.datasets.survey(60), 0.2, k=[3, 5, 10], methods="mdav", known=())
     >>> suggested.reason.startswith(f"k={suggested.k} (mdav)")
     True
     """
@@ -108,8 +106,8 @@ def suggest(
         least = min(tried, key=lambda r: r.risk_high)
         reason = (
             f"no k tried keeps the share of correctly linked records to {wish}: the lowest was "
-            f"{_share(least)} at k={least.k} ({least.method}). Try larger k, protect more columns, or "
-            "allow more"
+            f"{_share(least)} at k={least.k} ({least.method}). Try larger k, protect or drop more "
+            "columns, or allow more"
         )
         return Suggestion(None, None, max_risk, reason, comparison)
     best = min(safe, key=lambda r: (r.information_loss, r.k))

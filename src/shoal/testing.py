@@ -4,8 +4,6 @@
 AssertionError that shows the table. Needs hypothesis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations

@@ -9,7 +9,7 @@ from benchmarks.plain_fused import FUSED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms import _few
+from shoal.algorithms import mdav
 from shoal.algorithms._pool import Pool
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import get_method
@@ -68,7 +68,7 @@ def test_few_records_are_grouped_as_many_are(n, k, d, seed, whole):
     pool.peel(k, 2 * k, pairs=True)
     if len(pool) >= k:
         pool.take_rest()
-    assert np.array_equal(_few.mdav(X, k), pool.finish())
+    assert np.array_equal(mdav.few(X, k), pool.finish())
 
 
 def test_records_left_over_join_the_nearest_centroid():

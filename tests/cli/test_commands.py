@@ -28,7 +28,7 @@ def call(*words, status=0):
 
 
 def test_protect_writes_beside_the_input_and_says_what_was_lost(data):
-    outcome = call("protect", data, "-k", 5)
+    outcome = call("protect", data, "-k", 5, "--order", "keep")
     target = data.with_name("firms.protected.csv")
     assert outcome.stdout == ""
     for word in ("records", "60", "groups", "information lost", "time"):
@@ -41,9 +41,24 @@ def test_protect_writes_beside_the_input_and_says_what_was_lost(data):
 
 def test_json_is_one_object_on_stdout(data):
     target = data.with_name("out.parquet")
-    words = ("-c", "turnover", "-c", "profit", "-m", "mdav", "--seed", 3, "-o", target, "--json")
+    words = (
+        "-c",
+        "turnover",
+        "-c",
+        "profit",
+        "-m",
+        "mdav",
+        "--seed",
+        3,
+        "--order",
+        "keep",
+        "-o",
+        target,
+        "--json",
+    )
     found = json.loads(call("protect", data, "-k", 4, *words).stdout)
-    release = shoal.microaggregate(data, 4, columns=["turnover", "profit"], method="mdav", seed=3)
+    options = {"method": "mdav", "seed": 3, "order": "keep"}
+    release = shoal.microaggregate(data, 4, columns=["turnover", "profit"], **options)
     assert found["information_loss"] == release.information_loss
     assert found["records"] == 60
     assert found["groups"] == len(release.group_sizes)
@@ -214,7 +229,9 @@ main()
 """
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
 def test_stopped_inside_a_kernel_leaves_nothing(data, tmp_path_factory, number, status):
     script = tmp_path_factory.mktemp("endless") / "endless.py"
     script.write_text(ENDLESS)

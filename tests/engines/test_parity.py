@@ -19,11 +19,12 @@ from shoal.verify.compare import first_difference
 from tests.engines.test_disk import people
 
 NUMBERS = ["income", "age", "born"]
+KEPT = ["id", "name", "holes", "odd_age"]  # identifiers, and columns that give others away
 
 #: field -> plans that use it, beside k and columns
 TAKEN = {
     "k": [{"k": 2}, {"k": 7}],
-    "columns": [{"columns": None, "roles": {"id": "other"}}, {"columns": ["age"]}, {"columns": ["income"]}],
+    "columns": [{"columns": None, "keep": KEPT}, {"columns": ["age"]}, {"columns": ["income"]}],
     "method": [{"method": key} for key in ("auto", "mdav", "optimise", "mst_d", "repordmic", "pca_mhm")],
     "parameters": [{"method": "vmdav", "parameters": {"gamma": 0.5}}],
     "seed": [{"seed": 11}],
@@ -33,8 +34,15 @@ TAKEN = {
     "centroids": [{"centroids": "median"}, {"centroids": {"income": "trimmed", "age": "mode"}}],
     "column_weights": [{"column_weights": {"income": 4.0, "age": 0.5}}],
     "merge_small_strata": [{"merge_small_strata": True}],
-    "keep": [{"keep": ["name"]}],
-    "known": [{"known": ["name"]}],
+    "keep": [{"keep": [*KEPT, "list"]}],
+    "missing_codes": [{"missing_codes": [30]}, {"missing_codes": {"age": ["41", 42], "income": [-1]}}],
+    "known": [{"known": ["list"]}],
+    "order": [{"order": "keep"}, {"order": "shuffle"}],
+    "unit": [{"unit": ["id"]}],
+    "zeros": [{"zeros": "group"}],
+    "contributors": [{"contributors": 3}],
+    "thin": [{"thin": "gap"}],
+    "contributor_share": [{"contributor_share": 0.5}],
     "version": [{"version": "0.1.0"}],
     "sha256": [{"sha256": "0" * 64}],
 }
@@ -48,13 +56,6 @@ REFUSED = {
     "time_limit": 5.0,
     "levels": {"name": ["person 1"]},
     "scaling": "rank",
-    "unit": ["name"],
-    "missing_codes": [-9],
-    "zeros": "group",
-    "contributors": 3,
-    "thin": "gap",
-    "contributor_share": 0.5,
-    "order": "keep",
 }
 
 
@@ -71,7 +72,9 @@ def table(tmp_path_factory):
 
 
 def plan_of(options):
-    return shoal.Plan(**{"k": 4, "columns": NUMBERS} | options)
+    others = {*KEPT, *NUMBERS} - set(options.get("columns") or NUMBERS)
+    kept = sorted(name for name in others if f"'{name}'" not in str(options))
+    return shoal.Plan(**{"k": 4, "columns": NUMBERS, "keep": kept} | options)
 
 
 def test_every_field_is_taken_or_refused():
@@ -85,7 +88,7 @@ def test_every_field_is_taken_or_refused():
 def test_one_block_on_disk_is_the_release_of_memory(options, table, tmp_path):
     plan = plan_of(options)
     release = run(plan, table)
-    release.write(tmp_path / "memory.parquet")
+    release.write(tmp_path / "memory.parquet", keep=pq.read_schema(table).names)
     outcome = disk.run(plan, table, tmp_path / "disk.parquet")
     ours, theirs = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("disk", "memory"))
     assert ours.schema.equals(theirs.schema)

@@ -24,6 +24,7 @@ from shoal.plan import Plan
 from shoal.stages.encode import standardise
 from shoal.verify.files import check
 from tests.engines.test_disk import (
+    KEPT,
     QUASI,
     as_numbers,
     folder_of,
@@ -72,7 +73,7 @@ def df(spark, place, original):
 @pytest.fixture(scope="module")
 def release(df, place):
     """The DataFrame that `protect` gave back, and what `write` said."""
-    released = shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_records=1500)
+    released = shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, method="mdav", block_records=1500)
     return released, shoal.spark.write(released, place / "out")
 
 
@@ -106,13 +107,35 @@ def test_the_manifest_names_every_part(release, place):
         assert hashlib.sha256(path.read_bytes()).hexdigest() == sums[path.name]
 
 
+def test_the_manifest_tells_readers_nothing_of_single_records(release, place):
+    public = (place / "out" / "_manifest.json").read_text()
+    for word in ("block_plan", "seed", "plan_sha256", "tree", "scales"):
+        assert word not in public
+    private = place / "out.private.json"
+    assert private.stat().st_mode & 0o777 == 0o600
+    assert any(str(private) in note for note in release[1].notes)
+
+
+def test_rows_lie_in_an_order_that_tells_nothing_and_is_always_the_same(release, place):
+    released, _ = release
+    ids = pq.read_table(place / "out")["id"].to_numpy()
+    assert abs(np.corrcoef(ids, np.arange(len(ids)))[0, 1]) < 0.1
+    shoal.spark.write(released, place / "twice")
+    assert np.array_equal(pq.read_table(place / "twice")["id"].to_numpy(), ids)
+    other = shoal.spark.protect(released.original, 5, columns=QUASI, keep=KEPT, method="mdav", seed=1)
+    shoal.spark.write(other, place / "seed")
+    assert not np.array_equal(pq.read_table(place / "seed")["id"].to_numpy(), ids)
+    with pytest.raises(InputError, match="a cluster keeps no order of rows"):
+        shoal.spark.protect(released.original, 5, columns=QUASI, keep=KEPT, order="keep")
+
+
 def test_the_same_plan_gives_the_same_groups_on_disk_and_again_on_spark(release, place):
     released, _ = release
-    manifest = json.loads((place / "out" / "_manifest.json").read_text())
+    manifest = json.loads((place / "out.private.json").read_text())
     frozen = shoal.spark.BlockPlan.from_json(manifest["block_plan"])
-    plan = Plan.of(5, columns=QUASI, method="mdav")
+    plan = Plan.of(5, columns=QUASI, keep=KEPT, method="mdav")
     disk.run(plan, place / "in", place / "local.parquet", blocks=frozen)
-    local = pq.read_table(place / "local.parquet")
+    local = pq.read_table(place / "local.parquet").sort_by("id")
     written = pq.read_table(place / "out").sort_by("id")
     again = released.select("id", *QUASI).toArrow().sort_by("id")
     for name in QUASI:
@@ -136,7 +159,7 @@ def spoil_task(monkeypatch, spoil):
 
 
 def frozen_plan(place):
-    text = json.loads((place / "out" / "_manifest.json").read_text())["block_plan"]
+    text = json.loads((place / "out.private.json").read_text())["block_plan"]
     return shoal.spark.BlockPlan.from_json(text)
 
 
@@ -152,7 +175,7 @@ def test_a_task_that_fails_once_is_tried_again(release, df, place, monkeypatch):
 
     spoil_task(monkeypatch, fail_once)
     plan = frozen_plan(place)
-    released = shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_plan=plan)
+    released = shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, method="mdav", block_plan=plan)
     before, there = pq.read_table(place / "out").sort_by("id"), visible(place)
     with pytest.raises(InputError, match="exists already"):
         shoal.spark.write(released, place / "out")
@@ -169,7 +192,9 @@ def test_a_task_that_fails_for_good_publishes_nothing(release, df, place, monkey
 
     spoil_task(monkeypatch, fail)
     before = visible(place)
-    released = shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_plan=frozen_plan(place))
+    released = shoal.spark.protect(
+        df, 5, columns=QUASI, keep=KEPT, method="mdav", block_plan=frozen_plan(place)
+    )
     with pytest.raises(MachineError, match="Spark could not finish, nothing is published") as told:
         shoal.spark.write(released, place / "bad")
     assert "this worker has had enough" in str(told.value)
@@ -208,14 +233,17 @@ def test_a_missing_record_and_a_short_group_publish_nothing(release, df, place, 
         spoil_task(monkeypatch, spoil)
         with pytest.raises(CheckFailed, match=sentence):
             shoal.spark.write(
-                shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_plan=plan), place / "bad"
+                shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, method="mdav", block_plan=plan),
+                place / "bad",
             )
     assert visible(place) == before
 
 
 def test_a_full_disk_publishes_nothing(release, df, place, small_disk):  # noqa: F811
     (small_disk / "filler").write_bytes(bytes(280_000))
-    released = shoal.spark.protect(df, 5, columns=QUASI, method="mdav", block_plan=frozen_plan(place))
+    released = shoal.spark.protect(
+        df, 5, columns=QUASI, keep=KEPT, method="mdav", block_plan=frozen_plan(place)
+    )
     with pytest.raises(MachineError, match=r"nothing is published.*No space left on device"):
         shoal.spark.write(released, small_disk / "out")
     assert visible(small_disk) == ["filler"]
@@ -225,7 +253,7 @@ def test_data_that_change_are_noticed(release, df, place):
     """The plan counted other records than the grouping sees."""
     before = visible(place)
     released = shoal.spark.protect(
-        df.where("id >= 50"), 5, columns=QUASI, method="mdav", block_plan=frozen_plan(place)
+        df.where("id >= 50"), 5, columns=QUASI, keep=KEPT, method="mdav", block_plan=frozen_plan(place)
     )
     with pytest.raises(CheckFailed, match="the data change from one reading to the next"):
         shoal.spark.write(released, place / "bad")
@@ -238,10 +266,10 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
         (lambda: shoal.spark.protect(df, 5, columns=["incom"]), "did you mean 'income'"),
         (lambda: shoal.spark.protect(df, 5, columns=["name"]), "column 'name' is string"),
         (
-            lambda: shoal.spark.protect(df, 5, columns=QUASI, strata=["name"]),
+            lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=["id"], strata=["name"]),
             "strata cannot be had in blocks",
         ),
-        (lambda: shoal.spark.protect(df, 7000, columns=QUASI), "but there are 6000: lower k"),
+        (lambda: shoal.spark.protect(df, 7000, columns=QUASI, keep=KEPT), "but there are 6000: lower k"),
         (lambda: shoal.spark.write(df, "x"), "only what shoal.spark.protect gave back"),
     ):
         with pytest.raises(InputError, match=sentence):
@@ -252,7 +280,21 @@ def test_the_command_line_on_spark(tmp_path, original):
     if not shutil.which("java"):
         pytest.skip("SPARK IS NOT TESTED: there is no Java on this machine")
     folder_of(original.slice(0, 500), tmp_path / "in", (100,))
-    words = ["protect", "in", "-k", "3", "-c", "income", "-m", "mdav", "-o", "out", "--json"]
+    words = [
+        "protect",
+        "in",
+        "-k",
+        "3",
+        "-c",
+        "income",
+        "-m",
+        "mdav",
+        "-o",
+        "out",
+        "--json",
+        "--keep",
+        "id,name",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "shoal", *words, "--engine", "spark", "--master", "local[1]"],
         capture_output=True,
@@ -294,3 +336,49 @@ def test_bad_files_are_told_before_spark_starts(spoil, tmp_path):
     with pytest.raises(InputError, match=r"parquet'"):
         engine.run(Plan(3), tmp_path / "in", tmp_path / "out", master="local[1]")
     assert visible(tmp_path) == ["in"]
+
+
+LOOK = """
+import json, os, sys
+from pathlib import Path
+from pyspark import StorageLevel
+from shoal.engines.spark.session import session
+
+base, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
+with session("local[2]", settings) as spark:
+    rows = spark.sparkContext.parallelize([f"the original row {i}" for i in range(5000)], 4)
+    kept = rows.map(lambda row: (row[-1], row)).groupByKey().persist(StorageLevel.DISK_ONLY)
+    kept.count()
+    contents = b"".join(path.read_bytes() for path in base.rglob("*") if path.is_file())
+    facts = {
+        "modes": [path.stat().st_mode & 0o777 for path in base.iterdir()],
+        "bytes": len(contents),
+        "rows": contents.count(b"the original row"),
+        "authenticate": spark.sparkContext.getConf().get("spark.authenticate"),
+    }
+print(json.dumps(facts))
+"""
+
+
+@pytest.mark.parametrize("given", ["the variable", "the setting without encryption"])
+def test_what_spark_keeps_of_the_rows_is_for_nobody_else(spark, tmp_path, given):
+    """Another user finds a closed folder; whoever opens it, ciphers. Modules lying around are not run."""
+    base, here = tmp_path / "base", tmp_path / "here"
+    base.mkdir()
+    here.mkdir()
+    for name in ("json", "pickle", "shoal"):
+        (here / f"{name}.py").write_text(f"open({str(tmp_path / 'hacked')!r}, 'w')")
+    settings = {"spark.shuffle.compress": "false"}
+    where = {"SPARK_LOCAL_DIRS": str(base)}
+    if given != "the variable":  # which shows that the rows would be there to see
+        settings |= {"spark.local.dir": str(base), "spark.io.encryption.enabled": "false"}
+        where = {}
+    words = [sys.executable, "-P", "-c", LOOK, str(base), json.dumps(settings)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=here, env={**os.environ, **where})
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout.splitlines()[-1])
+    assert (facts["modes"], facts["authenticate"]) == ([0o700], "true")
+    assert facts["bytes"] > 100_000
+    assert (facts["rows"] > 0) == (given != "the variable")
+    assert list(base.iterdir()) == []
+    assert not (tmp_path / "hacked").exists()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -582,7 +582,7 @@ def _plan_files() -> list[Case]:
 
 def _disk() -> list[Case]:
     holes = {"k": 3, "columns": HOLES, "roles": {"id": "identifier"}}
-    return [
+    cases = [
         Case("disk", "points", {"k": 3, "columns": XYZ}, given="parquet", how="disk file"),
         Case(
             "disk method",
@@ -644,6 +644,48 @@ def _disk() -> list[Case]:
             block_records=12,
         ),
     ]
+    return [_keeping(replace(case, plan={**case.plan, "order": "keep"})) for case in cases]
+
+
+def _keeping(case: Case) -> Case:
+    """The case with a plan that keeps every other column, although some look like identifiers."""
+    names = case.only or TABLES[case.table](case.records, case.seed).column_names
+    others = [name for name in names if name not in (*case.protected, *case.plan.get("roles", ()))]
+    return replace(case, plan={**case.plan, "keep": others})
+
+
+def _shuffled() -> list[Case]:
+    """Files as they are written without any wish: their rows stand in an order of their own."""
+    cases = [
+        Case(
+            "shuffled csv",
+            "gappy",
+            {"k": 3, "columns": ("income", "age")},
+            60,
+            only=("id", "region", "income", "age", "tax"),
+            given="csv",
+            how="written",
+            write=("csv",),
+        ),
+        Case(
+            "shuffled parquet",
+            "people",
+            {"k": 4, "columns": NUMBERS, "method": "mdav"},
+            how="written",
+            write=("parquet",),
+        ),
+        Case("shuffled disk", "points", {"k": 3, "columns": XYZ}, given="parquet", how="disk file"),
+        Case(
+            "shuffled disk blocks folder",
+            "gappy",
+            {"k": 3, "columns": HOLES, "roles": {"id": "identifier"}, "method": "mdav"},
+            240,
+            given="parquet folder",
+            how="disk folder",
+            block_records=50,
+        ),
+    ]
+    return [_keeping(case) for case in cases]
 
 
 CASES: list[Case] = [
@@ -660,4 +702,5 @@ CASES: list[Case] = [
     *_files(),
     *_plan_files(),
     *_disk(),
+    *_shuffled(),
 ]

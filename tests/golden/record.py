@@ -193,10 +193,18 @@ def _to_folder(case: Case, data: Any, folder: Path, write: bool) -> Outcome:
     return _read(case, pa.concat_tables(map(shoal.read, parts)), {path.name: path for path in parts})
 
 
+def _written(case: Case, data: Any, folder: Path, write: bool) -> Outcome:
+    """What a file holds, in the order of its rows."""
+    target = folder / f"release.{case.write[0]}"
+    shoal.microaggregate(data, **case.plan).write(target)
+    return _read(case, shoal.read(target), {case.write[0]: target})
+
+
 HOW: dict[str, Callable[[Case, Any, Path, bool], Outcome]] = {
     "microaggregate": _by_keywords,
     "run": _by_plan,
     "plan file": _by_plan_file,
+    "written": _written,
     "disk file": _to_file,
     "disk folder": _to_folder,
 }
@@ -216,13 +224,13 @@ def _told(case: Case, release: Any, folder: Path, write: bool) -> Outcome:
     labels = np.asarray(release.labels)
     files = {ending: folder / f"release.{ending}" for ending in case.write if write}
     for path in files.values():
-        release.write(path)
+        release.write(path, keep=release.outcome.kept)
     parts = labels.reshape(len(labels), -1).T.tolist()
     return Outcome(parts, columns_of(release.table), float(release.information_loss), files)
 
 
 def _read(case: Case, table: pa.Table, files: dict[str, Path]) -> Outcome:
-    """The disk engine gives no labels: records that publish the same are taken for one group."""
+    """A file has no labels: records that publish the same are taken for one group."""
     columns = columns_of(table)
     rows = list(zip(*(columns[name][1] for name in case.protected)))
     return Outcome([_codes(rows)[1]], columns, None, files)

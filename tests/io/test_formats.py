@@ -42,7 +42,7 @@ line"
 def test_cells_that_are_not_protected_keep_their_text(tmp_path):
     path, out = tmp_path / "odd.csv", tmp_path / "out.csv"
     path.write_text(ODD)
-    shoal.microaggregate(path, 2, columns="x").write(out)
+    shoal.microaggregate(path, 2, columns="x", order="keep").write(out)
     for name in ("id", "price", "code", "big", "flag", "na, me"):
         assert column(out, name) == column(path, name)
     assert column(out, "x") == ["2", "2", "6", "6"]  # 1.5 rounds to 2
@@ -51,7 +51,7 @@ def test_cells_that_are_not_protected_keep_their_text(tmp_path):
 def test_gaps_in_protected_columns_keep_their_spelling(tmp_path):
     path, out = tmp_path / "gaps.csv", tmp_path / "out.csv"
     path.write_text("x,y\n" + "1,2\n3,4\nNA,5\nNA,6\n" * 2)
-    shoal.microaggregate(path, 2, columns=["x", "y"], method="mdav").write(out)
+    shoal.microaggregate(path, 2, columns=["x", "y"], method="mdav", order="keep").write(out)
     assert column(out, "x").count("NA") == 4
     assert shoal.read(out)["x"].null_count == 4
 
@@ -63,7 +63,7 @@ def test_semicolons_decimal_commas_and_windows_letters(tmp_path):
     table = shoal.read(path)
     assert table["Betrag"].to_pylist() == [i + 0.5 for i in range(6)]
     assert table["Punkt"].to_pylist() == ["1.000"] * 6  # a point is no decimal mark here
-    release = shoal.microaggregate(path, 3, columns="Betrag")
+    release = shoal.microaggregate(path, 3, columns="Betrag", order="keep")
     release.write(out)
     text = out.read_bytes().decode("cp1252")
     assert text == "\r\n".join(
@@ -79,7 +79,7 @@ def test_any_delimiter_and_encoding_comes_back_as_it_was(tmp_path, sign, encodin
     path, out = tmp_path / "in.csv", tmp_path / "out.csv"
     rows = [["näme", "x", "other"]] + [[f"ü{i}", str(i), f"0{i}"] for i in range(4)]
     path.write_bytes("".join(sign.join(row) + "\n" for row in rows).encode(encoding))
-    shoal.microaggregate(path, 4, columns="x").write(out)
+    shoal.microaggregate(path, 4, columns="x", order="keep").write(out)
     for row in rows[1:]:
         row[1] = "2"
     assert out.read_bytes() == "".join(sign.join(row) + "\n" for row in rows).encode(encoding)
@@ -92,7 +92,7 @@ def test_packed_text(tmp_path, ending):
     if ending == "csv.gz":
         assert gzip.decompress(path.read_bytes()).startswith(b"region,sector,")
     assert shoal.read(path).equals(survey(30))
-    release = shoal.microaggregate(path, 3, method="mdav")
+    release = shoal.microaggregate(path, 3, method="mdav", order="keep")
     release.write(tmp_path / f"out.{ending}")
     assert shoal.read(tmp_path / f"out.{ending}").equals(release.table)
 
@@ -122,7 +122,7 @@ def test_round_trip_of_every_kind_of_cell(tmp_path, ending):
 def test_whole_numbers_stay_whole_through_files_of_statistics(tmp_path, ending):
     values = np.arange(40) ** 2
     shoal.write(pa.table({"n": values, "wide": values + 10**12}), tmp_path / f"in.{ending}")
-    release = shoal.microaggregate(tmp_path / f"in.{ending}", 3, columns="n")
+    release = shoal.microaggregate(tmp_path / f"in.{ending}", 3, columns="n", order="keep", keep="wide")
     release.write(tmp_path / f"out.{ending}")
     expected = shoal.microaggregate(values, 3).table
     assert np.array_equal(shoal.read(tmp_path / f"out.{ending}")["n"], expected)
@@ -160,7 +160,7 @@ def test_spss_keeps_labels_and_codes_and_never_averages_a_code(spss, tmp_path):
     table = shoal.read(spss)
     assert table["sex"].type == pa.int64()
     assert table["pay"].null_count == 2
-    release = shoal.microaggregate(spss, 3, columns=["pay"], method="mdav_generic")
+    release = shoal.microaggregate(spss, 3, columns=["pay"], method="mdav_generic", order="keep")
     assert max(v for v in release.table["pay"].to_pylist() if v is not None) <= 110
     release.write(tmp_path / "out.sav")
     frame, facts = pyreadstat.read_sav(tmp_path / "out.sav", user_missing=True)
@@ -193,7 +193,7 @@ def test_stata_keeps_labels_and_lettered_gaps(tmp_path):
         variable_value_labels={"n": {1: "one"}},
         missing_user_values={"pay": ["a"], "asks": ["a", "b"]},
     )
-    release = shoal.microaggregate(tmp_path / "in.dta", 2, columns=["pay"])
+    release = shoal.microaggregate(tmp_path / "in.dta", 2, columns=["pay"], order="keep")
     assert release.table["pay"].null_count == 2
     release.write(tmp_path / "out.dta")
     cells, facts = pyreadstat.read_dta(tmp_path / "out.dta", user_missing=True, output_format="dict")
@@ -207,7 +207,7 @@ def test_sas_is_read_and_not_written(tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2, 3, 4], "s": list("abcd")})
     pyreadstat.write_xport(frame, tmp_path / "in.xpt")
     assert shoal.read(tmp_path / "in.xpt").to_pydict() == frame.to_dict("list")
-    release = shoal.microaggregate(tmp_path / "in.xpt", 2, columns="x")
+    release = shoal.microaggregate(tmp_path / "in.xpt", 2, columns="x", order="keep")
     release.write(tmp_path / "out.parquet")
     with pytest.raises(InputError, match="read but not written"):
         release.write(tmp_path / "out.xpt")
@@ -225,7 +225,7 @@ def test_excel_keeps_sheet_kinds_and_never_writes_a_formula(tmp_path):
     book.save(tmp_path / "in.xlsx")
     table = shoal.read(tmp_path / "in.xlsx")
     assert table.schema.types == [pa.string(), pa.int64(), pa.string(), pa.date32(), pa.bool_()]
-    shoal.microaggregate(tmp_path / "in.xlsx", 3, columns="x").write(tmp_path / "out.xlsx")
+    shoal.microaggregate(tmp_path / "in.xlsx", 3, columns="x", order="keep").write(tmp_path / "out.xlsx")
     before, after = (load_workbook(tmp_path / name).worksheets[0] for name in ("in.xlsx", "out.xlsx"))
     assert after.title == "Survey"
     assert {cell.data_type for row in after.iter_rows() for cell in row} == {"s", "n", "d", "b"}
@@ -244,7 +244,7 @@ def test_excel_keeps_every_digit_of_a_double(tmp_path):
 
 def test_dates_beyond_the_year_9999(tmp_path):
     days = pa.array(np.arange(4_000_000, 4_000_012, dtype=np.int32)).cast(pa.date32())
-    release = shoal.microaggregate(pa.table({"d": days, "x": range(12)}), 3, columns=["d", "x"])
+    release = shoal.microaggregate(pa.table({"d": days, "x": range(12)}), 3, columns=["d", "x"], order="keep")
     release.report(tmp_path / "report.txt")
     release.write(tmp_path / "out.parquet")
     assert shoal.read(tmp_path / "out.parquet").equals(release.table)
@@ -273,7 +273,7 @@ def test_a_file_that_is_not_what_it_says(tmp_path, name):
 def test_a_file_that_changed_in_the_meantime_is_not_mixed_with_what_was_read(tmp_path):
     path = tmp_path / "in.csv"
     path.write_text("a,x\n1.50,1\n2.50,2\n")
-    release = shoal.microaggregate(path, 2, columns="x")
+    release = shoal.microaggregate(path, 2, columns="x", order="keep")
     path.write_text("a,x\n9.99,1\n2.50,2\n1,1\n")
     release.write(tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == "a,x\n1.50,2\n2.50,2\n"
@@ -290,7 +290,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr(text, "texts", slowly)
     with pytest.raises(InputError, match="has changed while it was read"):
-        shoal.microaggregate(path, 2, columns="x")
+        shoal.microaggregate(path, 2, columns="x", order="keep")
 
 
 def test_a_file_is_parsed_once_on_the_way_in_and_once_when_it_is_read_back(tmp_path, monkeypatch):
@@ -303,7 +303,7 @@ def test_a_file_is_parsed_once_on_the_way_in_and_once_when_it_is_read_back(tmp_p
         return texts(content, dialect, where)
 
     monkeypatch.setattr(text, "texts", counting)
-    release = shoal.microaggregate(path, 2, columns="x")
+    release = shoal.microaggregate(path, 2, columns="x", order="keep")
     release.write(tmp_path / "out.csv")
     assert parsed == ["in", "out"]
     release.report(tmp_path / "report.html")
@@ -320,14 +320,14 @@ def shoal_command(*words, content=b"", status=0):
 
 def test_stdin_and_stdout():
     lines = b"a,x\n01,1\n02,2\n03,8\n04,9\n"
-    assert shoal_command("protect", "-", "-k", "2", "-c", "x", content=lines) == (
+    assert shoal_command("protect", "-", "-k", "2", "-c", "x", "--order", "keep", content=lines) == (
         b"a,x\n01,2\n02,2\n03,9\n04,9\n"
     )
     buffer = io.BytesIO()
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"x": np.arange(6.0)}), buffer)
-    out = shoal_command("protect", "-", "-k", "3", "-o", "-", content=buffer.getvalue())
+    out = shoal_command("protect", "-", "-k", "3", "-o", "-", "--order", "keep", content=buffer.getvalue())
     assert pq.read_table(io.BytesIO(out))["x"].to_pylist() == [1.0] * 3 + [4.0] * 3
     shoal_command("check", "-", "-k", "3", content=out)
     assert b"quasi" in shoal_command("inspect", "-", content=lines)

@@ -21,7 +21,7 @@ def test_a_long_record_does_not_hide_what_is_wrong_after_it():
 @pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet"])
 def test_gaps_of_the_only_column_are_written_although_a_line_may_not_be_empty(tmp_path, ending):
     table = pa.table({"t": pa.array(["b", "b", None, None])})
-    release = shoal.microaggregate(table, 2, columns=["t"], types={"t": "nominal"}, missing="group")
+    release = shoal.microaggregate(table, 2, columns=["t"], types={"t": "nominal"}, order="keep")
     release.write(tmp_path / f"out.{ending}")
     assert [cell or None for cell in shoal.read(tmp_path / f"out.{ending}")["t"].to_pylist()] == [
         "b",

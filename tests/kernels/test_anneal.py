@@ -88,13 +88,11 @@ def test_annealing_keeps_its_books(table, k, temperature):
     problem, state = state_of(table, k, labels % (60 // k))
     before = refresh(*state[:4]).sum()
     seed = np.array([99], np.uint64)
-    made = anneal(
-        *state, problem.neighbours, problem.draw, problem.heat, PATIENCE, k, temperature, MOVES, seed
-    )
+    anneal(*state, problem.neighbours, problem.draw, problem.heat, PATIENCE, k, temperature, MOVES, seed)
     _, C, sizes, members, own, places = state
     kept = C.copy()
     after = refresh(*state[:4]).sum()
-    assert made.sum() > 0
+    assert (own != labels % (60 // k)).any()
     assert kept[sizes > 0] == pytest.approx(C[sizes > 0], abs=1e-9)
     assert set(sizes) <= {0, *range(k, 2 * k)}
     assert sizes.sum() == 60

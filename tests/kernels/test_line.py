@@ -9,9 +9,9 @@ from shoal.kernels.sequence import line
 from tests.compiler import COMPILED
 from tests.sequence_reference import cost, dynamic_optimum, optimum
 
-#: Records, k, and from which length leaps are halved; smaller where the searches run as plain Python.
-SIZES = [(3000, 3, 256), (3000, 30, 256), (3000, 150, 1), (3000, 700, 256), (3001, 40, 1)]
-SIZES = SIZES if COMPILED else [(n // 10, max(k // 10, 3), halve) for n, k, halve in SIZES]
+#: Records and k; smaller where the searches run as plain Python.
+SIZES = [(3000, 3), (3000, 30), (3000, 150), (3000, 700), (3001, 40)]
+SIZES = SIZES if COMPILED else [(n // 10, max(k // 10, 3)) for n, k in SIZES]
 KINDS = {"sse": line.SSE, "absolute": line.ABSOLUTE, "range": line.RANGE, "whole": line.WHOLE}
 
 
@@ -75,15 +75,15 @@ def test_optimal_against_the_shortest_path_in_fractions(kind, k):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_searches_agree_at_larger_sizes(kind):
-    """Many stretches, long leaps with and without the linear search, and two halves that meet."""
+    """Many stretches, long leaps, and two halves that meet."""
     rng = np.random.default_rng(8)
-    for n, k, halve in SIZES:
+    for n, k in SIZES:
         in_halves = line.Tuning(two_threads=1000 if COMPILED else 100)
         for x in shapes(rng, n):
             v = prepared(x, kind)
             inverse = line.inverses(v.dtype, k)
             near = line.search(v, k, KINDS[kind], inverse, False)[0][-1]
-            far = line.search(v, k, KINDS[kind], inverse, True, halve)[0][-1]
+            far = line.search(v, k, KINDS[kind], inverse, True)[0][-1]
             sizes = np.diff(line.cut_sorted(v, k, KINDS[kind], in_halves))
             joined = float(cost([[value] for value in v.tolist()], sizes.tolist(), kind))
             assert far == pytest.approx(near, rel=1e-10)
@@ -111,7 +111,7 @@ def test_the_search_compiled_for_one_k_is_the_near_search(k, mirrored):
     for n in (1, k, 2 * k - 1, 2 * k + 8, 40 * k + 1):
         for x in shapes(np.random.default_rng(n), n):
             v = prepared(x, "sse")
-            arguments = v, k, line.SSE, line.inverses(v.dtype, k), None, line.HALVE_UP_TO, mirrored
+            arguments = v, k, line.SSE, line.inverses(v.dtype, k), None, mirrored
             near = line.search(*arguments)
             together = line.search(*arguments, at_once)
             assert np.array_equal(near[0][-2 * k :], together[0][-2 * k :])

@@ -29,6 +29,18 @@ def test_nearest_equals_sorting(n, d, few):
     assert (ids == expected).all()
 
 
+@WAYS
+def test_nearest_among_the_rows_of_another_table(few):
+    rng = np.random.default_rng(1)
+    X, Y = rng.integers(0, 9, (60, 2)).astype(float), rng.integers(0, 9, (40, 2)).astype(float)
+    squares = np.square(X[:, None] - Y[None]).sum(2)
+    expected = np.argsort(squares, axis=1, kind="stable")[:, :5]
+    ids, found = nearest(X, 5, few=few, among=Y)
+    assert (ids == expected).all()
+    assert (found == np.take_along_axis(squares, expected, 1)).all()
+    assert nearest(X, 99, few=few, among=Y)[0].shape == (60, 40)
+
+
 @pytest.mark.parametrize("d", [1, 4])
 def test_the_tree_and_the_sorting_agree_to_the_last_digit(d):
     rng = np.random.default_rng(d)

@@ -6,6 +6,8 @@ from benchmarks.plain_orders import group_by_group, walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.algorithms.orders import npn_order
+from shoal.kernels.neighbours.lists import nearest
 from shoal.kernels.sequence import paths
 
 RULES = {"walk": paths.WALK, "nearest": paths.NEAREST, "cheapest": paths.CHEAPEST}
@@ -25,22 +27,10 @@ def tables(draw):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(tables())
-def test_neighbours_in_order_of_distance_and_row(table):
-    X, _, m = table
-    near, squared = paths.nearest_rows(X, X, m, True)
-    for i in range(len(X)):
-        distance = np.square(X - X[i]).sum(1)
-        distance[i] = np.inf
-        assert near[i].tolist() == np.argsort(distance, kind="stable")[:m].tolist()
-        assert squared[i] == pytest.approx(np.sort(distance)[:m])
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(tables())
 def test_nearest_point_next(table):
     X, _, _ = table
     start = paths.farthest_from_centroid(X)
-    assert paths.nearest_point_next(X, start).tolist() == walk(X, start, np.arange(len(X)))
+    assert npn_order(X).tolist() == walk(X, start, np.arange(len(X)))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -49,7 +39,7 @@ def test_group_by_group(rule):
     @given(tables())
     def same(table):
         X, labels, m = table
-        near = paths.nearest_rows(X, X, m, True)[0]
+        near = nearest(X, m)[0]
         start = paths.farthest_from_centroid(X)
         path = paths.group_path(X, labels, near, start, RULES[rule])
         assert sorted(path) == list(range(len(X)))
@@ -65,7 +55,7 @@ def test_insertion_by_hand():
     # row order; on a line the path is sorted either way. A record beyond the start turns back last.
     X = np.array([[0.0], [9.0], [2.0], [10.0], [1.0]])
     X.flags.writeable = False  # as methods get it: one compiled version
-    near = paths.nearest_rows(X, X, 2, True)[0]
+    near = nearest(X, 2)[0]
     for rule in (paths.NEAREST, paths.CHEAPEST):
         assert paths.group_path(X, np.zeros(5, np.int64), near, 0, rule).tolist() == [0, 4, 2, 1, 3]
     assert paths.group_path(X, np.array([0, 0, 1, 1, 1]), near, 0, paths.NEAREST).tolist() == [0, 1, 3, 2, 4]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.sequence.cut import cut, cut_integer, labels_of, whole_cost, whole_sizes_of_any_magnitude
+from shoal.kernels.sequence.cut import cut, labels_of, whole_cost, whole_sizes_of_any_magnitude
 from tests.sequence_reference import cost, group_cost, optimum
 
 
@@ -37,7 +37,7 @@ def test_cut_is_optimal_in_order(case):
 def test_cut_integer_is_optimal_for_whole_centroids(case):
     X, k = case
     expected = optimum(X.tolist(), k, "whole")
-    assert cost(X.tolist(), sizes_of(cut_integer(X, k)), "whole") == expected
+    assert cost(X.tolist(), sizes_of(labels_of(whole_sizes_of_any_magnitude(X, k))), "whole") == expected
     unbounded = labels_of(whole_sizes_of_any_magnitude(X, k))
     assert cost(X.tolist(), sizes_of(unbounded), "whole") == expected
 
@@ -55,7 +55,7 @@ def test_whole_cost_is_the_least_over_all_whole_centroids(values, pivot):
 def test_cut_integer_is_exact_where_64_bits_are_not_enough(magnitude):
     rng = np.random.default_rng(5)
     X = rng.integers(-magnitude, magnitude, (11, 2))
-    found = cost(X.tolist(), sizes_of(cut_integer(X, 3)), "whole")
+    found = cost(X.tolist(), sizes_of(labels_of(whole_sizes_of_any_magnitude(X, 3))), "whole")
     assert found == optimum(X.tolist(), 3, "whole")
 
 
@@ -69,4 +69,4 @@ def test_an_offset_or_a_far_neighbour_costs_no_digits():
 
 def test_equal_rows_cost_nothing_and_short_groups_win_ties():
     assert sizes_of(cut(np.ones((11, 2)), 3)) == [5, 3, 3]
-    assert sizes_of(cut_integer(np.ones((11, 2), np.int64), 3)) == [5, 3, 3]
+    assert sizes_of(labels_of(whole_sizes_of_any_magnitude(np.ones((11, 2), np.int64), 3))) == [5, 3, 3]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.sequence import paths
+from shoal.kernels.neighbours.lists import nearest
 from shoal.kernels.sequence.tour import improve_tour
 
 
@@ -18,7 +18,7 @@ def length(X, tour):
 def improved(X, start, kicks, neighbours=10):
     X = X.view()
     X.flags.writeable = False  # as methods get it: one compiled version
-    near = paths.nearest_rows(X, X, min(neighbours, len(X) - 1), True)[0]
+    near = nearest(X, neighbours)[0]
     return improve_tour(X, near, np.asarray(start), kicks)
 
 

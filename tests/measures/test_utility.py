@@ -210,9 +210,11 @@ def test_categories_gaps_and_constant_columns():
     before = pa.table({"x": [1.0, None, 3, 4], "c": [2.0, 2, 2, 2], "s": ["a", "a", "b", None]})
     after = pa.table({"x": [2.0, 2, 2, 4], "c": [2.0, 2, 2, 2], "s": ["a", "a", "a", None]})
     found = shoal.utility(before, after, ["x", "c", "s"], models=False)
-    assert found.records == 3
-    assert found.notes == ("1 records with a gap are left out of the measures",)
-    assert found["changed"].columns == pytest.approx({"s": 1 / 3})
+    assert found.records == 4
+    assert found.notes == ("2 records have a gap: in the measures a gap is a value of its own",)
+    assert found["changed"].columns == pytest.approx({"s": 1 / 3})  # of three that have a category
+    # x: 1, 3, 4 published as 2, 2, 4: (1 + 1) of 2.33 * 2; s: one of three changed, 2 of 3 * (1 - 5/9)
+    assert found["information_loss"].columns == pytest.approx({"x": 100 * 2 / (14 / 3), "c": 0, "s": 150})
     assert found["information_loss"].columns["c"] == 0.0
     assert all(np.isfinite(measure.overall) for measure in found.values())
 

@@ -201,7 +201,7 @@ def test_a_region_leaves_the_rest_alone():
     problem = pose(X, 4)
     start = run_method(get_method("mdav"), X, 4).labels
     for seed in range(5):
-        new = cool_region(problem, start, seed, 50_000, 2.0, Clock(None), 0.2)
+        new = cool_region(problem, start, 0.2, seed, 50_000, 2.0, Clock(None))
         before = {frozenset(np.flatnonzero(start == g)) for g in range(start.max() + 1)}
         after = {frozenset(np.flatnonzero(new == g)) for g in range(new.max() + 1)}
         assert min(len(group) for group in after) >= 4

@@ -21,7 +21,7 @@ def test_a_release_whose_records_all_have_gaps_gets_its_report(tmp_path):
     X = np.array([[1, nan], [2, nan], [3, nan], [nan, 4], [nan, 5], [nan, 6]])
     release = shoal.microaggregate(X, 3)
     release.report(tmp_path / "report.txt", bound_time=None)
-    assert "every record has a gap" in (tmp_path / "report.txt").read_text()
+    assert "6 records have a gap" in (tmp_path / "report.txt").read_text()
 
 
 def test_a_report_of_one_record_without_gaps(tmp_path):

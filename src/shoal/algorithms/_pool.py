@@ -1,7 +1,5 @@
 """The records that are still free, and the groups made of them so far: what the greedy methods work with."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

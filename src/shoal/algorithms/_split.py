@@ -1,7 +1,5 @@
 """What several methods do to a finished partition: order its groups, dissolve some, split the large ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 
 import numpy as np
@@ -41,12 +39,27 @@ def split_large(
     return fresh
 
 
+def divide(X: NDArray[np.float64], k: int, how: Callable[[NDArray[np.float64], int], Labels]) -> Labels:
+    """Labels 0, 1, ... where `how` divides parts of 2k or more records, until there are none."""
+    labels = np.empty(len(X), np.int64)
+    parts, groups = [np.arange(len(X))], 0
+    while parts:
+        part = parts.pop()
+        if len(part) >= 2 * k:
+            inside = how(X[part], k)
+            parts += [part[inside == g] for g in np.unique(inside)]
+        else:
+            labels[part] = groups
+            groups += 1
+    return labels
+
+
 def start_labels(
     X: NDArray[np.float64],
     k: int,
     start: str | ArrayLike,
     excluded: Collection[str] = (),
-    seed: Callable[[], int] = lambda: 0,
+    rng: np.random.Generator | None = None,
     any_size: bool = False,
 ) -> Labels:
     """The partition that a method starts from: another method's key (none of those `excluded`), or labels.
@@ -57,7 +70,7 @@ def start_labels(
         info = get_method(start)
         if start in excluded:
             raise InputError(f"start={start!r} would start from itself: name another method, or give labels")
-        return run_method(info, X, k, seed=seed()).labels
+        return run_method(info, X, k, seed=int(rng.integers(2**31)) if rng else 0).labels
     labels = np.asarray(start)
     if labels.shape != (len(X),) or labels.dtype.kind not in "iu":
         raise InputError(f"start must be a method's key or one whole number for each of the {len(X)} records")

@@ -1,7 +1,5 @@
 """DBA: the densest neighbourhood becomes a group, again and again. And MDAV-2, with the same second phase."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from shoal.algorithms._pool import Pool

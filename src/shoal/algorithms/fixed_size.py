@@ -1,8 +1,7 @@
 """Groups of k around extreme records: the two farthest apart, or the one farthest from a centroid."""
 
-from __future__ import annotations
-
 import heapq
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,40 +13,34 @@ from shoal.grouping.registry import method
 LASZLO = "Laszlo and Mukherjee 2005"
 
 
-class _Diameter:
-    """Finds the two free records farthest apart, again and again, without looking at all pairs.
+def farthest_pairs(pool: Pool) -> Iterator[tuple[int, int]]:
+    """The two free records farthest apart, each time it is asked; of equal pairs the one of lowest rows.
 
     Each record carries a bound on its squared distance to any free record: by the triangle inequality
     over a fixed centre, or what the farthest record's distance was when we last looked. Records only ever
     leave, so a bound stays true; and once the partner behind the greatest bound is still free, that
     bound is the diameter. So a search is made only for a record at the head of the heap.
     """
-
-    def __init__(self, pool: Pool):
-        self.pool = pool
-        self.heap: list[tuple[float, int, int | None]] = [(-np.inf, a, None) for a in range(len(pool))]
-
-    def pair(self) -> tuple[int, int]:
-        """The two records; among equally distant pairs the one with the lowest row indices."""
-        while True:
-            bound, a, b = self.heap[0]
-            if a not in self.pool:
-                heapq.heappop(self.heap)
-            elif b is not None and b in self.pool:
-                return a, b
-            elif -(reach := self.pool.reach(a)) > bound:
-                heapq.heapreplace(self.heap, (-reach, a, None))
-            else:
-                b, square = self.pool.farthest_from(a)
-                heapq.heapreplace(self.heap, (-square, a, b))
+    heap: list[tuple[float, int, int | None]] = [(-np.inf, a, None) for a in range(len(pool))]
+    while heap:
+        bound, a, b = heap[0]
+        if a not in pool:
+            heapq.heappop(heap)
+        elif b is not None and b in pool:
+            yield a, b
+        elif -(reach := pool.reach(a)) > bound:
+            heapq.heapreplace(heap, (-reach, a, None))
+        else:
+            b, square = pool.farthest_from(a)
+            heapq.heapreplace(heap, (-square, a, b))
 
 
 def _diameter_pairs(X: NDArray[np.float64], k: int, make_group, progress) -> NDArray[np.int64]:
     """Groups around the two farthest records while 2k remain; then k to 2k-1 are one, fewer join theirs."""
     pool = Pool(X, progress)
-    diameter = _Diameter(pool)
+    pairs = farthest_pairs(pool)
     while len(pool) >= 2 * k:
-        a, b = diameter.pair()
+        a, b = next(pairs)
         make_group(pool, a, k)
         if b in pool:
             make_group(pool, b, k)

@@ -1,9 +1,8 @@
 """Microaggregation by fuzzy c-means, with fewer and fuzzier clusters until none is short."""
 
-from __future__ import annotations
-
 import numpy as np
 
+from shoal.algorithms._split import divide
 from shoal.algorithms.mdav import mdav
 from shoal.grouping.registry import method
 from shoal.kernels.neighbours.distance import to_columns
@@ -65,7 +64,7 @@ def fuzzy_c_means(X, seeds, m):
 
 
 def _clusters(X, k, rng):
-    """Labels of two or more clusters of at least k records each, or None."""
+    """Labels of two or more clusters of at least k records each; MDAV's groups where even two fail."""
     c, m = len(X) // k, FIRST_M
     while c >= 2:
         seeds = np.sort(rng.choice(len(X), c, replace=False))
@@ -74,7 +73,7 @@ def _clusters(X, k, rng):
         if len(sizes) > 1 and sizes.min() >= k:
             return labels
         c, m = c // 2, m + STEP_M
-    return None
+    return mdav(X, k)
 
 
 @method(title="Fuzzy c-means", paper="Domingo-Ferrer and Torra 2003", sizes="k..2k-1", cost="n^2/k")
@@ -85,19 +84,4 @@ def fuzzy(X, k, *, rng):
     raised by 0.1. Clusters of 2k or more are divided in the same way. The steps, the first centres (records
     drawn at random) and the end are ours: where even two clusters fail, MDAV divides the part.
     """
-    labels = np.empty(len(X), np.int64)
-    groups = 0
-    parts = [np.arange(len(X))]
-    while parts:
-        part = parts.pop()
-        inside = np.zeros(len(part), np.int64)
-        if len(part) >= 2 * k:
-            records = X[part]
-            clusters = _clusters(records, k, rng)
-            if clusters is not None:
-                parts += [part[clusters == g] for g in range(clusters.max() + 1)]
-                continue
-            inside = mdav(records, k)
-        labels[part] = groups + inside
-        groups += inside.max() + 1
-    return labels
+    return divide(X, k, lambda part, k: _clusters(part, k, rng))

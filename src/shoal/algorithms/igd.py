@@ -1,7 +1,5 @@
 """IGD: any partition, improved by dissolving groups and by moving records out of large ones."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

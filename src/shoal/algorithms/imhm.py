@@ -1,7 +1,5 @@
 """IMHM: the optimal partition of a sequence, in turn with the best re-assignment to its centroids."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +15,8 @@ from shoal.algorithms.orders import (
 from shoal.errors import InputError, did_you_mean
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import method
+from shoal.kernels.neighbours.lists import nearest
 from shoal.kernels.search.transport import transport
-from shoal.kernels.sequence.paths import nearest_rows
 
 CHOICES = 32  # nearest groups that a record may be re-assigned to
 
@@ -38,11 +36,11 @@ def reassign(
     """
     partition = Partition(labels)
     means = partition.means(X)
-    near, costs = nearest_rows(X, means, min(choices, len(means)), False)
+    near, costs = nearest(X, choices, among=means)
     absent = np.flatnonzero((near != partition.labels[:, None]).all(1))
     near[absent, -1] = partition.labels[absent]
     costs[absent, -1] = np.square(X[absent] - means[near[absent, -1]]).sum(1)
-    return transport(near, costs, len(means), k, 2 * k - 1)
+    return transport(near.astype(np.int64), costs, len(means), k, 2 * k - 1)
 
 
 @method(title="IMHM", paper="Mortazavi, Jalili and Gohargazi 2013", sizes="k..2k-1", cost="rounds * n^2/k")

@@ -1,12 +1,11 @@
 """k-Ward: Ward's hierarchical clustering, stopped where every group has k records."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms._pool import Pool
-from shoal.algorithms.fixed_size import _Diameter
+from shoal.algorithms._split import divide
+from shoal.algorithms.fixed_size import farthest_pairs
 from shoal.grouping.registry import method
 from shoal.kernels.neighbours.distance import between
 from shoal.kernels.runtime.jit import kernel
@@ -86,7 +85,7 @@ def _merge(X, k, labels):
 def _one_level(X: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """The two records farthest apart, each with its k-1 nearest; all others alone; then unite."""
     pool = Pool(X)
-    a, b = _Diameter(pool).pair()
+    a, b = next(farthest_pairs(pool))
     if a == b:  # all records are equal: any other will do
         b = a + 1
     labels = np.arange(len(X))
@@ -107,15 +106,4 @@ def k_ward(X, k):
     Groups of 2k or more are treated likewise on their own records. Recalled, not read: the paper is not at
     hand. Ours: the first extreme's group leaves the other extreme out.
     """
-    labels = np.empty(len(X), np.int64)
-    todo = [np.arange(len(X))]
-    groups = 0
-    while todo:
-        records = todo.pop()
-        if len(records) < 2 * k:
-            labels[records] = groups
-            groups += 1
-            continue
-        parts = _one_level(X[records], k)
-        todo += [records[parts == part] for part in np.unique(parts)]
-    return labels
+    return divide(X, k, _one_level)

@@ -1,8 +1,12 @@
 """MDAV: groups around the record farthest from the centroid, and around the record farthest from that one."""
 
-from shoal.algorithms import _few
-from shoal.algorithms._pool import Pool
+import math
+
+import numpy as np
+
+from shoal.algorithms._pool import Pool, join_nearest
 from shoal.grouping.registry import method
+from shoal.kernels.neighbours.distance import all_squares
 from shoal.kernels.runtime.jit import WORTH_COMPILING
 
 PAPER = "Domingo-Ferrer and Torra 2005"
@@ -19,7 +23,7 @@ def _pairs(X, k, least, progress):
 def mdav(X, k, *, progress=None):
     """The classic form: pairs of groups while 2k remain; then k to 2k-1 form a group, fewer join theirs."""
     if len(X) <= WORTH_COMPILING:
-        return _few.mdav(X, k)
+        return few(X, k)
     pool = _pairs(X, k, 2 * k, progress)
     if len(pool) >= k:
         pool.take_rest()
@@ -43,3 +47,28 @@ def mdav_generic(X, k, *, progress=None):
         pool.take_around(pool.farthest_from_centroid(), k)
     pool.take_rest()
     return pool.finish()
+
+
+def few(X, k):
+    """`mdav` by plain scans: the groups that the tree finds, with no kernel to load or compile."""
+    labels = np.full(len(X), -1)
+    free, groups = np.arange(len(X)), 0
+    while len(free) >= 2 * k:
+        centroid = np.array([math.fsum(column) / len(free) for column in X[free].T])
+        far = free[np.argmax(_squares(X[free], centroid))]
+        opposite = free[np.argmax(_squares(X[free], X[far]))]
+        for record in (far, opposite):
+            if labels[record] < 0:
+                square = _squares(X[free], X[record])
+                square[free == record] = -1.0
+                labels[free[np.argsort(square, kind="stable")[:k]]] = groups
+                free = free[labels[free] < 0]
+                groups += 1
+    if len(free) >= k:
+        labels[free] = groups
+    join_nearest(X, labels)
+    return labels
+
+
+def _squares(X, point):
+    return all_squares(X, point[None])[:, 0]

@@ -4,8 +4,6 @@ Every method takes `order=`, a permutation of the rows such as the functions of 
 return: made once, it serves a whole range of k, and the method's own order is not computed.
 """
 
-from __future__ import annotations
-
 from shoal.algorithms import orders
 from shoal.algorithms.fixed_size import cbfs, md
 from shoal.algorithms.mdav import mdav

@@ -1,7 +1,5 @@
 """mu-Approx: grow a forest whose trees have k or more records, then cut its trees into small ones."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,22 +13,20 @@ Forest = list[dict[int, None]]
 def _grow(X: NDArray[np.float64], k: int) -> Forest:
     """While a record's tree is short of k, an edge leads from the tree's sink to the nearest record outside.
 
-    A tree of s records has s-1 edges, each from another record: one record, the sink, is left without one.
+    A tree of s records has s-1 edges, each from another record. The one record without an edge of its own is
+    the sink, and names the tree.
     """
     pool = Pool(X)
     forest: Forest = [{} for _ in X]
-    tree = list(range(len(X)))  # of each record
+    tree = list(range(len(X)))  # the sink of each record's tree
     members = [[i] for i in tree]
-    sink = list(range(len(X)))
     for i in np.argsort(np.square(X - X.mean(0)).sum(1), kind="stable"):
-        while len(members[mine := tree[i]]) < k:
-            u = sink[mine]
-            v = next(v for v in pool.nearest(u, k - 1).tolist() if tree[v] != mine)
-            forest[u][v] = forest[v][u] = None
-            other = tree[v]
-            for w in members[mine]:
-                tree[w] = other
-            members[other] += members[mine]
+        while len(members[sink := tree[i]]) < k:
+            v = next(v for v in pool.nearest(sink, k - 1).tolist() if tree[v] != sink)
+            forest[sink][v] = forest[v][sink] = None
+            for w in members[sink]:
+                tree[w] = tree[v]
+            members[tree[v]] += members[sink]
     return forest
 
 

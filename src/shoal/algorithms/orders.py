@@ -5,28 +5,23 @@ Each returns a permutation: the rows in order of visit. None depends on k except
 standardised; ties go to the lowest row, and nothing is left to chance.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import InputError
+from shoal.kernels.neighbours.lists import nearest
 from shoal.kernels.sequence import paths
 from shoal.kernels.sequence.cut import cut
 from shoal.kernels.sequence.tour import improve_tour
 
 #: How a group is gone through: always on to the nearest record, or by inserting records into a path.
 RULES = {"walk": paths.WALK, "nearest": paths.NEAREST, "cheapest": paths.CHEAPEST}
-
 #: Of SSE, for another round of a method that orders and cuts by turns.
 LEAST_GAIN = 1e-7
-
 #: Nearest neighbours in each record's list. The order does not depend on it, only the time.
 NEIGHBOURS = 24
-
 #: The tour's 2-opt and Or-opt look at that many nearest neighbours of each record ...
 TOUR_NEIGHBOURS = 10
-
 #: ... and its search goes on for that many kicks for each record.
 KICKS = 5
 
@@ -35,7 +30,8 @@ Order = NDArray[np.int64]
 
 def npn_order(X: NDArray[np.float64]) -> Order:
     """Nearest point next: from the record farthest from the centroid always on to the nearest free one."""
-    return paths.nearest_point_next(X, paths.farthest_from_centroid(X))
+    nobody = np.empty((len(X), 0), np.int64)  # with a single group no neighbour lists are needed
+    return group_order(X, np.zeros(len(X), np.int64), near=nobody)
 
 
 def pca_order(X: NDArray[np.float64]) -> Order:
@@ -87,7 +83,7 @@ def group_order(
 
 def neighbour_lists(X: NDArray[np.float64], many: int = NEIGHBOURS) -> NDArray[np.int64]:
     """Each record's nearest other records, nearest first."""
-    return paths.nearest_rows(X, X, min(many, len(X) - 1), True)[0]
+    return nearest(X, many)[0].astype(np.int64)
 
 
 def partition_along(X: NDArray[np.float64], k: int, order: ArrayLike) -> NDArray[np.int64]:

@@ -1,7 +1,5 @@
 """P-S and Multi-DSort: groups from both ends of a sorted table, inwards."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from shoal.algorithms._pool import Pool

@@ -1,7 +1,5 @@
 """RepOrdMic: put the records into a sequence group by group, cut it optimally, and so again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -26,10 +24,6 @@ class Outcome(NamedTuple):
 
     labels: NDArray[np.int64]
     sse: NDArray[np.float64]
-
-    @property
-    def rounds(self) -> int:
-        return len(self.sse)
 
 
 @kernel
@@ -77,14 +71,12 @@ def repeated_ordering(
     k: int,
     starts: Sequence[ArrayLike],
     insertion: str = "nearest",
-    *,
-    threads: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> list[Outcome]:
     """What each start (labels of any clustering of the rows) leads to, computed on all cores.
 
     From the second round on the SSE never rises: each group then stands together in the sequence, so the
-    former partition is one of those that the cut chooses from. The outcome does not depend on `threads`.
+    former partition is one of those that the cut chooses from.
     """
     if insertion not in ("nearest", "cheapest"):
         raise InputError(f"insertion must be 'nearest' or 'cheapest', but is {insertion!r}")
@@ -95,15 +87,13 @@ def repeated_ordering(
         groups = np.unique(labels, return_inverse=True)[1]
         return Outcome(*_repeat(X, k, groups, near, first, RULES[insertion]))
 
-    return map_threads(run, starts, threads, progress)
+    return map_threads(run, starts, progress=progress)
 
 
-def kmeans_starts(
-    X: NDArray[np.float64], starts: int, rng: np.random.Generator, *, threads: int | None = None
-) -> list[NDArray[np.int64]]:
+def kmeans_starts(X: NDArray[np.float64], starts: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
     """Clusterings into 1, 2, .. `starts` clusters: one run of k-means each (they serve every k)."""
     draws = [rng.random(clusters) for clusters in range(1, min(starts, len(X)) + 1)]
-    return map_threads(lambda uniform: kmeans(X, uniform), draws, threads)
+    return map_threads(lambda uniform: kmeans(X, uniform), draws)
 
 
 @method(title="RepOrdMic", paper="Mortazavi 2020", sizes="k..2k-1", cost="starts * rounds * (n^2/k + k n)")
@@ -118,8 +108,7 @@ def repordmic(
     is inserted where it lengthens the path least, and never beyond the two ends. A round that gains
     less than 1e-7 is the last. Ours: equal records and edges go to the earliest, and k-means is our own.
     """
-    if start is not None:
-        # unlike in other methods, groups of any size will do
+    if start is not None:  # unlike in other methods, groups of any size will do
         given: list[ArrayLike] = [start_labels(X, k, start, any_size=True)]
     elif starts >= 1 and starts == int(starts):
         given = list(kmeans_starts(X, int(starts), rng))

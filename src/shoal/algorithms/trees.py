@@ -1,12 +1,11 @@
 """Partitioning a minimum spanning tree: M, M-d, M-c."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.algorithms._split import split_large
 from shoal.algorithms.fixed_size import centroid, diameter
 from shoal.errors import InputError
 from shoal.grouping.registry import method
@@ -41,42 +40,51 @@ def spanning_tree(X: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Edges and squared lengths for distinct rows: each component adds its shortest way out, and again."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     n = len(X)
     tree = build_tree(X)
+    rows = tree.order
     columns = kernels.leaf_columns(X, tree)
-    X = X[tree.order]
+    X = X[rows]
     leaves = np.flatnonzero(tree.child < 0)
     chunks = np.array_split(leaves[np.argsort(tree.start[leaves])], CHUNKS)
-    component, parent, near = np.arange(n), np.arange(n), np.full(n, -1)
-    length, bound = np.zeros(n), np.empty(n)
-    colour = np.empty(len(tree.child), np.int64)
-    edges, squares = np.empty((n - 1, 2), np.int64), np.empty(n - 1)
-    made = 0
+    ranges = np.column_stack([tree.start, tree.end]).ravel()
+    component, near, length = np.arange(n), np.full(n, -1), np.zeros(n)
+    edges, squares = [np.empty((0, 2), np.int64)], [np.empty(0)]
 
     def search(chunk: NDArray[np.int64]) -> None:
         kernels.nearest_outside(X, columns, tree, colour, component, bound.copy(), near, length, chunk)
 
-    while made < n - 1:
-        kernels.colour_nodes(component, tree, colour)
-        kernels.seed_bounds(component, near, length, bound)
+    while component.any():
+        least, most = (f.reduceat(np.append(component, 0), ranges)[::2] for f in (np.minimum, np.maximum))
+        colour = np.where(least == most, least, -1)  # the component of all points of a node, if there is one
+        known = np.flatnonzero((near >= 0) & (component[near] != component))
+        bound = np.full(n, np.inf)  # the shortest way out of each component that is known so far
+        np.minimum.at(bound, component[known], length[known])
         map_threads(search, chunks)
-        made = kernels.join(tree.order, component, near, length, parent, edges, made, squares)
-    return edges, squares
+        ways = np.flatnonzero(near >= 0)
+        low, high = np.minimum(rows[ways], rows[near[ways]]), np.maximum(rows[ways], rows[near[ways]])
+        order = np.lexsort((low * n + high, length[ways], component[ways]))
+        first = order[np.flatnonzero(np.diff(component[ways][order], prepend=-1))]
+        links = component[ways[first]], component[near[ways[first]]]
+        once = first[np.unique((low * n + high)[first], return_index=True)[1]]  # two may choose the same
+        edges.append(np.column_stack([low[once], high[once]]))
+        squares.append(length[ways[once]])
+        graph = coo_array((np.ones(len(first)), links), shape=(len(first), len(first)))
+        component = connected_components(graph, directed=False)[1][component].astype(np.int64)
+    return np.concatenate(edges), np.concatenate(squares)
 
 
-def _checked(tree: ArrayLike, n: int) -> NDArray[np.int64]:
-    """The tree that a caller gives, if it is one."""
+def preorder(tree: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Walk a tree from record 0: the records reached, parents first, and the parent of each record."""
     from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    from scipy.sparse.csgraph import depth_first_order
 
-    edges = np.ascontiguousarray(tree)
-    if edges.shape == (n - 1, 2) and edges.dtype.kind in "iu" and edges.min() >= 0 and edges.max() < n:
-        graph = coo_array((np.ones(n - 1), edges.T), shape=(n, n))
-        if connected_components(graph, directed=False)[0] == 1:
-            return edges.astype(np.int64)
-    raise InputError(
-        f"tree must be what spanning_tree returns for these {n} records: n-1 edges that connect them"
-    )
+    graph = coo_array((np.ones(len(tree)), tree.T), shape=(len(tree) + 1,) * 2).tocsr()
+    order, parent = depth_first_order(graph, 0, directed=False)
+    return order.astype(np.int64), parent.astype(np.int64)
 
 
 def _partition(X: NDArray, k: int, tree: ArrayLike | None) -> tuple[NDArray, NDArray]:
@@ -84,22 +92,22 @@ def _partition(X: NDArray, k: int, tree: ArrayLike | None) -> tuple[NDArray, NDA
 
     Returns the labels, and the sequence in which records were classified.
     """
-    tree = spanning_tree(X) if tree is None else _checked(tree, len(X))
-    parent, first, last = kernels.preorder(tree)
-    return kernels.form_clusters(parent, kernels.cut_edges(tree, parent, first, last, k))
+    n = len(X)
+    edges = spanning_tree(X) if tree is None else np.ascontiguousarray(tree)
+    if edges.shape == (n - 1, 2) and edges.dtype.kind in "iu" and edges.min() >= 0 and edges.max() < n:
+        edges = edges.astype(np.int64, copy=False)
+        order, parent = preorder(edges)
+        if len(order) == n:
+            return kernels.form_clusters(parent, kernels.cut_edges(edges, order, parent, k))
+    raise InputError(
+        f"tree must be what spanning_tree returns for these {n} records: n-1 edges that connect them"
+    )
 
 
 def _refine(X: NDArray, k: int, tree: ArrayLike | None, split: Callable) -> NDArray[np.int64]:
     """M, then each group of 2k or more records partitioned on its own."""
     labels, sequence = _partition(X, k, tree)
-    sizes = np.bincount(labels)
-    groups = len(sizes)
-    by_group = sequence[np.argsort(labels[sequence], kind="stable")]
-    for members in np.split(by_group, np.cumsum(sizes)[:-1]):
-        if len(members) >= 2 * k:
-            parts = split(X[members], k)
-            labels[members] = groups + parts
-            groups += parts.max() + 1
+    labels[sequence] = split_large(X[sequence], labels[sequence], k, split)
     return labels
 
 

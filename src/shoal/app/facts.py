@@ -106,10 +106,10 @@ def release_facts(release: Release) -> dict[str, Any]:
 
 def _changes(both: Pair) -> list[dict[str, Any]]:
     """The cells that moved furthest, in standard deviations of their column."""
-    X, Y = both.matrices()
-    if not X.size:
+    if not both.numbers:
         return []
-    moves = (Y - X) / deviations(X)
+    X, Y = (np.stack([column[side] for column in both.numbers], axis=1) for side in (1, 2))
+    moves = np.nan_to_num((Y - X) / deviations(X))  # what is a gap has not moved
     size = np.abs(moves).ravel()
     order = np.argpartition(-size, min(CHANGES, size.size - 1))[:CHANGES]
     changes = []
@@ -119,7 +119,7 @@ def _changes(both: Pair) -> list[dict[str, Any]]:
         written = day if column.moment else lambda value: digits(value, 6)
         changes.append(
             {
-                "record": int(both.rows[i]) + 1,
+                "record": i + 1,
                 "column": str(column.name),
                 "before": written(X[i, j]),
                 "after": written(Y[i, j]),

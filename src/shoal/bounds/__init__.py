@@ -1,7 +1,5 @@
 """How little any partition could lose: proven lower bounds, each with a certificate that proves it again."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -65,7 +63,6 @@ def bound_matrix(
     *,
     time_limit: float = 60,
     start_groups: Iterable[Sequence[int]] = (),
-    threads: int = 2,
 ) -> Bound:
     """The best bound on the SSE of any partition of the rows of X into groups of at least k.
 
@@ -99,9 +96,7 @@ def bound_matrix(
     # much work and the table is small enough for dense matrices, the time is better spent on the matrix.
     dense = k > 5 and n <= DENSE
     largest = LARGEST if k <= 5 or dense else LARGEST_ABOVE_5
-    prices = program.solve(
-        X, k, seconds=left(), start_groups=start_groups, largest=largest, give_up=dense, threads=threads
-    )
+    prices = program.solve(X, k, seconds=left(), start_groups=start_groups, largest=largest, give_up=dense)
     used = prices.penalties > 0
     value = priced_value(prices.records, prices.penalties[used])
     if value > best.sse:
@@ -113,7 +108,7 @@ def bound_matrix(
         method = "linear program with cuts" if used.any() else "linear program"
         best = bound(value, method, "prices", prices.groups, **arrays)
     if dense and not prices.optimal and left() > 0:
-        block, M = semidefinite.solve(X, k, seconds=left(), threads=threads)
+        block, M = semidefinite.solve(X, k, seconds=left())
         value = semidefinite.proven(X, k, block, M)
         if value > best.sse:
             best = bound(value, "semidefinite", "matrix", prices.groups, block=block, M=M)

@@ -65,15 +65,8 @@ class Bound:
 
     def save(self, path: str | Path) -> None:
         """Write the figures and the certificate, not the records, as a .npz file."""
-        facts = {
-            "sse": self.sse,
-            "information_loss": self.information_loss,
-            "method": self.method,
-            "seconds": self.seconds,
-            "proof": self.certificate.proof,
-            "k": self.certificate.k,
-            "fingerprint": self.certificate.fingerprint,
-        }
+        facts = {name: getattr(self, name) for name in ("sse", "information_loss", "method", "seconds")}
+        facts |= {name: getattr(self.certificate, name) for name in ("proof", "k", "fingerprint")}
         with open(path, "wb") as file:
             stored: dict[str, Any] = {"facts": json.dumps(facts), **self.certificate.arrays}
             np.savez_compressed(file, **stored)

@@ -1,7 +1,5 @@
 """The one place that sets up HiGHS, the solver of linear and integer programs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import highspy

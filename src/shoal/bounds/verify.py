@@ -5,8 +5,6 @@ Each proof recomputes the stated value; a bound is verified if no group undercut
 proven is the value stated.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable

@@ -22,21 +22,22 @@ def check(
     wanted: Wanted,
     original: Annotated[
         str | None,
-        typer.Option(
-            "--original", metavar="FILE", help="Compare rows, their order and untouched columns with this."
-        ),
+        typer.Option("--original", metavar="FILE", help="Compare rows and untouched columns with this."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a released file, from files alone: does every combination occur at least k times?
 
-    With --original also whether no row was lost, doubled or moved, and untouched columns are untouched.
+    With --original also whether no row was lost or doubled, and untouched columns are untouched; with the
+    plan or the options of the release, row by row, though rows were shuffled.
     """
     from dataclasses import asdict
 
     from shoal.verify.files import check as count
     from shoal.verify.files import check_original
 
+    loose = wanted.merge_small_strata or wanted.missing_codes
+    merged, protected = wanted.strata if loose else (), wanted.columns or ()
     with source_of(file) as source:
         parts: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks}
         findings: list[Any] = list(
@@ -44,7 +45,7 @@ def check(
                 source,
                 wanted.k,
                 wanted.columns,
-                strata=None if wanted.merge_small_strata else wanted.strata,
+                strata=[name for name in wanted.strata if name not in merged or name not in protected],
                 **parts,
             )
         )
@@ -53,9 +54,11 @@ def check(
                 source,
                 original,
                 wanted.columns,
-                dropped=wanted.named("identifier"),
+                dropped=[*wanted.named("identifier"), *wanted.unit],
+                plan=wanted,
                 without_gaps=wanted.missing == "drop",
                 totals_kept=wanted.preserve is not None,
+                merged=merged,
                 **parts,
             )
             findings.append(agreement)
@@ -64,8 +67,6 @@ def check(
     if wanted.apart:
         part = "column" if wanted.per_column else "block"
         print(f"k was checked for each {part} alone, not for the record", file=sys.stderr)
-    if wanted.merge_small_strata and wanted.strata:
-        print("k was checked over all records, for small strata were merged", file=sys.stderr)
     passed = all(finding.passed for finding in findings)
     if as_json:
         answer: dict[str, Any] = {"passed": passed, "findings": [asdict(f) for f in findings]}

@@ -11,6 +11,7 @@ import typer
 from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, print_table
 from shoal.cli.places import source_of
+from shoal.io.databases.address import shown
 
 
 @app.command()
@@ -20,19 +21,28 @@ def inspect(
     as_json: AsJson = False,
 ) -> None:
     """Guess what each column is, with reasons. Nothing is changed, and no guess is applied."""
-    from shoal.frame.guess import guess_roles
+    from shoal.frame.guess import guess_roles, notes_on_codes
+    from shoal.frame.types import read_column
     from shoal.io.source import frame_of
 
     with source_of(file) as source:
         frame = frame_of(source)
     guesses = guess_roles(frame)
+    notes = notes_on_codes(read_column(frame, name) for name in frame.numeric())
     if as_json:
-        print(json.dumps({"records": len(frame), "columns": [asdict(guess) for guess in guesses]}))
+        print(
+            json.dumps(
+                {"records": len(frame), "columns": [asdict(guess) for guess in guesses], "notes": notes}
+            )
+        )
         return
     rows = [
         (str(g.name), g.role, g.type or "", f"{g.distinct:,}", f"{g.gaps:,}" if g.gaps else "", g.reason)
         for g in guesses
     ]
     print_table(("column", "role", "type", "values", "gaps", "why"), rows)
-    print(f"{len(frame):,} records. These are guesses; `shoal plan {file} > plan.toml` writes them down.")
+    for note in notes:
+        print(note)
+    name = shown(file)
+    print(f"{len(frame):,} records. These are guesses; `shoal plan {name} > plan.toml` writes them down.")
     print("Without a plan or -c, `shoal protect` uses every numeric column, whatever its role.")

@@ -20,6 +20,7 @@ from shoal.cli.light import without_scipy
 from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_and_target
 from shoal.errors import InputError
+from shoal.io.databases.address import shown
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -94,7 +95,7 @@ def protect(
     with source_and_target(file, output, replace) as (source, target):
         refuse_reports(editions.values(), source, target)
         with watching() as progress:
-            release = interruptible(lambda: run(wanted, source, progress))
+            release = interruptible(lambda: run(wanted, source, progress, strict=True))
             notes = release.write(target, replace=replace, safe_cells=safe_cells)
         proof = {}
         if bound:
@@ -106,7 +107,9 @@ def protect(
     if as_json:
         summary = release.summary()
         print(
-            json.dumps({**summary, "output": output or target, "notes": [*summary["notes"], *notes], **proof})
+            json.dumps(
+                {**summary, "output": shown(output or target), "notes": [*summary["notes"], *notes], **proof}
+            )
         )
 
 

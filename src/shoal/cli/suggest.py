@@ -10,7 +10,7 @@ import typer
 
 import shoal
 from shoal.cli.app import AsJson, Columns, app
-from shoal.cli.compare import Methods, Outputs, Seed, Source, TimeLimit, refuse_outputs, show
+from shoal.cli.compare import Known, Methods, Outputs, Seed, Source, TimeLimit, refuse_outputs, show
 from shoal.cli.console import guarded, interruptible, watching
 from shoal.cli.options import whole
 from shoal.cli.places import source_of
@@ -29,6 +29,7 @@ def suggest(
     ] = None,
     method: Methods = "auto",
     column: Columns = None,
+    known: Known = None,
     output: Outputs = None,
     seed: Seed = 0,
     time_limit: TimeLimit = None,
@@ -45,6 +46,7 @@ def suggest(
                 sizes,
                 listed(method),
                 columns=column,
+                known=listed(known) if known else None if known is None else (),
                 seed=seed,
                 time_limit=time_limit,
                 progress=progress,

@@ -7,39 +7,46 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.frame.column import Column
 from shoal.grouping.runner import share
 from shoal.io.source import frame_of
+from shoal.measures.order import order_attack
 from shoal.outcome import notes_on
 from shoal.plan import Plan
 from shoal.release import Release
 from shoal.stages.group import refuse_plan
+from shoal.stages.kept import refuse, repeated_units
 from shoal.stages.loss import Loss
-from shoal.stages.part import Published, protect_part
-from shoal.stages.prepare import prepare
+from shoal.stages.part import COUNTS, Published
+from shoal.stages.prepare import Prepared, prepare
+from shoal.stages.units import protect_units
 
 Progress = Callable[[float], None]
 
 
-def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
-    """Make the release that the plan describes."""
+def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = False) -> Release:
+    """Make the release that the plan describes; `strict` refuses at once what `write` would refuse."""
     began = time.perf_counter()
     frame = frame_of(data)
     loaded = time.perf_counter()
     plan = plan.called(frame.names)
     table = prepare(plan, frame)
+    if strict:
+        refuse(table.suspects)
     parts = plan.parts(list(table.columns))
     refuse_plan(plan, list(table.columns.values()), parts, table.weight is not None)
 
     made: list[Published] = []
     for done, part in enumerate(parts):
         made.append(
-            protect_part(
+            protect_units(
                 plan,
                 [table.columns[name] for name in part],
                 table.strata,
                 table.weight,
+                units=table.units,
                 time_limit=_time_left(plan, began, loaded, len(parts) - done),
                 progress=share(progress, done / len(parts), 1 / len(parts)),
             )
@@ -49,25 +56,48 @@ def run(plan: Plan, data: Any, progress: Progress | None = None) -> Release:
         released |= published.cells
     labels = [published.partition.labels for published in made]
     used = list(dict.fromkeys(published.method for published in made))
-    filled, moved, thinned, zeros = (
-        sum(getattr(published, name) for published in made)
-        for name in ("filled", "moved", "thinned", "zeros_lost")
-    )
+    counts = {name: sum(getattr(published, name) for published in made) for name in COUNTS}
+    notes = [
+        *table.notes,
+        *repeated_units(plan, table.frame, released, labels),
+        *_order_told(plan, table, labels),
+    ]
     origin = table.frame.origin
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
-        table=table.frame.replace(released, plan.named("identifier")),
+        table=table.frame.replace(released | table.changed, [*plan.named("identifier"), *plan.unit]),
         labels=np.stack(labels, axis=1) if plan.apart else labels[0],
         plan=plan,
         columns=tuple(released),
         loss=sum((published.loss for published in made), Loss()),
         used=used,
-        notes=[*table.notes, *notes_on(plan, used, filled, moved, sha256, thinned, zeros)],
+        notes=[*notes, *notes_on(plan, used, counts, sha256)],
         began=began,
         origin=origin and origin.columns([str(n) for n in table.frame.names if n not in released]),
         original=table.frame.native,
         strata=table.strata,
+        changed={str(name): column.rows_of_levels() for name, column in table.changed.items()},
+        suspects=table.suspects,
+        units=table.units,
     )
+
+
+def _order_told(plan: Plan, table: Prepared, labels: list[NDArray[np.int64]]) -> list[str]:
+    """What rows that keep their order give away, where that is more than chance."""
+    if plan.order == "shuffle" or plan.k == 1:
+        return []
+    numbers = {
+        name: np.where(column.gaps, np.nan, column.values) if column.gaps is not None else column.values
+        for name, column in table.columns.items()
+        if not column.categorical
+    }
+    attack = order_attack({n: v.astype(np.float64) for n, v in numbers.items()}, np.stack(labels, axis=1))
+    if attack is None:
+        return []
+    return [
+        f"rows keep their order: who ranks each group by {attack.column!r} finds {attack.share:.0%} of "
+        f"records, where guessing finds {attack.chance:.0%}; order='shuffle' prevents it"
+    ]
 
 
 def _time_left(plan: Plan, began: float, loaded: float, parts: int) -> float | None:

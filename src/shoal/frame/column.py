@@ -30,6 +30,8 @@ class Column:
     first: NDArray[np.int64] | None = None  # of a category: for each level, a row that has it
     gap_row: int = -1  # of a category: a row that has a gap
     stored: pa.DataType | None = None  # of a date: the Arrow type to give it back in
+    coded: int = 0  # cells that hold a code for a gap
+    code: Any = None  # of numbers: such a code, for types that have no gaps
 
     @property
     def categorical(self) -> bool:
@@ -63,6 +65,13 @@ class Column:
             return pa.array(cells, stored, mask=self.gaps)
         width = np.int32 if stored.bit_width == 32 else np.int64
         return pa.array(self.values.astype(width), mask=self.gaps).cast(stored)
+
+    def rows_of_levels(self) -> NDArray[np.int64]:
+        """Of a category: for each cell, a row of the original that holds what it shall hold."""
+        rows = np.full(len(self.values), self.gap_row, np.int64)
+        present = slice(None) if self.gaps is None else ~self.gaps
+        rows[present] = self.first[self.values[present]]  # type: ignore[index]
+        return rows
 
     def rows(self, chosen: NDArray[np.bool_]) -> Column:
         """The same column with only some rows."""

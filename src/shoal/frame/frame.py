@@ -161,15 +161,15 @@ class Frame:
 
     def _replaced(self, columns: Mapping[Any, Column], dropped: Collection[Any]) -> Any:
         if self._array is not None:
-            gaps = any(column.gaps is not None for column in columns.values())  # which only doubles hold
+            gaps = any(c.gaps is not None and c.code is None and c.first is None for c in columns.values())
             kind = np.dtype(float) if gaps and self._array.dtype.kind != "f" else self._array.dtype
             if self._array.shape[1] == len(columns) == 1:  # nothing to copy
                 (column,) = columns.values()
-                return _with_nan(column).astype(kind, copy=False).reshape(np.shape(self.native))
+                return self._cells(column).astype(kind, copy=False).reshape(np.shape(self.native))
             whole = len(columns) == self._array.shape[1]
             table = np.empty_like(self._array, kind) if whole else self._array.astype(kind)
             for name, column in columns.items():
-                table[:, name] = _with_nan(column)
+                table[:, name] = self._cells(column)
             left = [j for j in self.names if j not in dropped]
             return table[:, left] if dropped else table.reshape(np.shape(self.native))
         if self._frame.implementation.is_pandas():
@@ -186,12 +186,21 @@ class Frame:
             return table.cast(pa.schema(fields, self.native.schema.metadata))
         return table
 
+    def _cells(self, column: Column) -> NDArray:
+        """The cells of a column of an array: gaps as NaN, or as the code that whole numbers have for them."""
+        if column.first is not None:
+            return self._array[column.rows_of_levels(), column.name]  # type: ignore[index]
+        if column.gaps is None:
+            return column.values
+        gap = np.nan if column.values.dtype.kind == "f" or column.code is None else column.code
+        return np.where(column.gaps, gap, column.values)
+
     def _series(self, column: Column) -> nw.Series:
         import narwhals as nw
 
         old = self._frame.get_column(column.name)
         if column.first is not None:
-            return old[_source_rows(column, column.first)]
+            return old[column.rows_of_levels()]
         if column.stored is None and column.gaps is None:
             return nw.new_series(column.name, column.values, old.dtype, backend=old.implementation)
         import pyarrow as pa
@@ -205,35 +214,21 @@ class Frame:
 
         old = self.native[column.name]
         if column.first is not None:
-            return old.array.take(_source_rows(column, column.first))
+            return old.array.take(column.rows_of_levels())
         if column.stored is not None:
             return column.to_arrow().to_pandas().array.astype(old.dtype)
         kind, backend = self._frame.schema[column.name], self._frame.implementation
         new = nw.new_series(column.name, column.values, kind, backend=backend).to_native()
         array = new.array.astype(old.dtype)
-        if column.gaps is not None and old.dtype.kind in "iu" and isinstance(old.dtype, np.dtype):
+        whole = old.dtype.kind in "iu" and isinstance(old.dtype, np.dtype)
+        if column.gaps is not None and whole and column.code is None:
             import pandas as pd
 
             array = pd.array(column.values.astype(old.dtype))  # one that takes gaps
             array[column.gaps] = pd.NA
         elif column.gaps is not None:
-            array[column.gaps] = getattr(old.dtype, "na_value", np.nan)
+            array[column.gaps] = column.code if whole else getattr(old.dtype, "na_value", np.nan)
         return array
-
-
-def _source_rows(column: Column, first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each cell of a categorical column, a row of the original that holds what it shall hold.
-
-    `first` has a row for each level.
-    """
-    rows = np.full(len(column.values), column.gap_row, np.int64)
-    present = slice(None) if column.gaps is None else ~column.gaps
-    rows[present] = first[column.values[present]]
-    return rows
-
-
-def _with_nan(column: Column) -> NDArray:
-    return column.values if column.gaps is None else np.where(column.gaps, np.nan, column.values)
 
 
 def _as_array(data: Any) -> NDArray:

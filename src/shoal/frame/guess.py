@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import InputError
 from shoal.frame.column import Column
@@ -24,6 +25,10 @@ _CONFIDENTIAL = re.compile(
     r"diagnos|disease|illness|religio|criminal|convict|sexual|hiv|disab|politic|union_?member", re.IGNORECASE
 )
 _FEW = 12  # whole numbers with no more distinct values than this may be codes
+_ENOUGH = 10  # of fewer records each may have a value of its own by chance
+_OWN = 0.9  # texts of which at least this share are distinct look like identifiers
+_CODE = re.compile(r"9+[78]?|7+|8+")
+_RARE = 0.1  # zeros that are more than this share are amounts
 _MANY = 0.5  # texts of which more than this share are distinct are no categories
 
 
@@ -49,6 +54,90 @@ def guess_roles(frame: Frame) -> list[Guess]:
         else guess
         for guess in guesses
     ]
+
+
+def named_like_identifier(name: Any) -> bool:
+    return bool(_IDENTIFIER.search(str(name)) or _NAMED.search(str(name)))
+
+
+def identifier_reason(frame: Frame, name: Any) -> str | None:
+    """Why a column of texts or whole numbers looks like an identifier; None if it does not."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = stored_kind(frame, name)
+    if kind in ("boolean", "date"):
+        return None
+    try:
+        if kind == "continuous":  # whole numbers with gaps come as fractions
+            values = read_column(frame, name).present
+            return "its name says so" if named_like_identifier(name) and _all_whole(values) else None
+        if named_like_identifier(name):
+            return "its name says so"
+        cells = frame.arrow(name).drop_null()
+        distinct = len(pc.unique(cells))
+    except (InputError, pa.ArrowException):
+        return None
+    alike = len(cells) - distinct
+    if len(cells) < _ENOUGH or alike > (0 if kind == "integer" else (1 - _OWN) * len(cells)):
+        return None
+    return "each record has a value of its own" if not alike else "nearly each record has a value of its own"
+
+
+def suspected_codes(column: Column) -> list[tuple[Any, int]]:
+    """Repeated extremes that look like codes for gaps, far outside the rest; and how often each occurs.
+
+    They are made of nines, sevens or eights (a 7 or 8 may stand after nines), or are -1 to -9 or 0.
+    """
+    if column.type not in ("integer", "continuous") or column.stored is not None:
+        return []
+    values, counts = np.unique(column.present, return_counts=True)
+    found: list[tuple[Any, int]] = []
+    for step in (-1, 1):
+        ordered, often = values[::step], counts[::step]
+        codes = next((j for j, value in enumerate(ordered.tolist()) if not _looks_like_code(value)), 0)
+        for many in range(codes, 0, -1):
+            if _far(ordered, often, many):
+                found += zip(ordered[:many].tolist(), often[:many].tolist())
+                break
+    return found
+
+
+def notes_on_codes(columns: Iterable[Column]) -> list[str]:
+    """One sentence for each suspected code."""
+    return [
+        f"column {column.name!r} has {value:.15g} in {records:,} records, far outside the rest: if it stands "
+        f"for a gap, name it (--missing-code {column.name}={value:.15g})"
+        for column in columns
+        for value, records in suspected_codes(column)
+    ]
+
+
+def _looks_like_code(value: float) -> bool:
+    digits = f"{abs(value):.15g}".replace(".", "")
+    return value == 0 or bool(_CODE.fullmatch(digits)) or value in range(-9, 0)
+
+
+def _far(values: NDArray, counts: NDArray, codes: int) -> bool:
+    """Whether the first `codes` of these values, sorted from them inwards, lie far from the rest.
+
+    The way to the rest is twice the longest between neighbours in the nearer half of the rest, but for its
+    outermost hundredth; or each code is three times as frequent as any value near it. Few digits are
+    more often a value: they must occur five times. 0 must be rare, and three times as far away as the
+    quartiles are apart, because many amounts are 0.
+    """
+    code, often = float(values[codes - 1]), int(counts[:codes].min())
+    rest, counts = np.abs(values[codes:].astype(float) - code), counts[codes:]
+    if len(rest) < 2 or often < (5 if 0 < code < 10 else 2):
+        return False
+    share = np.cumsum(counts) / counts.sum()
+    if code == 0:
+        low, high = rest[np.searchsorted(share, [0.25, 0.75])]
+        return bool(often < _RARE * counts.sum() and low > 3 * (high - low) > 0)
+    ways = np.diff(rest)
+    inner = ways[np.searchsorted(share, 0.01) : max(1, np.searchsorted(share, 0.5))]
+    spike = often >= max(5, 3 * counts[:10].max()) and rest[0] >= 3 * ways.min()
+    return bool(spike or rest[0] >= 2 * inner.max(initial=ways.min()))
 
 
 def notes_on_columns(columns: Mapping[Any, Column]) -> list[str]:
@@ -90,17 +179,21 @@ def _kind(frame: Frame, column: Column, stored: str, distinct: int) -> tuple[str
         return stored, f"stored as {stored}"
     if stored == "other":
         return "nominal", "stored as neither number nor text"
-    whole = stored == "integer" or bool((column.values == np.rint(column.values)).all())
+    whole = stored == "integer" or _all_whole(column.values)
     kind = "integer" if whole else "continuous"
     if whole and distinct <= _FEW and len(column.values) > 4 * distinct:
         return "nominal", f"{distinct} whole numbers, codes? (ordinal, if in order)"
     return kind, "whole numbers" if whole else "numbers"
 
 
+def _all_whole(values: NDArray) -> bool:
+    return bool((values == np.rint(values)).all())
+
+
 def _role(column: Column, stored: str, kind: str, distinct: int, why: str) -> tuple[str, str]:
     name = str(column.name)
     records = len(column.present)
-    if _IDENTIFIER.search(name) or _NAMED.search(name):
+    if named_like_identifier(name):
         return "identifier", "its name says so"
     text = stored == "text" and kind != "date"
     if distinct == records > 2 and (text or _counts_records(column)):

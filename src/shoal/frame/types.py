@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,22 +21,27 @@ if TYPE_CHECKING:
 
 
 def read_column(
-    frame: Frame, name: Any, kind: str | None = None, levels: Sequence[Any] | None = None
+    frame: Frame,
+    name: Any,
+    kind: str | None = None,
+    levels: Sequence[Any] | None = None,
+    codes: Sequence[Any] = (),
 ) -> Column:
     """A column as numbers. Without `kind`, its stored type decides; text has to be given one.
 
-    `levels` are the ordered categories of an ordinal column, lowest first.
+    `levels` are the ordered categories of an ordinal column, lowest first. Cells that hold one of the
+    `codes` are gaps.
     """
     stored = stored_kind(frame, name)
     kind = kind or ("ordinal" if levels else stored)
     if levels and kind != "ordinal":
         raise InputError(f"column {name!r} has levels in order, so its type is 'ordinal', not {kind!r}")
     if kind in CATEGORIES:
-        return _categories(frame, name, kind, stored, levels)
+        return _categories(frame, name, kind, stored, levels, codes)
     if kind == "date":
-        return _date(frame, name)
+        return with_codes(_date(frame, name, codes), codes)
     if kind in ("integer", "continuous") and _is_decimal(frame, name):
-        return _decimal(frame, name)
+        return with_codes(_decimal(frame, name), codes)
     values, gaps = frame.numbers(name)
     if kind == "integer" and values.dtype.kind == "f":
         fraction = values != np.rint(values)
@@ -48,7 +56,65 @@ def read_column(
             f"column {name!r} is stored as whole numbers and cannot publish fractions: "
             "convert it to floating-point numbers, or leave its type out"
         )
-    return Column(name, kind, values, gaps)
+    return with_codes(Column(name, kind, values, gaps), codes)
+
+
+def with_codes(column: Column, codes: Sequence[Any]) -> Column:
+    """A column of numbers or dates in which these values are gaps; texts stand for the numbers they spell."""
+    known = [value for code in codes if (value := _as_value(column, code)) is not None]
+    if not known:
+        return column
+    hits = np.isin(column.values, np.array(known, column.values.dtype))
+    hits &= True if column.gaps is None else ~column.gaps
+    if not hits.any():
+        return column
+    gaps = hits if column.gaps is None else hits | column.gaps
+    values = np.where(gaps, column.values.dtype.type(0), column.values)
+    code = column.values[np.argmax(hits)]
+    return replace(column, values=values, gaps=gaps, coded=int(hits.sum()), code=code)
+
+
+def require_few_codes(column: Column) -> Column:
+    """The column, unless codes for gaps hit more than half of it: they are then more than codes."""
+    if 2 * column.coded > len(column.values):
+        raise InputError(
+            f"codes for gaps hit {column.coded:,} of {len(column.values):,} records in column "
+            f"{column.name!r}, more than half: name the codes of each column (missing_codes={{...}}, "
+            "--missing-code COLUMN=CODE)"
+        )
+    return column
+
+
+def _as_value(column: Column, code: Any) -> int | float | None:
+    """A code among the values of a column; None where no value can equal it."""
+    stored, dtype = column.stored, column.values.dtype
+    if column.type == "date":
+        try:
+            day = date.fromisoformat(str(code)[:10])
+        except ValueError:
+            return None
+        return int(np.datetime64(day, getattr(stored, "unit", "D")).astype(np.int64))
+    number = _number(code)
+    if number is None or dtype.kind == "f":
+        return None if number is None else float(number)
+    number, limits = number.scaleb(getattr(stored, "scale", 0)), np.iinfo(dtype)
+    whole = number == number.to_integral_value() and limits.min <= number <= limits.max
+    return int(number) if whole else None
+
+
+def _number(word: Any) -> Decimal | None:
+    """What a word or a number spells, if that is a finite number."""
+    try:
+        number = Decimal(str(word))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def _is_code(level: Any, codes: Sequence[Any]) -> bool:
+    """Whether a level is one of the codes: the same text, or the same number."""
+    number = _number(level) if codes else None
+    return any(str(level) == str(code) or (number is not None and number == _number(code)) for code in codes)
 
 
 def stored_kind(frame: Frame, name: Any) -> str:
@@ -88,7 +154,9 @@ def _kind_of_objects(frame: Frame, name: Any) -> str:
     return "date" if types.is_date(stored) or types.is_timestamp(stored) else "other"
 
 
-def _categories(frame: Frame, name: Any, kind: str, stored: str, levels: Sequence[Any] | None) -> Column:
+def _categories(
+    frame: Frame, name: Any, kind: str, stored: str, levels: Sequence[Any] | None, codes: Sequence[Any]
+) -> Column:
     import pyarrow as pa
 
     cells = frame.arrow(name)
@@ -104,7 +172,9 @@ def _categories(frame: Frame, name: Any, kind: str, stored: str, levels: Sequenc
     if pa.types.is_nested(cells.type):
         raise InputError(f"column {name!r} holds {cells.type}, which are no categories: leave it out")
     encoded = cells.dictionary_encode()
-    present = encoded.dictionary.to_pylist()
+    listed = encoded.dictionary.to_pylist()
+    stands_for_gap = np.array([_is_code(level, codes) for level in listed] or [False])
+    present = [level for level, gap in zip(listed, stands_for_gap) if not gap]
     position = {level: place for place, level in enumerate(order or sorted(present))}
     strange = [level for level in present if level not in position]
     if strange:
@@ -117,9 +187,12 @@ def _categories(frame: Frame, name: Any, kind: str, stored: str, levels: Sequenc
         shown = ", ".join(repr(level) for level in sorted(present)[:3])
         raise InputError(f"column {name!r} is said to be boolean, but has more than two values: {shown}, ...")
     gaps = encoded.is_null().to_numpy(zero_copy_only=False)
-    codes: NDArray = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    places = np.array([position[level] for level in present] or [0], np.int64)
-    return categories(name, kind, places[codes], gaps)
+    rows: NDArray = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    places = np.array([position.get(level, 0) for level in listed] or [0], np.int64)
+    hits = stands_for_gap[rows] & ~gaps
+    column = categories(name, kind, places[rows], gaps | hits)
+    gap_row = int(np.argmax(gaps)) if gaps.any() else column.gap_row  # an empty cell rather than a code
+    return replace(column, gap_row=gap_row, coded=int(hits.sum()))
 
 
 def _is_decimal(frame: Frame, name: Any) -> bool:
@@ -143,13 +216,13 @@ def _decimal(frame: Frame, name: Any) -> Column:
     return Column(name, "continuous", values, gaps if gaps.any() else None, stored=cells.type)
 
 
-def _date(frame: Frame, name: Any) -> Column:
+def _date(frame: Frame, name: Any, codes: Sequence[Any]) -> Column:
     import pyarrow as pa
 
     cells = frame.arrow(name)
     stored = cells.type
     if pa.types.is_string(stored) or pa.types.is_large_string(stored):
-        cells = _parsed(cells, name)
+        cells = _parsed(cells, name, codes)
     elif not pa.types.is_date(stored) and not pa.types.is_timestamp(stored):
         raise InputError(
             f"column {name!r} is stored as {stored}, not as dates: convert it, or leave its type out"
@@ -160,12 +233,13 @@ def _date(frame: Frame, name: Any) -> Column:
     return Column(name, "date", values, gaps if gaps.any() else None, stored=stored)
 
 
-def _parsed(texts: pa.Array, name: Any) -> pa.Array:
-    """Texts such as 2031-12-24 as dates; an empty text is a gap."""
+def _parsed(texts: pa.Array, name: Any, codes: Sequence[Any]) -> pa.Array:
+    """Texts such as 2031-12-24 as dates; an empty text is a gap, and so is a code."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = pc.if_else(pc.is_in(texts, value_set=pa.array(["", "NA"], texts.type)), None, texts)
+    gaps = pa.array(["", "NA", *map(str, codes)], texts.type)
+    texts = pc.if_else(pc.is_in(texts, value_set=gaps), None, texts)
     good = pc.fill_null(pc.match_substring_regex(texts, r"^\d{4}-\d{2}-\d{2}$"), True)
     try:
         if pc.all(good).as_py() is not False:
@@ -180,8 +254,6 @@ def _parsed(texts: pa.Array, name: Any) -> pa.Array:
 
 
 def _is_date(text: str | None) -> bool:
-    from datetime import date
-
     try:
         return text is None or bool(date.fromisoformat(text))
     except ValueError:

@@ -1,7 +1,5 @@
 """The one door through which every method is called, and checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

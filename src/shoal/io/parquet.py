@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, MachineError
-from shoal.io.atomic import exchange, new_part, refuse_input, refuse_missing_folder, sweep
+from shoal.io.atomic import exchange, new_part, refuse_input, refuse_missing_folder, replacing, sweep
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -214,6 +214,24 @@ def write_manifest(folder: Path, parts: Sequence[Path], facts: dict[str, Any]) -
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         listed.append({"name": path.name, "records": pq.read_metadata(path).num_rows, "sha256": digest})
     (folder / MANIFEST).write_text(json.dumps({**facts, "parts": listed}, indent=1) + "\n")
+
+
+def private_path(target: str | os.PathLike[str]) -> Path:
+    """Where the owner of a release finds what is not for its readers: beside its folder."""
+    return Path(f"{str(target).rstrip('/')}.private.json")
+
+
+def write_private(target: Path, facts: dict[str, Any]) -> str:
+    """Write them for their owner alone; gives the note that tells where."""
+    path = private_path(target)
+    with replacing(path) as part:
+        part.chmod(0o600)
+        part.write_text(json.dumps(facts, indent=1) + "\n")
+    return private_note(str(path))
+
+
+def private_note(path: str) -> str:
+    return f"seed and block plan are in {path!r}: they hold single records' values, so keep them inside"
 
 
 def publish(made: Path, target: Path) -> None:

@@ -22,8 +22,16 @@ def same(columns: Sequence[NDArray]) -> NDArray[np.int64]:
     return labels
 
 
+def real_cells(before: NDArray, after: NDArray, labels: NDArray[np.int64]) -> float:
+    """The share of groups that publish a value which one of their own records has; gaps do not count."""
+    there = ~np.isnan(after)
+    own = np.bincount(labels[there], before[there] == after[there])
+    published = np.bincount(labels[there]) > 0
+    return float((own[published] > 0).mean()) if published.any() else 0.0
+
+
 class Groups:
-    """The records of each group together, with their values in ascending order."""
+    """The records of each group together, with their values in ascending order, a gap (NaN) at the end."""
 
     def __init__(self, labels: NDArray[np.int64], values: NDArray):
         order = np.lexsort((values, labels))
@@ -39,9 +47,10 @@ class Groups:
         return self.values[self.ends - 1] - self.values[self.starts]
 
     def distinct(self) -> NDArray[np.int64]:
-        """How many different values each group has."""
-        new = np.ones(len(self.values), np.int64)
-        new[1:] = (self.values[1:] != self.values[:-1]) | (self.labels[1:] != self.labels[:-1])
+        """How many different values each group has; a gap is a value."""
+        new, gap = np.ones(len(self.values), np.int64), self.values != self.values
+        new[1:] = (self.values[1:] != self.values[:-1]) & ~(gap[1:] & gap[:-1])
+        new[self.starts] = 1
         return np.add.reduceat(new, self.starts)
 
     def shares_of_largest(self) -> tuple[NDArray, NDArray]:

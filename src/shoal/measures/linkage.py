@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.measures.groups import same
-from shoal.measures.measure import Measure
-from shoal.measures.pair import Column
+from shoal.measures.measure import Measure, measure
+from shoal.measures.pair import Column, Pair
 
 # An intruder knows some of the columns, and there are many such subsets. These limits bound the work; the
 # confidence interval says what the sampling costs.
@@ -25,17 +26,17 @@ NEAREST = 8  # released points searched first for ties; where all are tied, the 
 TIE = 1e-9  # relative difference below which two distances are the same: rounding makes it
 
 
-def linkage(
-    columns: Sequence[Column], labels: NDArray[np.int64], sample: int | None, seed: int, notes: list[str]
-) -> Measure:
+def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list[Measure]:
     """The share of records correctly linked by an intruder who knows one, two, .. all of the columns.
 
-    Released records at the same least distance share the credit: one of m ties counts 1/m, so a group of
-    k records never gives more than 1/k, and the order of rows never helps. `labels` tells which records
-    are published alike, so that each published combination is looked at once.
+    He takes only records into account that agree with what he knows of the kept columns. Released records
+    at the same least distance share the credit: one of m ties counts 1/m, so the order of rows never
+    helps. Where records belong to units, the right unit is what counts.
     """
     rng = np.random.default_rng(seed)
-    n = len(columns[0].before)
+    columns, n = both.columns, len(both.original)
+    kept = [same(list(both.known.values()))] if both.known else []
+    labels = same([*(column.after for column in columns), *kept])
     if sample is None:
         sample = SAMPLE if n <= MANY else SAMPLE // 5
     rows = np.sort(rng.choice(n, sample, replace=False)) if n > sample else np.arange(n)
@@ -49,8 +50,11 @@ def linkage(
     first[labels] = np.arange(n)
     published = [column.after[first] for column in linking]
     spaces = [_space(column, first, rows) for column in linking]
-    counts, combination = np.bincount(labels), labels[rows]
+    classes = [known[first] for known in kept]
+    units = np.arange(n) if both.units is None else both.units
+    link = partial(_linked, counts=np.bincount(labels), labels=labels, units=units)
     d, subsets = len(linking), SUBSETS if n <= MANY else SUBSETS // 3
+    credits = np.zeros(len(rows))
     levels: list[dict[str, Any]] = []
     single, worst = {}, None
     for size in range(1, d + 1):
@@ -59,9 +63,10 @@ def linkage(
             tried = rng.permutation(tried)[:BETWEEN]
         shares = {}
         for subset in _subsets(d, size, subsets, rng):
-            alike = same([published[j] for j in subset])
+            alike = same([*(published[j] for j in subset), *classes])
             points = [(spaces[j][0], spaces[j][1][tried]) for j in subset]
-            shares[subset] = float(_linked(alike, counts, combination[tried], points).mean())
+            credits = link(alike, rows[tried], points, classes)
+            shares[subset] = float(credits.mean())
         if size == 1:
             single = {linking[subset[0]].name: share for subset, share in shares.items()}
         best = max(shares, key=lambda subset: shares[subset])
@@ -81,39 +86,45 @@ def linkage(
         )
         if worst is None or shares[best] > worst["highest"]:
             worst = levels[-1]
-    overall = levels[-1]["share"] if levels else 0.0
-    return Measure(
-        "linkage",
-        "Records correctly linked",
-        "The share of records that an intruder finds who knows the true values of all the columns and takes "
-        "the nearest released record, ties counted at their chance; for a column, knowing only it.",
-        overall,
-        single,
-        "share",
-        {
-            "records": len(rows),
-            "low": levels[-1]["low"] if levels else 0.0,
-            "high": levels[-1]["high"] if levels else 0.0,
-            "by_known_columns": levels,
-            "most_telling": worst,
-        },
-    )
+    overall, names = (levels[-1]["share"] if levels else 0.0), [str(name) for name in both.known]
+    alone = overall
+    if names and linking:
+        alone = float(link(same(published), rows, spaces, ()).mean())
+    besides = f" and of {', '.join(names)}, kept as they are," if names else ""
+    detail = {
+        "records": len(rows),
+        "low": levels[-1]["low"] if levels else 0.0,
+        "high": levels[-1]["high"] if levels else 0.0,
+        "by_known_columns": levels,
+        "most_telling": worst,
+        "known": names,
+        "without_known": alone,
+    }
+    measures = [measure("linkage", overall, single, detail, known=besides)]
+    if both.weight is not None and both.weight[rows].any():
+        share = np.average(credits, weights=both.weight[rows])
+        measures.append(measure("linkage_weighted", share, {}, {}))
+    return measures
 
 
 def _space(column: Column, first: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:
     """A column as coordinates, published ones and the sampled true ones, in released standard deviations.
 
-    Two different categories lie one standard deviation apart.
+    Two different categories lie one standard deviation apart. A gap lies at the mean, one to the side.
     """
     if not column.numeric:
         size = int(max(column.before.max(), column.after.max())) + 1
         corners = np.eye(size) / np.sqrt(2)
         return corners[column.after[first]], corners[column.before[rows]]
-    centre = column.after.mean()
-    spread = column.after.std(ddof=1) if len(column.after) > 1 else 0.0
-    scale = spread if spread > 0 else max(np.abs(column.before - centre).max(), 1.0)
-    published, true = column.after[first], column.before[rows]
-    return ((published - centre) / scale)[:, None], ((true - centre) / scale)[:, None]
+    there = column.after[~np.isnan(column.after)]
+    centre = there.mean() if len(there) else 0.0
+    spread = there.std(ddof=1) if len(there) > 1 else 0.0
+    scale = spread if spread > 0 else max(np.nanmax(np.abs(column.before - centre), initial=0), 1.0)
+    places = [(values - centre) / scale for values in (column.after[first], column.before[rows])]
+    flags = [np.isnan(place) for place in places]
+    sides = [[flag] if any(map(np.any, flags)) else [] for flag in flags]
+    published, true = (np.stack([np.nan_to_num(place), *side], 1) for place, side in zip(places, sides))
+    return published, true
 
 
 def _subsets(d: int, size: int, most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
@@ -127,30 +138,54 @@ def _subsets(d: int, size: int, most: int, rng: np.random.Generator) -> list[tup
 
 
 def _linked(
-    alike: NDArray, counts: NDArray, combination: NDArray, spaces: Sequence[tuple[NDArray, NDArray]]
+    alike: NDArray,
+    rows: NDArray,
+    spaces: Sequence[tuple[NDArray, NDArray]],
+    classes: Sequence[NDArray],
+    *,
+    counts: NDArray,
+    labels: NDArray,
+    units: NDArray,
 ) -> NDArray[np.float64]:
-    """For each sampled record the chance that it is linked correctly.
+    """For each sampled record, one of `rows`, the chance that it is linked correctly.
 
-    `alike` numbers the published combinations by what the intruder sees of them, `counts` says how many
-    records publish each, and `combination` which one each sampled record published.
+    `labels` numbers what each record publishes, `counts` says how many publish it, and `alike` numbers it
+    anew by what the intruder sees of it. Combinations of different `classes` lie too far apart to be taken
+    for each other.
     """
     from scipy.spatial import cKDTree
 
-    sizes = np.bincount(alike, counts)
-    points = np.empty((len(sizes), sum(space[0].shape[1] for space in spaces)))
-    points[alike] = np.hstack([published for published, _ in spaces])
-    wanted = np.hstack([true for _, true in spaces])
+    sizes, target = np.bincount(alike, counts), alike[labels[rows]]
+    points = np.empty((len(sizes), sum(space[0].shape[1] for space in spaces) + len(classes)))
+    coordinates, wanted = (np.hstack(side) for side in zip(*spaces))
+    if classes:
+        apart = 4 * np.sqrt(points.shape[1]) * (1 + max(np.abs(coordinates).max(), np.abs(wanted).max()))
+        coordinates = np.column_stack((coordinates, apart * classes[0]))
+    points[alike] = coordinates
+    if classes:
+        wanted = np.column_stack((wanted, points[target, -1]))
     tree = cKDTree(points)
     near = min(NEAREST, len(points))
-    distance, which = (a.reshape(len(combination), near) for a in tree.query(wanted, k=near, workers=2))
+    distance, which = (a.reshape(len(rows), near) for a in tree.query(wanted, k=near, workers=2))
     reach = distance[:, 0] * (1 + TIE) + 1e-12
-    target = alike[combination]
-    right = np.sqrt(np.square(wanted - points[target]).sum(axis=1)) <= reach
-    tied = np.where(distance <= reach[:, None], sizes[which], 0).sum(axis=1)
-    if near < len(points):
-        for i in np.flatnonzero(right & (distance[:, -1] <= reach)):
-            tied[i] = sizes[tree.query_ball_point(wanted[i], reach[i])].sum()
-    return np.where(right, 1 / np.maximum(tied, sizes[target]), 0.0)
+    tied = distance <= reach[:, None]
+    members, base = np.flatnonzero(np.isin(units, units[rows])), int(units.max()) + 1
+    theirs, times = np.unique(alike[labels[members]] * base + units[members], return_counts=True)
+
+    def own(i: Any, found: NDArray) -> NDArray:
+        """How many records of record i's unit publish what was found."""
+        asked = found * base + units[rows[i]]
+        place = np.minimum(np.searchsorted(theirs, asked), len(theirs) - 1)
+        return np.where(theirs[place] == asked, times[place], 0)
+
+    hits = np.where(tied, own(np.arange(len(rows))[:, None], which), 0).sum(axis=1)
+    total = np.where(tied, sizes[which], 0).sum(axis=1)
+    more = np.flatnonzero(tied[:, -1]) if near < len(points) else ()
+    for i, found in zip(
+        more, tree.query_ball_point(wanted[more], reach[more], workers=2) if len(more) else ()
+    ):
+        hits[i], total[i] = own(i, np.array(found)).sum(), sizes[found].sum()
+    return hits / total
 
 
 def wilson(share: float, drawn: int, records: int) -> tuple[float, float]:

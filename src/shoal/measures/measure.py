@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import Any, SupportsFloat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import did_you_mean
 
@@ -26,16 +30,28 @@ class Measure:
 
     def facts(self) -> dict[str, Any]:
         """As plain values, fit for JSON."""
-        return plain(
-            {
-                "title": self.title,
-                "meaning": self.meaning,
-                "unit": self.unit,
-                "overall": self.overall,
-                "columns": self.columns,
-                "detail": self.detail,
-            }
-        )
+        told = ("title", "meaning", "unit", "overall", "columns", "detail")
+        return plain({name: getattr(self, name) for name in told})
+
+
+@cache
+def _words() -> dict[str, dict[str, str]]:
+    return tomllib.loads((files("shoal.measures") / "words.toml").read_text("utf-8"))
+
+
+def measure(
+    key: str, overall: SupportsFloat, columns: Mapping[Any, float], detail: Mapping[str, Any], **said: str
+) -> Measure:
+    """A measure with its words from `words.toml`; `said` fills what is open in its meaning."""
+    words = {"unit": "", **_words()[key]}
+    meaning = words["meaning"].format(**said)
+    return Measure(key, words["title"], meaning, float(overall), columns, words["unit"], detail)
+
+
+def by_column(key: str, names: Sequence[Any], values: NDArray, /, **detail: Any) -> Measure:
+    """A measure with a value for each column; overall it is their mean absolute value."""
+    columns = {name: float(value) for name, value in zip(names, values)}
+    return measure(key, np.abs(values).mean(), columns, detail)
 
 
 class Measures(Mapping[str, Measure]):
@@ -119,4 +135,4 @@ def plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -1,7 +1,5 @@
 """Models fitted on both tables: can one tell them apart, and do they give the same coefficients?"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
-from shoal.measures.measure import Measure
+from shoal.measures.measure import Measure, by_column, measure
 from shoal.measures.pair import column_values
 
 #: Permutations of the tree's labels, to learn what chance alone gives. Each fits one more tree, so single
@@ -45,21 +43,10 @@ def propensity(names: Sequence[Any], X: NDArray, Y: NDArray, kind: str, sample: 
         single = {
             name: measured(both[:, [j]], released, rng, PERMUTATIONS // 3) for j, name in enumerate(names)
         }
-    return Measure(
-        f"pmse_{kind}",
-        f"Propensity score ({kind})",
-        f"The mean squared distance from one half of the probability, by a {kind} model, that a record comes "
-        "from the release: 0 means the two tables cannot be told apart, 0.25 that they always can.",
-        overall,
-        {name: value for name, (value, _) in single.items()},
-        "",
-        {
-            "expected": expected,
-            "ratio": overall / expected if expected else None,
-            "expected_by_column": {name: value for name, (_, value) in single.items()},
-            "records": len(X),
-        },
-    )
+    values, chance = ({name: pair[side] for name, pair in single.items()} for side in (0, 1))
+    ratio = overall / expected if expected else None
+    detail = {"expected": expected, "ratio": ratio, "expected_by_column": chance, "records": len(X)}
+    return measure(f"pmse_{kind}", overall, values, detail)
 
 
 def _logistic_pmse(Z: NDArray, released: NDArray, *_: Any) -> tuple[float, float]:
@@ -151,24 +138,16 @@ def regression(before: Frame, after: Frame, formula: str) -> Measure:
     (b0, se0), (b1, se1) = solved
     moved = (b1 - b0) / np.where(se0 > 0, se0, np.inf)
     overlap = _overlap(b0, se0, b1, se1)
-    return Measure(
+    facts = {"before": b0, "after": b1, "standard_error_before": se0, "standard_error_after": se1}
+    facts["interval_overlap"] = overlap
+    return by_column(
         "regression",
-        "Change of regression coefficients",
-        "How far each coefficient of the model moved, in its own standard error on the original: below 1 "
-        "the release leads to much the same conclusion (overall: the mean absolute move).",
-        float(np.abs(moved).mean()),
-        {name: float(value) for name, value in zip(names, moved)},
-        "",
-        {
-            "formula": formula.strip(),
-            "records": int(whole.sum()),
-            "before": dict(zip(names, b0)),
-            "after": dict(zip(names, b1)),
-            "standard_error_before": dict(zip(names, se0)),
-            "standard_error_after": dict(zip(names, se1)),
-            "interval_overlap": dict(zip(names, overlap)),
-            "mean_interval_overlap": float(np.mean(overlap)),
-        },
+        names,
+        moved,
+        formula=formula.strip(),
+        records=int(whole.sum()),
+        mean_interval_overlap=float(np.mean(overlap)),
+        **{key: dict(zip(names, values)) for key, values in facts.items()},
     )
 
 

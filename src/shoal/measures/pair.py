@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,11 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
+from shoal.frame.types import read_column, stored_kind
 from shoal.io.source import frame_of
+from shoal.measures.groups import same
+from shoal.measures.uniqueness import FEW, codes_of
+from shoal.words import CATEGORIES
 
 if TYPE_CHECKING:
     from narwhals.dtypes import DType
@@ -22,38 +27,67 @@ Names = Sequence[Any] | str | int
 #: Longer texts are compared by their first characters and their hash, so that one long cell of free text does
 #: not make numpy reserve its length for every record. The two together have 84 characters.
 LONGEST = 84
+#: What stands for a gap among texts; no cell has it.
+GAP = "\0gap"
 
 
 class Column(NamedTuple):
-    """One column before and after: doubles, or numbers that stand for categories."""
+    """One column before and after: doubles (NaN is a gap), or numbers that stand for categories."""
 
     name: Any
     before: NDArray
     after: NDArray
     numeric: bool
     moment: bool = False  # microseconds since 1970
+    ordered: bool = False  # of categories: whether their numbers follow their order
+    gap: int = -1  # of categories: the number that stands for a gap
 
     def scaled(self) -> Column:
         """Extreme magnitudes brought near 1, so that squares neither overflow nor vanish."""
         if not self.numeric:
             return self
-        largest = max(np.abs(self.before).max(initial=0), np.abs(self.after).max(initial=0))
+        largest = max(np.nanmax(np.abs(v), initial=0) for v in (self.before, self.after))
         if largest == 0 or 1e-100 < largest < 1e100:
             return self
         shift = -int(np.frexp(largest)[1])
         return self._replace(before=np.ldexp(self.before, shift), after=np.ldexp(self.after, shift))
 
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """Which records have a value in the original."""
+        return ~np.isnan(self.before) if self.numeric else self.before != self.gap
+
+    @property
+    def complete(self) -> Column:
+        """The records that have a number before and after."""
+        whole = ~(np.isnan(self.before) | np.isnan(self.after))
+        return self if whole.all() else self._replace(before=self.before[whole], after=self.after[whole])
+
+    def filled(self) -> tuple[NDArray, NDArray]:
+        """Before and after, with gaps at the mean of the original's numbers."""
+        present = self.before[~np.isnan(self.before)]
+        mean = float((present / max(len(present), 1)).sum())  # divided first: the sum cannot overflow
+        before, after = (np.where(np.isnan(v), mean, v) for v in (self.before, self.after))
+        return before, after
+
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The columns of both tables, each read once."""
+    """The columns of both tables, each read once, and what else a release knows of its records."""
 
     original: Frame
     released: Frame
-    whole: list[Column]  # all records, with their gaps
-    columns: list[Column]  # the records without a gap
-    rows: NDArray[np.intp]  # where these stand in the table
-    notes: list[str]
+    columns: list[Column]
+    read: Callable[[Any], Column]  # a further column of the original, beside itself
+    labels: Mapping[Any, NDArray] = field(default_factory=dict)  # the groups of each column, if known
+    per_column: bool = False  # whether each column was grouped on its own
+    weight: NDArray[np.float64] | None = None
+    units: NDArray[np.int64] | None = None  # whom records are about
+    may_know: Names | None = None  # kept columns that an intruder knows; None: all with few values
+    strata: Sequence[Any] = ()  # columns that he knows in any case
+    hidden: Collection[Any] = ()  # columns that he does not
+    loss: float | None = None  # what the release says of its information loss
+    notes: Sequence[str] = ()
 
     def scaled(self) -> Pair:
         """The same for measures that do not depend on units."""
@@ -61,28 +95,64 @@ class Pair:
 
     def unprotected(self) -> Pair:
         """The original beside itself: what an intruder could do if it were published."""
-        same = [column._replace(after=column.before) for column in self.whole]
-        return _without_gaps(self.original, self.original, same)
+        same = [column._replace(after=column.before) for column in self.columns]
+        return replace(self, released=self.original, columns=same, labels={})
+
+    @cached_property
+    def known(self) -> dict[Any, NDArray[np.int64]]:
+        """The kept columns that an intruder knows, each with a number for every different value."""
+        frame, known = self.released, {}
+        hidden = {*self.hidden, *(column.name for column in self.columns)}
+        told = None if self.may_know is None else names_of(self.may_know)
+        for name in dict.fromkeys([*self.strata, *(frame.names if told is None else told)]):
+            if name in hidden:
+                continue
+            codes = value_codes(frame, name)
+            if told is not None or name in self.strata or codes.max() < FEW:
+                known[name] = codes
+        return known
+
+    @cached_property
+    def groups(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+        """The groups that all columns make together, and those of each column by itself."""
+        after = [column.after for column in self.columns]
+        if not self.labels:
+            joint = same(after)
+            return joint, [same([values]) for values in after] if self.per_column else [joint] * len(after)
+        each = [self.labels[column.name] for column in self.columns]
+        dense = {id(labels): same([labels]) for labels in each}
+        return same(list(dense.values())), [dense[id(labels)] for labels in each]
 
     @property
     def numbers(self) -> list[Column]:
         return [column for column in self.columns if column.numeric]
 
     def matrices(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The numeric columns before and after, as two matrices."""
+        """The numeric columns before and after, as two matrices; a gap lies at its column's mean."""
         columns = self.numbers
-        shape = (len(self.rows), len(columns))
-        X, Y = np.empty(shape), np.empty(shape)
+        X, Y = (np.empty((len(self.original), len(columns))) for _ in range(2))
         for j, column in enumerate(columns):
-            X[:, j], Y[:, j] = column.before, column.after
+            X[:, j], Y[:, j] = column.filled()
         return X, Y
 
 
-def pair(original: Any, released: Any, columns: Names | None) -> Pair:
+def pair(
+    original: Any,
+    released: Any,
+    columns: Names | None,
+    *,
+    types: Mapping[Any, str] | None = None,
+    levels: Mapping[Any, Sequence[Any]] | None = None,
+    weight: Any = None,
+    known: Names | None = None,
+    hidden: Sequence[Any] = (),
+    codes_of: Callable[[Any], Sequence[Any]] = lambda name: (),
+    **facts: Any,
+) -> Pair:
     """Read the columns of both tables; without `columns`, every numeric one that both have.
 
-    Records with a gap in a numeric column, before or after, are left out, and a note says how many; if all
-    have one, a gap counts as the column's mean.
+    `types`, `levels` and `codes_of` (codes for gaps) are those of a plan. `hidden` columns are kept, but
+    not known to an intruder.
     """
     before, after = frame_of(original), frame_of(released)
     if len(before) != len(after):
@@ -99,7 +169,27 @@ def pair(original: Any, released: Any, columns: Names | None) -> Pair:
             raise InputError("the two tables share no numeric column: name the columns to measure")
     else:
         names = names_of(columns)
-    return _without_gaps(before, after, [_column(before, after, name) for name in names])
+
+    def read(name: Any, other: Frame = before) -> Column:
+        kind, order = (types or {}).get(name), (levels or {}).get(name)
+        return _column(before, other, name, kind, order, codes_of(name))
+
+    measured = [read(name, after) for name in names]
+    gaps = np.zeros(len(before), bool)
+    for column in measured:
+        gaps |= ~column.there
+    notes = [f"{int(gaps.sum())} records have a gap: in the measures a gap is a value of its own"]
+    return Pair(
+        before,
+        after,
+        measured,
+        read,
+        weight=None if weight is None else column_values(before, weight, "original"),
+        may_know=known,
+        hidden={*hidden, weight},
+        notes=notes if gaps.any() else (),
+        **facts,
+    )
 
 
 def names_of(given: Names) -> list[Any]:
@@ -107,27 +197,14 @@ def names_of(given: Names) -> list[Any]:
     return [given] if isinstance(given, (str, int)) else list(given)
 
 
-def _without_gaps(original: Frame, released: Frame, columns: list[Column]) -> Pair:
-    complete = np.ones(len(original), bool)
-    for column in columns:
-        if column.numeric:
-            complete &= np.isfinite(column.before) & np.isfinite(column.after)
-    notes, measured = [], columns
-    if not complete.any():
-        notes.append("every record has a gap: in the measures a gap counts as its column's mean")
-        measured = [_filled(column) if column.numeric else column for column in columns]
-        complete[:] = True
-    elif not complete.all():
-        notes.append(f"{int((~complete).sum())} records with a gap are left out of the measures")
-        measured = [c._replace(before=c.before[complete], after=c.after[complete]) for c in columns]
-    return Pair(original, released, columns, measured, np.flatnonzero(complete), notes)
+def value_codes(frame: Frame, name: Any) -> NDArray[np.int64]:
+    """A number for each different value of a released column."""
+    import pyarrow as pa
 
-
-def _filled(column: Column) -> Column:
-    present = column.before[np.isfinite(column.before)]
-    mean = float((present / max(len(present), 1)).sum())  # divided first: the sum cannot overflow
-    before, after = (np.where(np.isfinite(v), v, mean) for v in (column.before, column.after))
-    return column._replace(before=before, after=after)
+    try:
+        return codes_of(pa.chunked_array([frame.arrow(name)]))
+    except (InputError, KeyError):  # it mixes kinds of values, or is not there
+        return np.unique(column_values(frame, name, "release"), return_inverse=True)[1]
 
 
 def column_values(frame: Frame, name: Any, which: str = "table") -> NDArray:
@@ -153,19 +230,11 @@ def column_values(frame: Frame, name: Any, which: str = "table") -> NDArray:
 def _text(cell: Any) -> str:
     """A category as a text. A gap gets a text that no cell has; a long text is shortened to a hash."""
     if cell is None or type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
-        return "\0gap"
+        return GAP
     text = str(cell)
     if len(text) <= LONGEST:
         return text
     return text[:20] + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _holds_moments(frame: Frame, name: Any) -> bool:
-    if isinstance(frame.native, (np.ndarray, list, tuple)):
-        return False
-    import narwhals as nw
-
-    return _is_moment(nw.from_native(frame.native, eager_only=True)[name].dtype)
 
 
 def _is_moment(kind: DType) -> bool:
@@ -174,11 +243,49 @@ def _is_moment(kind: DType) -> bool:
     return kind in (nw.Date, nw.Datetime)
 
 
-def _column(before: Frame, after: Frame, name: Any) -> Column:
+def _objects(frame: Frame, name: Any, kind: str) -> NDArray[np.float64]:
+    """Dates written as text, and dates or decimals that pandas keeps as objects, as doubles."""
+    import pyarrow.types as types
+
+    column = read_column(frame, name, kind)
+    stored: Any = column.stored
+    values = column.values.astype(np.float64)
+    if types.is_decimal(stored):
+        values /= 10.0**stored.scale
+    else:
+        values *= {"s": 1e6, "ms": 1e3, "us": 1, "ns": 1e-3}.get(getattr(stored, "unit", ""), 86_400e6)
+    return values if column.gaps is None else np.where(column.gaps, np.nan, values)
+
+
+def _column(
+    before: Frame,
+    after: Frame,
+    name: Any,
+    kind: str | None,
+    levels: Sequence[Any] | None,
+    missing: Sequence[Any],
+) -> Column:
     old, new = column_values(before, name, "original"), column_values(after, name, "release")
-    if old.dtype.kind == "f" and new.dtype.kind == "f":
-        return Column(name, old, new, True, _holds_moments(before, name))
-    if old.dtype.kind == "f" or new.dtype.kind == "f":
+    kind = kind or ("ordinal" if levels else stored_kind(before, name))
+    kind = "nominal" if kind in ("text", "other") else kind
+    if kind not in CATEGORIES and old.dtype.kind == new.dtype.kind == "U":
+        old, new = _objects(before, name, kind), _objects(after, name, kind)
+    if missing:
+        holes = [read_column(frame, name, kind, levels, missing).gaps for frame in (before, after)]
+        gap = np.nan if old.dtype.kind == "f" else GAP
+        old, new = (v if gaps is None else np.where(gaps, gap, v) for gaps, v in zip(holes, (old, new)))
+    if old.dtype.kind != new.dtype.kind:
         raise InputError(f"column {name!r} holds numbers in one table and text in the other")
-    codes = np.unique(np.concatenate((old, new)), return_inverse=True)[1]
-    return Column(name, codes[: len(old)], codes[len(old) :], False)
+    if old.dtype.kind == "f" and kind not in CATEGORIES:
+        old, new = (np.where(np.isfinite(v), v, np.nan) for v in (old, new))
+        return Column(name, old, new, True, kind == "date")
+    values, codes = np.unique(np.concatenate((old, new)), return_inverse=True)
+    ordered = kind == "ordinal"
+    if ordered:
+        rows = read_column(before, name, kind, levels, missing).first
+        place = {value: i for i, value in enumerate(old[rows].tolist())}
+        rank = np.array([place.get(value, len(place) + i) for i, value in enumerate(values.tolist())])
+        codes = np.argsort(np.argsort(rank))[codes]
+    gaps = np.isnan(old) if old.dtype.kind == "f" else old == GAP
+    gap = int(codes[: len(old)][gaps][0]) if gaps.any() else -1
+    return Column(name, codes[: len(old)], codes[len(old) :], False, False, ordered, gap)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.measures.groups import Groups, same
+from shoal.measures.groups import Groups, real_cells, same
 from shoal.measures.linkage import linkage
-from shoal.measures.measure import Measure, Measures
-from shoal.measures.pair import Column, Names, Pair, column_values, names_of, pair
+from shoal.measures.measure import Measure, Measures, by_column, measure
+from shoal.measures.pair import Column, Names, Pair, names_of, pair, value_codes
+from shoal.measures.uniqueness import FEW, unique_rows
 
 #: Largest one, largest two contributors: the share of a group's total from which they dominate it.
 DOMINANCE = (0.8, 0.9)
@@ -28,6 +29,11 @@ def risk(
     dominance: tuple[float, float] = DOMINANCE,
     sample: int | None = None,
     seed: int = 0,
+    types: Mapping[Any, str] | None = None,
+    levels: Mapping[Any, Sequence[Any]] | None = None,
+    weight: Any = None,
+    known: Names | None = None,
+    units: NDArray[np.int64] | None = None,
 ) -> Measures:
     """Measure what an intruder can learn who knows true values of `columns`.
 
@@ -51,6 +57,15 @@ def risk(
         than 100,000; a confidence interval tells what that costs.
     seed : int
         Draws the sample.
+    types, levels : mapping, optional
+        What columns hold, as in a plan: a code that is nominal is then measured as a category.
+    weight : column, optional
+        Each record's weight; measures that use it stand beside those that do not.
+    known : list, optional
+        Kept columns that the intruder knows too; without it all with at most 20 different values, but not the
+        confidential ones and the weight.
+    units : array of int, optional
+        A number for each record that says whom it is about: to find the right unit is then enough.
 
     Returns
     -------
@@ -62,71 +77,52 @@ def risk(
     >>> import shoal
     >>> table = shoal.datasets.survey(100)
     >>> release = shoal.microaggregate(table, k=4, columns=["turnover", "wages"], method="mdav")
-    >>> risks = shoal.risk(table, release.table, release.columns)
+    >>> risks = shoal.risk(table, release.table, release.columns, known=())
     >>> risks["linkage"].overall <= 1 / 4
     True
     """
-    both = pair(original, released, columns)
+    hidden = [] if confidential is None else names_of(confidential)
+    facts = {"types": types, "levels": levels, "weight": weight, "known": known, "hidden": hidden}
+    both = pair(original, released, columns, per_column=per_column, units=units, **facts)
     measures = risk_of(both, interval=interval, sample=sample, seed=seed)
-    return with_groups(measures, both, confidential, per_column, interval, dominance)
+    return with_groups(measures, both, confidential, interval, dominance)
 
 
 def risk_of(both: Pair, *, interval: float = 0.05, sample: int | None = None, seed: int = 0) -> Measures:
     """What the published values alone give away: k, record linkage, interval disclosure."""
-    columns, notes = both.scaled().columns, list(both.notes)
-    labels = same([column.after for column in columns])
-    measures = [_achieved([column.name for column in columns], [column.after for column in both.whole])]
-    measures.append(linkage(columns, labels, sample, seed, notes))
-    measures += _intervals(columns, interval)
-    return Measures(measures, len(both.rows), notes)
+    both, notes = both.scaled(), list(both.notes)
+    measures = [_achieved(both), _unique(both), *linkage(both, sample, seed, notes)]
+    return Measures([*measures, *_intervals(both.columns, interval)], len(both.original), notes)
 
 
 def with_groups(
     measures: Measures,
     both: Pair,
     confidential: Names | None = None,
-    per_column: bool = False,
     interval: float = 0.05,
     dominance: tuple[float, float] = DOMINANCE,
 ) -> Measures:
     """The measures, with what membership of a group gives away."""
-    columns, notes = both.scaled().columns, list(measures.notes)
-    labels = same([column.after for column in columns])
-    published = [(column, same([column.after]) if per_column else labels) for column in columns]
-    further = [] if confidential is None else _confidential(both, confidential, notes)
-    watched = [(column, labels) for column in further]
+    both = both.scaled()
+    together, each = both.groups
+    published = list(zip(both.columns, each))
+    watched = [(both.read(name), together) for name in names_of(() if confidential is None else confidential)]
     more = [*_watch(watched or published, interval), *_dominance(published + watched, dominance)]
-    return Measures([*measures.values(), *more], measures.records, notes)
+    real = {c.name: real_cells(c.before, c.after, labels) for c, labels in published if c.numeric}
+    if real:
+        more.append(by_column("real_cells", list(real), np.array(list(real.values()))))
+    return Measures([*measures.values(), *more], measures.records, measures.notes)
 
 
-def _confidential(both: Pair, names: Names, notes: list[str]) -> list[Column]:
-    """The confidential columns. Only the original has them; a gap in a text is a value like others."""
-    columns = []
-    for name in names_of(names):
-        values = column_values(both.original, name, "original")[both.rows]
-        numeric = values.dtype.kind == "f"
-        if numeric and np.isnan(values).any():
-            notes.append(f"gaps in {name!r} count as its mean in the measures of confidential values")
-            present = values[~np.isnan(values)]
-            values = np.where(np.isnan(values), present.mean() if len(present) else 0.0, values)
-        if not numeric:
-            values = np.unique(values, return_inverse=True)[1]
-        columns.append(Column(name, values, values, numeric))
-    return columns
-
-
-def _achieved(names: Sequence[Any], published: Sequence[NDArray]) -> Measure:
+def _achieved(both: Pair) -> Measure:
     """Counted over all records: a published gap is a value like any other."""
-    sizes = np.bincount(same(published))
+    names, published = zip(*((column.name, column.after) for column in both.columns))
+    sizes = _sizes(published, both.units)
     counted = np.bincount(sizes)
-    return Measure(
+    return measure(
         "k",
-        "Smallest group (achieved k)",
-        "How many records share the rarest published combination of values; for a column, its rarest value "
-        "taken alone.",
-        float(sizes.min()),
-        {name: float(np.bincount(same([values])).min()) for name, values in zip(names, published)},
-        "",
+        sizes.min(),
+        {name: float(_sizes([values], both.units).min()) for name, values in zip(names, published)},
         {
             "groups": len(sizes),
             "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
@@ -134,7 +130,29 @@ def _achieved(names: Sequence[Any], published: Sequence[NDArray]) -> Measure:
             "unique_records": int((sizes == 1).sum()),
             "expected_share_found": len(sizes) / len(published[0]),
         },
+        records="records" if both.units is None else "units",
     )
+
+
+def _sizes(published: Sequence[NDArray], units: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """How many records, or different units, publish each combination."""
+    labels = same(published)
+    if units is not None:
+        labels = labels[np.unique(same([labels, units]), return_index=True)[1]]
+    return np.bincount(labels)
+
+
+def _unique(both: Pair) -> Measure:
+    """Rows that are one of a kind, in protected and kept columns with few values, and in all columns."""
+    import pyarrow as pa
+
+    names = [column.name for column in both.columns]
+    codes = {name: value_codes(both.released, name) for name in both.released.names}
+    few = [name for name, column in codes.items() if name not in names and column.max() < FEW]
+    table = pa.table({str(name): column for name, column in codes.items()})
+    some, every = (unique_rows(table, [str(n) for n in chosen]) for chosen in ([*names, *few], codes))
+    said = ", ".join(map(str, few)) or "none"
+    return measure("unique_rows", some, {}, {"on_all_columns": every, "kept": list(map(str, few))}, kept=said)
 
 
 def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:
@@ -144,39 +162,30 @@ def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:
         if not c.numeric:
             by_sd[c.name] = by_rank[c.name] = c.before == c.after
             continue
-        spread = c.after.std(ddof=1) if len(c.after) > 1 else 0.0
-        by_sd[c.name] = np.abs(c.before - c.after) <= reach * spread
-        placed = np.sort(c.before)
+        gaps = np.isnan(c.before), np.isnan(c.after)
+        whole, silent = ~(gaps[0] | gaps[1]), gaps[0] & gaps[1]  # a gap published as a gap is told
+        by_sd[c.name] = (np.abs(c.before - c.after) <= reach * _spread(c.after[~gaps[1]])) | silent
+        placed = np.sort(c.before[~gaps[0]])
         ranks = [_twice_the_rank(placed, values) for values in (c.before, c.after)]
-        by_rank[c.name] = np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)
-    percent = f"{100 * reach:g} %"
+        by_rank[c.name] = (np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)) & whole | silent
     return [
-        Measure(
+        measure(
             key,
-            title,
-            meaning,
-            float(np.logical_and.reduce(list(inside.values())).mean()),
+            np.logical_and.reduce(list(inside.values())).mean(),
             {name: float(values.mean()) for name, values in inside.items()},
-            "share",
+            {},
+            reach=_percent(reach),
         )
-        for key, title, meaning, inside in (
-            (
-                "interval_sd",
-                "Interval disclosure (standard deviation)",
-                f"The share of records whose original values all lie within {percent} of the published "
-                "column's standard deviation around the published values; for a column, that value alone.",
-                by_sd,
-            ),
-            (
-                "interval_rank",
-                "Interval disclosure (rank)",
-                "The share of records whose original values all lie within "
-                f"{percent} of the ranks around the published values' places; for a column, that value "
-                "alone.",
-                by_rank,
-            ),
-        )
+        for key, inside in (("interval_sd", by_sd), ("interval_rank", by_rank))
     ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _spread(values: NDArray) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
 def _twice_the_rank(placed: NDArray, values: NDArray) -> NDArray[np.intp]:
@@ -196,57 +205,28 @@ def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Meas
         fewest[c.name] = float(different.min())
         tight = different == 1
         if c.numeric:
-            near = reach * (c.before.std(ddof=1) if n > 1 else 0.0)
-            tight = groups.ranges() <= near
-            proximity[c.name] = float(groups.near(near).mean())
+            near = reach * _spread(c.before[c.there])
+            tight = tight | (groups.ranges() <= near)
+            proximity[c.name] = float(_present(c, labels)[1].near(near).mean()) if c.there.any() else 0.0
         anywhere |= tight[labels]
         fixed[c.name] = float(tight[labels].mean())
-        far = groups.distances_ordered() if c.numeric else groups.distances_unordered()
+        far = groups.distances_ordered() if c.numeric or c.ordered else groups.distances_unordered()
         distance[c.name], mean[c.name] = float(far.max()), float(far @ groups.sizes / n)
-    percent = f"{100 * reach:g} %"
     measures = [
-        Measure(
-            "fixed",
-            "Values nearly fixed by their group",
-            f"The share of records in groups whose values all lie within {percent} of a standard deviation "
-            "of each other, or are all the same category: knowing the group is knowing the value (overall: "
-            "in any column).",
-            float(anywhere.mean()),
-            fixed,
-            "share",
-        ),
-        Measure(
-            "l_diversity",
-            "Fewest different values in a group (l-diversity)",
-            "How many different original values the least diverse group holds: 1 means that all its "
-            "records agree, and the value is known of each.",
-            min(fewest.values()),
-            fewest,
-        ),
-        Measure(
-            "t_closeness",
-            "Largest distance of a group's distribution (t-closeness)",
-            "How far the values of the most peculiar group lie from those of the whole table, from 0 "
-            "(alike) to 1 (all at one end): a large distance means that membership tells something.",
-            max(distance.values()),
-            distance,
-            "",
-            {"mean": mean},
-        ),
+        measure("fixed", anywhere.mean(), fixed, {}, reach=_percent(reach)),
+        measure("l_diversity", min(fewest.values()), fewest, {}),
+        measure("t_closeness", max(distance.values()), distance, {"mean": mean}),
     ]
     if proximity:
-        measures.append(
-            Measure(
-                "proximity",
-                "Proximity within groups",
-                f"The mean share of a record's group with a value within {percent} of a standard deviation "
-                "of its own, itself included: how surely the group gives the value away.",
-                float(np.mean(list(proximity.values()))),
-                proximity,
-                "share",
-            )
-        )
+        mean_share = np.mean(list(proximity.values()))
+        measures.append(measure("proximity", mean_share, proximity, {}, reach=_percent(reach)))
     return measures
+
+
+def _present(column: Column, labels: NDArray) -> tuple[NDArray, Groups]:
+    """The group of each record that has a number, and these groups."""
+    codes = np.unique(labels[column.there], return_inverse=True)[1]
+    return codes, Groups(codes, column.before[column.there])
 
 
 def _dominance(columns: Sequence[tuple[Column, NDArray]], rule: tuple[float, float]) -> list[Measure]:
@@ -254,13 +234,15 @@ def _dominance(columns: Sequence[tuple[Column, NDArray]], rule: tuple[float, flo
     ruled, shares = {}, {}
     anywhere = np.zeros(len(columns[0][1]), bool)
     for c, labels in columns:
-        if not c.numeric:
+        if not c.numeric or not c.there.any():
             continue
-        groups = Groups(labels, c.before)
+        codes, groups = _present(c, labels)
         first, two = groups.shares_of_largest()
         flagged = (first > rule[0]) | (two > rule[1]) & (groups.sizes > 2)
-        ruled[c.name] = float(flagged[labels].mean())
-        anywhere |= flagged[labels]
+        inside = np.zeros(len(labels), bool)
+        inside[c.there] = flagged[codes]
+        ruled[c.name] = float(inside.mean())
+        anywhere |= inside
         shares[c.name] = {
             "groups": int(flagged.sum()),
             "largest_one": float(first.max()),
@@ -269,16 +251,7 @@ def _dominance(columns: Sequence[tuple[Column, NDArray]], rule: tuple[float, flo
         }
     if not ruled:
         return []
+    detail = {"rule": {"largest_one": rule[0], "largest_two": rule[1]}, "columns": shares}
     return [
-        Measure(
-            "dominance",
-            "Groups with a dominating unit",
-            "The share of records in groups of whose total the largest value makes up more than "
-            f"{100 * rule[0]:g} %, or the largest two more than {100 * rule[1]:g} %: the published mean then "
-            "nearly tells the largest value (overall: in any column).",
-            float(anywhere.mean()),
-            ruled,
-            "share",
-            {"rule": {"largest_one": rule[0], "largest_two": rule[1]}, "columns": shares},
-        )
+        measure("dominance", anywhere.mean(), ruled, detail, one=_percent(rule[0]), two=_percent(rule[1]))
     ]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.measures.measure import Measure, Measures
+from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.models import propensity, regression
 from shoal.measures.pair import Column, Names, Pair, column_values, names_of, pair
 
 QUANTILES = (0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95)
 BINS = 20  # classes of a marginal distribution, each with the same number of original records
+LEVELS = 100  # of a category, as releases count them: rarer ones are one level
 SAMPLE = 5_000  # records that the propensity models see: fitting them takes longest of all measures
 
 
@@ -27,6 +28,9 @@ def utility(
     models: bool = True,
     sample: int = SAMPLE,
     seed: int = 0,
+    types: Mapping[Any, str] | None = None,
+    levels: Mapping[Any, Sequence[Any]] | None = None,
+    weight: Any = None,
 ) -> Measures:
     """Measure how much of the original the release still tells.
 
@@ -46,6 +50,10 @@ def utility(
         How many records the propensity models see.
     seed : int
         Draws that sample.
+    types, levels : mapping, optional
+        What columns hold, as in a plan: a code that is nominal is then measured as a category.
+    weight : column, optional
+        Each record's weight: the loss counts it, and measures that use it stand beside those that do not.
 
     Returns
     -------
@@ -63,25 +71,26 @@ def utility(
     >>> lost["means"].overall < 0.001
     True
     """
-    both = pair(original, released, columns)
+    both = pair(original, released, columns, types=types, levels=levels, weight=weight)
     return with_further(utility_of(both, models, sample, seed), both, formula, subgroups)
 
 
 def utility_of(both: Pair, models: bool = True, sample: int = SAMPLE, seed: int = 0) -> Measures:
     """The measures that need no further question."""
     both = both.scaled()
-    names = [column.name for column in both.numbers]
-    X, Y = both.matrices()
-    measures: list[Measure] = []
-    if names:
-        measures += _values(names, X, Y)
-        measures += _moments(names, X, Y)
+    numbers, measures = both.numbers, [_loss(both)]
+    if numbers:
+        X, Y = (np.stack([column[side] for column in numbers], axis=1) for side in (1, 2))
+        names = [column.name for column in numbers]
+        measures += [_absolute(numbers), *_moments(names, X, Y)]
+        if both.weight is not None:
+            measures += _weighted(names, X, Y, both.weight)
     measures.append(_hellinger(both.columns))
-    if any(not column.numeric for column in both.columns):
-        measures.append(_changed(both.columns))
-    if models and names and len(X) >= 20:
-        measures += [propensity(names, X, Y, kind, sample, seed) for kind in ("logistic", "tree")]
-    return Measures(measures, len(both.rows), both.notes)
+    if len(numbers) < len(both.columns):
+        measures.append(_changed([column for column in both.columns if not column.numeric]))
+    if models and numbers and len(X) >= 20:
+        measures += [propensity(names, *both.matrices(), kind, sample, seed) for kind in ("logistic", "tree")]
+    return Measures(measures, len(both.original), both.notes)
 
 
 def with_further(
@@ -92,191 +101,181 @@ def with_further(
     if formula is not None:
         more.append(regression(both.original, both.released, formula))
     if subgroups is not None and both.numbers:
-        by = {n: column_values(both.original, n, "original")[both.rows] for n in names_of(subgroups)}
-        scaled = both.scaled()
-        more.append(_subgroups([column.name for column in both.numbers], *scaled.matrices(), by))
+        by = {n: column_values(both.original, n, "original") for n in names_of(subgroups)}
+        more.append(_subgroups(both.scaled().numbers, by))
     return Measures([*measures.values(), *more], measures.records, measures.notes)
 
 
 def deviations(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard deviations (n-1); 1 for a constant column, so that dividing by it is harmless."""
-    if len(X) < 2:
-        return np.ones(X.shape[1])
-    spread = X.std(axis=0, ddof=1)
-    return np.where(np.ptp(X, axis=0) > 0, spread, 1.0)
+    """Standard deviations (n-1) of what is there; 1 for a constant column: dividing by it is harmless."""
+    there = ~np.isnan(X)
+    spread = np.sqrt(
+        np.square(np.where(there, X - _mean(X), 0)).sum(axis=0) / np.maximum(there.sum(0) - 1, 1)
+    )
+    ends = np.max(X, axis=0, initial=-np.inf, where=there), np.min(X, axis=0, initial=np.inf, where=there)
+    return np.where(ends[0] > ends[1], spread, 1.0)
 
 
-def _by(names: Sequence[Any], values: NDArray) -> dict[Any, float]:
-    return {name: float(value) for name, value in zip(names, values)}
+def _mean(X: NDArray, weight: NDArray | float = 1.0) -> NDArray:
+    """The mean of each column over what is there; 0 where nothing is."""
+    there = ~np.isnan(X)
+    total = (np.multiply(there.T, weight)).sum(axis=1)
+    shares = np.divide(np.multiply(there.T, weight), np.where(total > 0, total, 1)[:, None])
+    return np.sum(shares * np.where(there, X, 0).T, axis=1)  # divided first: the sum cannot overflow
 
 
-def _values(names: Sequence[Any], X: NDArray, Y: NDArray) -> list[Measure]:
-    """Measures that compare each value with its own original."""
-    sd = deviations(X)
-    gap = (X - Y) / sd
-    sst = np.square((X - X.mean(axis=0)) / sd).sum(axis=0)
-    sse = np.square(gap).sum(axis=0)
-    il1s = np.abs(gap).sum(axis=0) / np.sqrt(2)
+def _loss(both: Pair) -> Measure:
+    """The definition of `Outcome.information_loss`, for each column."""
+    weight = np.ones(len(both.original)) if both.weight is None else both.weight
+    squares = {c.name: _squares(c, weight, both.labels.get(c.name)) for c in both.columns}
+    lost, total = (sum(pair[side] for pair in squares.values()) for side in (0, 1))
+    means = "the means of their groups" if both.labels else "what is published"
+    overall = both.loss if both.loss is not None else 100 * lost / total if total else 0.0
+    columns = {name: 100 * sse / sst if sst else 0.0 for name, (sse, sst) in squares.items()}
+    return measure("information_loss", overall, columns, {}, means=means)
+
+
+def _squares(column: Column, weight: NDArray, labels: NDArray | None) -> tuple[float, float]:
+    """What a column lost, and its total variation, as sums of squares in standard deviations.
+
+    With `labels` the loss is that of the groups with their exact means, else that of the cells. What is
+    published as a gap lies at the column's mean.
+    """
+    there = column.there
+    w, x, y = weight[there], column.before[there], column.after[there]
+    if not w.any():
+        return 0.0, 0.0
+    groups, silent = None if labels is None else labels[there], (y != y) | (y == column.gap)
+    sums = np.ones(1) if groups is None else np.bincount(groups, w)
+    sums = np.where(sums > 0, sums, 1)
+    if column.numeric or column.ordered:
+        X = x[:, None].astype(np.float64)
+        z, placed = (x - _mean(X)) / deviations(X), np.where(silent, 0, (y - _mean(X)) / deviations(X))
+        if groups is not None:
+            placed = (np.bincount(groups, w * z) / sums)[groups]
+        return float(w @ np.square(z - placed)), float(w @ np.square(z - w @ z / w.sum()))
+    counts = np.bincount(x, minlength=int(max(x.max(), y.max())) + 1)
+    axis = np.empty(len(counts), np.int64)
+    axis[np.argsort(-counts, kind="stable")] = np.minimum(np.arange(len(counts)), LEVELS - 1)
+    x, y = axis[x], axis[y]
+    shares, m = np.bincount(x) / len(x), int(x.max()) + 1
+    square = float(np.square(shares).sum())
+    variance = (1 - square) * len(x) / max(len(x) - 1, 1) if m > 1 else 1.0
+    total = w.sum() - np.square(np.bincount(x, w)).sum() / w.sum()
+    if groups is None:
+        lost = w @ np.where(silent, 1 - 2 * shares[x] + square, 2 * (x != y))
+    else:
+        which, cells = np.unique(groups * m + x, return_inverse=True)
+        lost = w.sum() - (np.square(np.bincount(cells, w)) / sums[which // m]).sum()
+    return float(lost) / variance, float(total) / variance
+
+
+def _absolute(columns: Sequence[Column]) -> Measure:
+    il1s, cells = {}, 0
+    for column in columns:
+        whole = column.complete
+        gap = np.abs(whole.before - whole.after) / deviations(column.before[:, None])
+        il1s[column.name], cells = float(gap.sum() / np.sqrt(2)), cells + len(gap)
+    total = sum(il1s.values())
+    return measure("il1s", total, il1s, {"mean_per_cell": total / max(cells, 1)})
+
+
+def _weighted(names: Sequence[Any], X: NDArray, Y: NDArray, weight: NDArray) -> list[Measure]:
+    """Estimates for the population: each record counts with its weight."""
+    sd, centre = deviations(X), _mean(X, weight)
+    old, new = (np.where(np.isnan(Z), 0, Z).T @ weight for Z in (X, Y))
+    totals = 100 * np.where(old != 0, new / np.where(old != 0, old, 1) - 1, 0)
+    R, S = (_dependence((Z - centre) / sd, weight)[1] for Z in (X, Y))
     return [
-        Measure(
-            "information_loss",
-            "Information lost (IL)",
-            "The squared distance between published and original values as a percentage of the total "
-            "variation: 0 % is the original, 100 % publishes nothing but the column means.",
-            float(100 * sse.sum() / sst.sum()) if sst.sum() else 0.0,
-            _by(names, 100 * sse / np.where(sst > 0, sst, 1)),
-            "%",
-        ),
-        Measure(
-            "il1s",
-            "Absolute change (IL1s)",
-            "The sum over all cells of the absolute change, each divided by the column's standard deviation "
-            "times the square root of two: it weighs a few large changes less than the squared loss does.",
-            float(il1s.sum()),
-            _by(names, il1s),
-            "",
-            {"mean_per_cell": float(il1s.sum() / X.size)},
-        ),
+        by_column("weighted_means", names, (_mean(Y, weight) - centre) / sd),
+        by_column("weighted_totals", names, totals),
+        *_with_others("weighted_correlations", names, R, S, before=R, after=S),
     ]
 
 
 def _moments(names: Sequence[Any], X: NDArray, Y: NDArray) -> list[Measure]:
     """Measures that compare means, spread and dependence of the two tables."""
-    sd, d = deviations(X), len(names)
-    centre = X.mean(axis=0)
-    shift = (Y - centre).mean(axis=0) / sd
+    sd, centre = deviations(X), _mean(X)
     A, B = (X - centre) / sd, (Y - centre) / sd
-    before, after = _covariance(A), _covariance(B)
+    (before, R), (after, S) = _dependence(A), _dependence(B)
     spread = np.diag(before)
     ratio = np.where(spread > 0, np.diag(after) / np.where(spread > 0, spread, 1), 1.0)
-    other = ~np.eye(d, dtype=bool)
-    moved = np.abs(after - before)
-    R, S = _correlation(before), _correlation(after)
-    turned = np.abs(S - R)
     values = np.linalg.eigvalsh(before)[::-1], np.linalg.eigvalsh(after)[::-1]
     positive = values[0] > 1e-12 * max(values[0].max(initial=0.0), 1e-300)
     eigen = np.abs(values[1] - values[0])[positive] / values[0][positive]
-    q = np.abs(np.quantile(A, QUANTILES, axis=0) - np.quantile(B, QUANTILES, axis=0))
-    measures = [
-        Measure(
-            "means",
-            "Change of means",
-            "How far each column's mean moved, in standard deviations of the original: microaggregation "
-            "by means keeps it at 0, but for rounding.",
-            float(np.abs(shift).mean()),
-            _by(names, shift),
-            "sd",
-        ),
-        Measure(
-            "variances",
-            "Change of variances",
-            "How much each column's variance shrank or grew, in percent of the original: averaging within "
-            "groups takes spread away, so expect a loss (overall: the mean absolute change).",
-            float(100 * np.abs(ratio - 1).mean()),
-            _by(names, 100 * (ratio - 1)),
-            "%",
-        ),
-        Measure(
-            "quantiles",
-            "Change of quantiles",
-            "The mean absolute move of the quantiles from 5 % to 95 %, in standard deviations of the "
-            "original: it tells whether the shape of a column survived.",
-            float(q.mean()),
-            _by(names, q.mean(axis=0)),
-            "sd",
-            {"quantiles": QUANTILES, "moves": dict(zip(names, q.T))},
-        ),
+    q = np.abs(_quantiles(A) - _quantiles(B))
+    sides = {"before": values[0], "after": values[1]}
+    return [
+        by_column("means", names, _mean(B)),
+        by_column("variances", names, 100 * (ratio - 1)),
+        by_column("quantiles", names, q.mean(axis=0), quantiles=QUANTILES, moves=dict(zip(names, q.T))),
+        *_with_others("covariances", names, before, after),
+        *_with_others("correlations", names, R, S, before=R, after=S),
+        measure("eigenvalues", eigen.mean() if len(eigen) else 0.0, {}, sides),
     ]
-    if d > 1:
-        measures += [
-            Measure(
-                "covariances",
-                "Change of covariances",
-                "The mean absolute change of the covariances with the other columns, all columns measured in "
-                "their original standard deviations: sums and linear estimates depend on them.",
-                float(moved[other].mean()),
-                _by(names, moved.sum(axis=1, where=other) / (d - 1)),
-            ),
-            Measure(
-                "correlations",
-                "Change of correlations",
-                "The mean absolute change of the correlations with the other columns: averaging usually "
-                "makes relations look a little stronger than they are.",
-                float(turned[other].mean()),
-                _by(names, turned.sum(axis=1, where=other) / (d - 1)),
-                "",
-                {"names": [str(name) for name in names], "before": R, "after": S},
-            ),
-        ]
-    measures.append(
-        Measure(
-            "eigenvalues",
-            "Change of eigenvalues",
-            "The mean relative change of the eigenvalues of the covariance matrix, columns measured in their "
-            "original standard deviations: it tells whether the directions of variation kept their weight.",
-            float(eigen.mean()) if len(eigen) else 0.0,
-            {},
-            "share",
-            {"before": values[0], "after": values[1]},
-        )
-    )
-    return measures
 
 
-def _covariance(Z: NDArray) -> NDArray:
-    return np.atleast_2d(np.cov(Z, rowvar=False)) if len(Z) > 1 else np.zeros((Z.shape[1],) * 2)
+def _with_others(key: str, names: Sequence[Any], R: NDArray, S: NDArray, **detail: Any) -> list[Measure]:
+    """How far the figures of each column with the others moved, on average; nothing of a single column."""
+    moved, d = np.abs(S - R), len(names)
+    means = moved.sum(axis=1, where=~np.eye(d, dtype=bool)) / max(d - 1, 1)
+    if detail:
+        detail["names"] = [str(name) for name in names]
+    return [by_column(key, names, means, **detail)] if d > 1 else []
 
 
-def _correlation(covariance: NDArray) -> NDArray:
-    """Correlations; 0 where a column is constant."""
-    sd = np.sqrt(np.diag(covariance))
+def _quantiles(Z: NDArray) -> NDArray:
+    there = [column[~np.isnan(column)] for column in Z.T]
+    return np.stack([np.quantile(v if len(v) else [0.0], QUANTILES) for v in there], axis=1)
+
+
+def _dependence(Z: NDArray, weight: NDArray | None = None) -> tuple[NDArray, NDArray]:
+    """Covariances and correlations of columns near 0, each over the records that have both values.
+
+    Covariances divide by n-1, or by the sum of weights. The correlation of a constant column is 0.
+    """
+    there = (~np.isnan(Z)).astype(np.float64)
+    Z = np.where(there > 0, Z, 0)
+    M, W = (there, Z) if weight is None else (there * weight[:, None], Z * weight[:, None])
+    n, sums = M.T @ there, W.T @ there  # of column i where column j is there
+    n = np.where(n > 0, n, 1)
+    products = W.T @ Z - sums * sums.T / n
+    squares = np.maximum((W * Z).T @ there - np.square(sums) / n, 0)
+    sd = np.sqrt(squares / n)
     sd = np.where(sd > 1e-12, sd, np.inf)
-    R = np.clip(covariance / sd[:, None] / sd, -1, 1)
+    R = np.clip(products / n / sd / sd.T, -1, 1)
     np.fill_diagonal(R, 1.0)
-    return R
+    return products / (np.maximum(n - 1, 1) if weight is None else n), R
 
 
 def _hellinger(columns: Sequence[Column]) -> Measure:
-    by_column = {}
+    by_name = {}
     for column in columns:
+        old, new = column.before, column.after
         if column.numeric:
-            edges = np.unique(np.quantile(column.before, np.linspace(0, 1, BINS + 1)[1:-1]))
-            old, new = (np.searchsorted(edges, v, side="right") for v in (column.before, column.after))
-        else:
-            old, new = column.before, column.after
+            there = old[column.there]
+            edges = np.unique(np.quantile(there, np.linspace(0, 1, BINS + 1)[1:-1])) if len(there) else there
+            old, new = (np.searchsorted(edges, v, side="right") + np.isnan(v) for v in (old, new))
         size = int(max(old.max(), new.max())) + 1
         p, q = (np.bincount(v, minlength=size) / len(v) for v in (old, new))
-        by_column[column.name] = float(np.sqrt(np.square(np.sqrt(p) - np.sqrt(q)).sum() / 2))
-    return Measure(
-        "hellinger",
-        "Hellinger distance of distributions",
-        f"How far a column's distribution, cut into at most {BINS} classes of equally many original records, "
-        "moved: 0 is the same distribution, 1 shares no class with it.",
-        float(np.mean(list(by_column.values()))),
-        by_column,
-    )
+        by_name[column.name] = float(np.sqrt(np.square(np.sqrt(p) - np.sqrt(q)).sum() / 2))
+    return measure("hellinger", np.mean(list(by_name.values())), by_name, {}, bins=str(BINS))
 
 
 def _changed(columns: Sequence[Column]) -> Measure:
-    by_column = {c.name: float((c.before != c.after).mean()) for c in columns if not c.numeric}
-    return Measure(
-        "changed",
-        "Categories changed",
-        "The share of records whose category was published as another one.",
-        float(np.mean(list(by_column.values()))),
-        by_column,
-        "share",
-    )
+    changed = [(c.before != c.after)[c.there].sum() / max(c.there.sum(), 1) for c in columns]
+    return by_column("changed", [c.name for c in columns], np.array(changed))
 
 
-def _subgroups(names: Sequence[Any], X: NDArray, Y: NDArray, by: dict[Any, NDArray]) -> Measure:
+def _subgroups(columns: Sequence[Column], by: dict[Any, NDArray]) -> Measure:
     """Means within subgroups; each subgroup counts with its records."""
-    gap = (Y - X) / deviations(X)
+    names = [column.name for column in columns]
+    spread = [float(deviations(column.before[:, None])[0]) for column in columns]
     total, records, worst = np.zeros(len(names)), 0, []
     for name, values in by.items():
         levels, codes = np.unique(values, return_inverse=True)
         sizes = np.bincount(codes)
-        moves = np.stack([np.bincount(codes, column) for column in gap.T], axis=1) / sizes[:, None]
+        moves = np.stack([_moved(codes, c.before, c.after) / sd for c, sd in zip(columns, spread)], axis=1)
         total += sizes @ np.abs(moves)
         records += len(values)
         for g in range(len(levels)):
@@ -284,13 +283,16 @@ def _subgroups(names: Sequence[Any], X: NDArray, Y: NDArray, by: dict[Any, NDArr
             worst.append((abs(moves[g, j]), name, levels[g], int(sizes[g]), names[j], moves[g, j]))
     worst.sort(key=lambda item: -item[0])
     keys = ("by", "value", "records", "column", "move")
-    return Measure(
-        "subgroups",
-        "Change of subgroup means",
-        "The mean absolute move of the means within subgroups, in standard deviations of the whole column: "
-        "groups that cross subgroups pull their means together.",
-        float(total.mean() / records),
-        _by(names, total / records),
-        "sd",
-        {"largest": [dict(zip(keys, item[1:])) for item in worst[:10]]},
+    largest = [dict(zip(keys, item[1:])) for item in worst[:10]]
+    return by_column("subgroups", names, total / records, largest=largest)
+
+
+def _moved(codes: NDArray, before: NDArray, after: NDArray) -> NDArray:
+    """How far each subgroup's mean moved; 0 where there is nothing before or after."""
+    there = ~np.isnan(before), ~np.isnan(after)
+    low = np.where(there[0], before, 0).mean()
+    (n, old), (m, new) = (
+        (np.bincount(codes, t), np.bincount(codes, np.where(t, v - low, 0)))
+        for t, v in zip(there, (before, after))
     )
+    return np.where((n > 0) & (m > 0), new / np.maximum(m, 1) - old / np.maximum(n, 1), 0)

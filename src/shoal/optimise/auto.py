@@ -34,12 +34,5 @@ def auto(X, k, *, rng, time_limit=None, progress=None):
         effort = max(1.0, (LARGEST / len(X)) ** GROWTH)
         return blocks.improve(X, k, None, rng, effort, clock, report)
     proposals = min(PROPOSALS, PER_RECORD * len(X))
-    return search(
-        pose(X, k),
-        mdav(X, k),
-        rng,
-        proposals,
-        GENERATIONS,
-        clock,
-        lambda done: report(done / len(GENERATIONS)),
-    )
+    how = proposals, GENERATIONS, clock, lambda done: report(done / len(GENERATIONS))
+    return search(pose(X, k), mdav(X, k), rng, *how)

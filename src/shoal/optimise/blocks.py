@@ -1,7 +1,5 @@
 """Large tables: anneal in blocks, then cut other blocks across the borders of the first, and again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

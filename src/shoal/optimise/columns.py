@@ -6,8 +6,6 @@ one, and a few thousand of the cheapest are little work for an integer program: 
 comes within 0.1 % of the bound, where annealing alone stays 0.6 % above it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse

@@ -1,7 +1,5 @@
 """The anytime search: anneal several times, recombine the groups, heat it up again, and so on."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -82,10 +80,8 @@ def _anneal(
     problem: Problem, labels: NDArray[np.int64], proposals: int, clock: Clock, seeded: tuple[int, Run]
 ) -> NDArray[np.int64]:
     seed, run = seeded
-    cold = _schedule(problem.k).cold
-    if run.share == 1:
-        return cool(problem, labels, seed, run.length * proposals, run.hot, clock, cold)
-    return cool_region(problem, labels, seed, run.length * proposals, run.hot, clock, run.share, cold)
+    how = seed, run.length * proposals, run.hot, clock, _schedule(problem.k).cold
+    return cool(problem, labels, *how) if run.share == 1 else cool_region(problem, labels, run.share, *how)
 
 
 def _long_enough_for_columns(problem: Problem, clock: Clock) -> bool:
@@ -182,8 +178,7 @@ def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> in
 
 def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:
     """Labels of groups of k..2k-1 from the name of a method or from labels."""
-    excluded = ("optimise", "auto")
-    return tidy(X, start_labels(X, k, start, excluded, lambda: int(rng.integers(2**31))), k)
+    return tidy(X, start_labels(X, k, start, ("optimise", "auto"), rng), k)
 
 
 @method(title="Optimise", paper="shoal", sizes="k..2k-1", cost="n", mixed=True)

@@ -1,7 +1,5 @@
 """The best partition that can be made of groups seen before: set partitioning, region by region."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -133,13 +131,10 @@ class Pool:
         left, right = touched[:, :-1].ravel(), touched[:, 1:].ravel()
         real = (right < groups) & (left != right)
         pairs, count = np.unique(left[real] * groups + right[real], return_counts=True)
-        a, b = (
-            np.concatenate([pairs // groups, pairs % groups]),
-            np.concatenate([pairs % groups, pairs // groups]),
-        )
-        count = np.concatenate([count, count])
+        lower, higher = np.divmod(pairs, groups)
+        a = np.append(lower, higher)
         order = np.argsort(a, kind="stable")
-        b, count = b[order], count[order]
+        b, count = np.append(higher, lower)[order], np.tile(count, 2)[order]
         first = np.searchsorted(a[order], np.arange(groups + 1))
         size = max(2, int(self.target * groups / len(self.cost)))
         regions = []

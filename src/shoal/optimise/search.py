@@ -1,9 +1,8 @@
 """Annealing of one partition, and what several partitions of one table have in common to start from."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,19 +136,12 @@ def cool(
 
 
 def cool_region(
-    problem: Problem,
-    labels: NDArray[np.int64],
-    seed: int,
-    proposals: int,
-    hot: float,
-    clock: Clock,
-    share: float,
-    cold: float = COLD,
+    problem: Problem, labels: NDArray[np.int64], share: float, seed: int, *run: Any
 ) -> NDArray[np.int64]:
-    """One run on the groups around a random record only, that hold about such a share of the records.
+    """`cool` only the groups around a random record, that hold about such a share of the records.
 
-    The groups are annealed as a table by themselves: nothing outside changes, so the outcome can be judged
-    by itself, and each record is tried that many times as often.
+    The groups are annealed as a table by themselves: nothing outside changes, and each record is tried that
+    many times as often.
     """
     state = problem.state(labels)
     refresh(*state[:4])
@@ -161,7 +153,7 @@ def cool_region(
         return labels
     part = pose(problem.P[inside], problem.k, threads=1)
     new = labels.copy()
-    new[inside] = cool(part, renumber(labels[inside]), seed, proposals, hot, clock, cold) + labels.max() + 1
+    new[inside] = cool(part, renumber(labels[inside]), seed, *run) + labels.max() + 1
     return renumber(new)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import os
@@ -304,6 +305,11 @@ class Plan:
     def centroid_of(self, name: Column) -> str | None:
         return self.centroids if isinstance(self.centroids, str) else self.centroids.get(name)
 
+    def codes_of(self, name: Column) -> tuple[Any, ...]:
+        """The values of a column that stand for a gap."""
+        codes = self.missing_codes
+        return codes.get(name, ()) if isinstance(codes, Mapping) else codes
+
     def called(self, names: Sequence[Column]) -> Plan:
         """The plan with columns called as the table calls them: a file of a plan knows only texts."""
         known = {str(name): name for name in names if not isinstance(name, str)}
@@ -322,6 +328,21 @@ class Plan:
             given = getattr(self, name)
             new[name] = spell(given) if isinstance(given, Mapping) else given
         return replace(self, **new)
+
+    def canonical(self, columns: Sequence[Column] | None = None) -> str:
+        """The plan as one text: the same for plans that ask for the same, whoever wrote them.
+
+        `columns` are those that are protected, where the plan leaves them open. What is at its default is
+        left out, so that a field that is added later changes no text.
+        """
+        plain = type(self)(self.k)
+        asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("version", "sha256")}
+        asked["roles"] = {
+            name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
+        }
+        asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
+        asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
+        return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)
 
     @classmethod
     def of(cls, k: int, **options: Any) -> Plan:
@@ -468,6 +489,18 @@ def _codes(name: str, given: Any) -> tuple[Any, ...] | dict[Any, tuple[Any, ...]
     if isinstance(given, Mapping):
         return {column: _names(codes) for column, codes in given.items()}
     return _names(given)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON: columns by their text, lists alike, and 2.0 as 2."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, Real):
+        number: Any = value
+        return int(number) if number % 1 == 0 else float(number)
+    if isinstance(value, str) or value is None:
+        return value
+    return [_plain(inner) for inner in value] if isinstance(value, Iterable) else str(value)
 
 
 def _as_given(name: str, given: Any) -> Any:

@@ -1,7 +1,5 @@
 """Implausible values: what a reader of the release would stumble over."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -19,11 +17,11 @@ def audit(both: Pair, sums: Sequence[str] = ()) -> dict[str, Any]:
     """Signs, zeros, ranges and whole numbers of each column, and the sums that were declared."""
     columns = {}
     for column in both.numbers:
-        x, y = column.before, column.after
+        x, y = column.complete.before, column.complete.after
         columns[column.name] = {
             "sign_changes": int(((x < 0) & (y > 0) | (x > 0) & (y < 0)).sum()),
             "zeros_lost": int(((x == 0) & (y != 0)).sum()),
-            "outside_range": int(((y < x.min()) | (y > x.max())).sum()),
+            "outside_range": int(((y < x.min(initial=np.inf)) | (y > x.max(initial=-np.inf))).sum()),
             "no_longer_whole": int((y != np.rint(y)).sum()) if (x == np.rint(x)).all() else 0,
         }
     return {"columns": columns, "sums": [_sum(both, text) for text in sums]}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MARKERS = "osD^vP*Xp<>hd8"
+BARS: dict[str, Any] = {"color": LIGHT, "edgecolor": DARK, "hatch": "///", "linewidth": 0.8}
 
 
 def group_sizes(sizes: Mapping[str, int]) -> Picture:
@@ -43,9 +44,7 @@ def group_sizes(sizes: Mapping[str, int]) -> Picture:
         names, counts = [str(s) for s in spread], [every.get(s, 0) for s in spread]
 
     def draw(axes: Axes) -> None:
-        bars = axes.bar(
-            range(len(names)), counts, 0.8, color=LIGHT, edgecolor=DARK, hatch="///", linewidth=0.8
-        )
+        bars = axes.bar(range(len(names)), counts, 0.8, **BARS)
         if len(names) <= 20:
             axes.bar_label(bars, [f"{int(c):,}" if c else "" for c in counts], padding=2, fontsize=8.5)
         axes.set_xticks(range(len(names)), names, rotation=45 if len(names) > 16 else 0)
@@ -62,15 +61,7 @@ def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | 
     items = sorted(columns.items(), key=lambda item: item[1])[-30:]
 
     def draw(axes: Axes) -> None:
-        bars = axes.barh(
-            range(len(items)),
-            [v for _, v in items],
-            0.7,
-            color=LIGHT,
-            edgecolor=DARK,
-            hatch="///",
-            linewidth=0.8,
-        )
+        bars = axes.barh(range(len(items)), [v for _, v in items], 0.7, **BARS)
         axes.bar_label(bars, [shown(v, "%") for _, v in items], padding=4, fontsize=8.5)
         axes.axvline(overall, color=DARK, linewidth=1.5, label=f"all columns together: {shown(overall, '%')}")
         if bound is not None:
@@ -96,16 +87,10 @@ def distribution(index: int, facts: Mapping[str, Any]) -> Picture:
     written = day if facts["moment"] else number
 
     def draw(axes: Axes) -> None:
-        axes.stairs(
-            facts["before"],
-            placed(edges, unit),
-            fill=True,
-            facecolor=LIGHT,
-            edgecolor=MIDDLE,
-            hatch="///",
-            label="before",
-        )
-        axes.stairs(facts["after"], placed(edges, unit), color=DARK, linewidth=1.8, label="after")
+        at = placed(edges, unit)
+        filled: dict[str, Any] = {"facecolor": LIGHT, "edgecolor": MIDDLE, "hatch": "///"}
+        axes.stairs(facts["before"], at, fill=True, label="before", **filled)
+        axes.stairs(facts["after"], at, color=DARK, linewidth=1.8, label="after")
         ticks = _ticks(float(edges[0]), float(edges[-1]), unit)
         axes.set_xticks(placed(np.array(ticks), unit), [written(t) for t in ticks])
         percent(axes.yaxis)
@@ -192,20 +177,10 @@ def record_map(facts: Mapping[str, Any]) -> Picture:
         lines = np.stack((points, centres[codes]), axis=1)
         axes.add_collection(LineCollection(list(lines), colors=MIDDLE, linewidths=0.6))
         axes.plot(*points.T, "o", color=DARK, markersize=2.6, markeredgewidth=0, label="record")
-        axes.plot(
-            *centres.T,
-            "s",
-            color="white",
-            markeredgecolor=ACCENT,
-            markersize=4.2,
-            label="centre of its group",
-        )
+        axes.plot(*centres.T, "s", color="white", mec=ACCENT, markersize=4.2, label="centre of its group")
         for which, axis in enumerate((axes.xaxis, axes.yaxis)):
-            edge = np.sinh(np.abs(points[:, which]).max())
-            ticks = [t for t in (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100) if abs(t) <= edge]
-            ticks = [
-                t for t in ticks if np.sinh(points[:, which].min()) <= t <= np.sinh(points[:, which].max())
-            ]
+            low, high = np.sinh(points[:, which].min()), np.sinh(points[:, which].max())
+            ticks = [t for t in (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100) if low <= t <= high]
             axis.set_ticks(np.arcsinh(ticks), [f"{t}".replace("-", "−") for t in ticks])
             share = shown(facts["explained"][which], "share")
             axis.set_label_text(f"{('first', 'second')[which]} component ({share} of the variation)")
@@ -224,19 +199,10 @@ def linkage(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, An
 
     def draw(axes: Axes) -> None:
         for levels, name, style in ((before, "original", "s--"), (after, "release", "o-")):
-            known = [level["known"] for level in levels]
+            known, share, low, high = ([v[key] for v in levels] for key in ("known", "share", "low", "high"))
             color = MIDDLE if style == "s--" else DARK
-            axes.plot(
-                known, [level["share"] for level in levels], style, color=color, label=name, markersize=5
-            )
-            axes.fill_between(
-                known,
-                [v["low"] for v in levels],
-                [v["high"] for v in levels],
-                color=color,
-                alpha=0.15,
-                linewidth=0,
-            )
+            axes.plot(known, share, style, color=color, label=name, markersize=5)
+            axes.fill_between(known, low, high, color=color, alpha=0.15, linewidth=0)
         axes.axhline(
             1 / k, color=ACCENT, linestyle=":", linewidth=1.5, label=f"1/k = {shown(1 / k, 'share')}"
         )
@@ -261,10 +227,12 @@ def risk_utility_map(facts: Mapping[str, Any]) -> Picture:
     front = [run for run in runs if run["pareto"]]
     bounds = {int(k): value for k, value in facts["bounds"].items()}
 
+    def points(some: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
+        return [r["information_loss"] for r in some], [r["risk"] for r in some]
+
     def draw(axes: Axes) -> None:
         axes.plot(
-            [r["information_loss"] for r in front],
-            [r["risk"] for r in front],
+            *points(front),
             color=MIDDLE,
             linewidth=1.2,
             drawstyle="steps-post",
@@ -272,10 +240,8 @@ def risk_utility_map(facts: Mapping[str, Any]) -> Picture:
             zorder=1,
         )
         for m, name in enumerate(methods):
-            same_method = [r for r in runs if r["method"] == name]
             axes.plot(
-                [r["information_loss"] for r in same_method],
-                [r["risk"] for r in same_method],
+                *points([r for r in runs if r["method"] == name]),
                 MARKERS[m % len(MARKERS)],
                 color=DARK,
                 markerfacecolor="none",
@@ -285,27 +251,13 @@ def risk_utility_map(facts: Mapping[str, Any]) -> Picture:
             )
         for k in sorted({r["k"] for r in runs}):
             best = min((r for r in runs if r["k"] == k), key=lambda r: r["information_loss"])
-            axes.annotate(
-                f"k={k}",
-                (best["information_loss"], best["risk"]),
-                (-6, -14),
-                textcoords="offset points",
-                ha="right",
-                fontsize=9,
-            )
+            beside: dict[str, Any] = {"textcoords": "offset points", "ha": "right"}
+            axes.annotate(f"k={k}", (best["information_loss"], best["risk"]), (-6, -14), fontsize=9, **beside)
             if k in bounds:
                 axes.axvline(bounds[k], color=ACCENT, linestyle=":", linewidth=1.1)
+                beside |= {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "top"}
                 axes.annotate(
-                    f"least at k={k}",
-                    (bounds[k], 0.99),
-                    (-3, 0),
-                    xycoords=("data", "axes fraction"),
-                    textcoords="offset points",
-                    rotation=90,
-                    ha="right",
-                    va="top",
-                    fontsize=8,
-                    color=ACCENT,
+                    f"least at k={k}", (bounds[k], 0.99), (-3, 0), fontsize=8, color=ACCENT, **beside
                 )
         axes.set_xlabel("information lost, %")
         axes.set_ylabel("risk: records linked correctly")

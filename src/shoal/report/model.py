@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.release import Release
 
-SCHEMA, VERSION = "shoal-report", "1.0"
+SCHEMA, VERSION = "shoal-report", "1.1"
 EDITIONS = ("internal", "public")
 BOUND_SECONDS = 10.0  # what a report may spend on the proven bound
 BOUND_RECORDS = 50_000  # records above which it goes without: ten seconds prove little there
+HEADLINE = 6  # columns that a headline names; of more it tells the number
 SUBGROUP_LEVELS = 20  # categories up to which a kept text column serves to compare subgroup means
 ROLES = {
     "identifier": "identifier: left out",
@@ -45,34 +46,16 @@ ROLES = {
     "confidential": "confidential: kept, and watched",
     "weight": "weight: kept",
     "stratum": "stratum: kept, groups stay within it",
+    "unit": "unit: left out, k counts different ones",
     "other": "other: kept as it is",
 }
 PUBLIC_OUTCOME = (
-    "records",
-    "columns",
-    "groups",
-    "smallest_group",
-    "information_loss",
-    "rounding_loss",
-    "k",
-    "method_title",
-    "paper",
-    "promise",
-    "per_column",
+    *("records", "columns", "groups", "smallest_group", "information_loss", "rounding_loss", "k"),
+    *("method_title", "paper", "promise", "per_column", "headline", "kept"),
 )
 PUBLIC_UTILITY = (
-    "information_loss",
-    "means",
-    "variances",
-    "quantiles",
-    "covariances",
-    "correlations",
-    "eigenvalues",
-    "hellinger",
-    "changed",
-    "pmse_logistic",
-    "pmse_tree",
-    "subgroups",
+    *("information_loss", "means", "variances", "quantiles", "covariances", "correlations"),
+    *("eigenvalues", "hellinger", "changed", "pmse_logistic", "pmse_tree", "subgroups"),
 )
 
 
@@ -101,10 +84,13 @@ def build(
     if subgroups is None:
         subgroups = _subgroups(both.original, release.columns)
     lost = release.utility(formula=formula, subgroups=subgroups)
+    kept = [str(name) for name in both.released.names if name not in release.columns]
     used = [methods()[key] for key in release.used or (release.plan.method,)]
     outcome = release.summary() | {
         "method_title": ", ".join(info.title for info in used),
         "paper": ", ".join(dict.fromkeys(info.paper for info in used)),
+        "headline": _headline(release, kept),
+        "kept": kept,
     }
     if edition == "public":
         return plain(_public(outcome, lost))
@@ -184,6 +170,18 @@ def _subgroups(original: Frame, protected: Sequence[Any]) -> list[Any] | None:
     return names or None
 
 
+def _headline(release: Release, kept: Sequence[str]) -> str:
+    """What is published, true when it is read alone."""
+    plan, names = release.plan, [str(name) for name in release.columns]
+    on = ", ".join(names) if len(names) <= HEADLINE else f"{len(names)} columns"
+    other = "other" if plan.k == 2 else "others"
+    who = f"those of at least {plan.k - 1} {other}" if plan.unit else f"at least {plan.k - 1} {other}"
+    apart = ", each taken alone" if plan.per_column else ", each block taken alone" if plan.apart else ""
+    are = "column is published as it is" if len(kept) == 1 else "columns are published as they are"
+    rest = f"{len(kept)} {are}" if kept else "nothing else is published"
+    return f"{release.outcome.records:,} records, each published like {who} on {on}{apart}; {rest}"
+
+
 # --- where the release comes from ----------------------------------------------------------------------
 
 
@@ -203,8 +201,8 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
     return {
         "source": None if release.source is None else str(release.source),
         "sha256": fingerprints,
-        "plan": {f.name: _plain_setting(getattr(plan, f.name)) for f in fields(plan)},
-        "settings": {name: _plain_setting(getattr(plan, name)) for name in settings},
+        "plan": {f.name: getattr(plan, f.name) for f in fields(plan)},
+        "settings": {name: getattr(plan, name) for name in settings},
         "roles": {str(name): ROLES.get(role := roles.get(name, "other"), role) for name in original.names},
         "versions": {"shoal": shoal.__version__, "python": platform.python_version()}
         | {name: version(name) for name in ("numpy", "scipy", "numba")},
@@ -212,14 +210,6 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
         "replay": replay(release),
         "toml": plan.toml() if more or needs_file(plan) or {*plan.roles.values()} - {"quasi"} else None,
     }
-
-
-def _plain_setting(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain_setting(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain_setting(item) for item in value]
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
 def _settings(plan: Plan) -> list[str]:
@@ -241,11 +231,15 @@ def _why(
     release: Release, after: Measures, comparison: Comparison | None, bound: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     k, linked = release.plan.k, after["linkage"]
+    known = linked.detail["known"]
+    more = f", and those of {', '.join(known)}, which are published as they are," if known else ""
+    less = f" (knowing the protected columns alone: {shown(linked.detail['without_known'], 'share')})"
     reasons = [
         f"k = {k} promises that {release.promise}.",
         f"A guess within a group of {k} is right with a chance of {shown(1 / k, 'share')}. An intruder "
-        f"who knows the true values of all {len(release.columns)} columns and takes the nearest published "
-        f"record is right for {shown(linked.overall, 'share')} of the records.",
+        f"who knows the true values of all {len(release.columns)} protected columns{more} and takes the "
+        f"nearest published record is right for {shown(linked.overall, 'share')} of the records"
+        f"{less if known else ''}.",
     ]
     facts = None
     if comparison is not None:

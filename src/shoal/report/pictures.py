@@ -1,7 +1,5 @@
 """What the report's pictures show, as plain numbers: distributions, a map of records and groups."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ RECORDS = 600  # records of the map, in whole groups: more of them hide each oth
 
 def distributions(both: Pair, most: int = COLUMNS) -> list[dict[str, Any]]:
     """The distribution of each numeric column, before and after; of many columns those that lost most."""
-    every = [distribution(column) for column in both.numbers]
+    every = [distribution(column) for column in both.numbers if len(column.complete.before)]
     chosen = sorted(range(len(every)), key=lambda i: -every[i]["lost"])[:most]
     return [every[i] for i in sorted(chosen)]
 
@@ -28,13 +26,13 @@ def distribution(column: Column) -> dict[str, Any]:
     Long tails are drawn together (inverse hyperbolic sine of the value over the typical one), so that
     the bulk of a skewed column stays visible.
     """
-    x, y = column.before, column.after
+    x, y = (values[~np.isnan(values)] for values in (column.before, column.after))
     low, high = min(x.min(), y.min()), max(x.max(), y.max())
     unit = None if column.moment else _unit(x)
     ends = placed(low, unit), placed(high, unit)
     edges = np.linspace(ends[0], ends[1] if high > low else ends[0] + 1, BINS + 1)
     shares = [np.histogram(placed(v, unit), edges)[0] / len(v) for v in (x, y)]
-    near = column.scaled()
+    near = column.complete.scaled()
     sst = np.square(near.before - near.before.mean()).sum()
     return {
         "column": column.name,
@@ -74,15 +72,14 @@ def record_map(both: Pair, labels: NDArray[np.int64]) -> dict[str, Any] | None:
     axes = vectors[:, ::-1][:, :2]
     axes = axes * np.where(axes.sum(axis=0) < 0, -1, 1)  # a direction is free: take the one that grows
     points = Z @ axes
-    groups = labels[both.rows]
-    order = np.random.default_rng(0).permutation(int(groups.max()) + 1)
-    chosen = np.cumsum(np.bincount(groups)[order]) <= RECORDS
+    order = np.random.default_rng(0).permutation(int(labels.max()) + 1)
+    chosen = np.cumsum(np.bincount(labels)[order]) <= RECORDS
     chosen[0] = True
-    shown = np.isin(groups, order[chosen])
+    shown = np.isin(labels, order[chosen])
     return {
         "points": np.round(points[shown], 4),
-        "groups": groups[shown],
+        "groups": labels[shown],
         "explained": values[::-1][:2] / max(values.sum(), 1e-300),
         "records": int(shown.sum()),
-        "of": len(groups),
+        "of": len(labels),
     }

@@ -24,8 +24,6 @@ class Plot:
     def loss(self, ax: Axes | None = None) -> Axes:
         """What each column lost, beside the whole."""
         lost = self._release.utility()
-        if "information_loss" not in lost:
-            raise InputError("no numeric column was protected: there is no loss by column to draw")
         by_column = {str(name): value for name, value in lost["information_loss"].columns.items()}
         return figures.loss_by_column(by_column, lost["information_loss"].overall).on(ax)
 

@@ -1,7 +1,5 @@
 """The model as HTML, JSON or text."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -110,12 +108,14 @@ def _pictures(model: Mapping[str, Any]) -> dict[str, Any]:
 def to_text(model: Mapping[str, Any]) -> str:
     """For the terminal: the same facts without pictures."""
     outcome, internal = model["outcome"], model["edition"] == "internal"
-    lines = [f"REPORT ON A PROTECTED TABLE ({model['edition']} edition, {model['created']})", ""]
+    lines = [f"REPORT ON A PROTECTED TABLE ({model['edition']} edition, {model['created']})"]
+    lines += [outcome["headline"], ""]
     lines += _block(
         "What was done",
         [
             ("records", f"{outcome['records']:,}"),
             ("columns protected", ", ".join(outcome["columns"])),
+            ("published as they are", ", ".join(outcome["kept"]) or "no column"),
             ("k", str(outcome["k"])),
             ("method", f"{outcome['method_title']} ({outcome['paper']})"),
             ("groups", f"{outcome['groups']:,}, the smallest of {outcome['smallest_group']} records"),

@@ -44,7 +44,8 @@ def measure(
     """
     Z = space.matrix
     places = [space.place(j, groups.values) for j, groups in enumerate(published)]
-    if weight is not None or any(cells.gaps is not None for each in (columns, published) for cells in each):
+    gaps = [*(column.gaps for column in columns), *(groups.gaps for groups in published)]
+    if weight is not None or any(mask is not None for mask in gaps):
         loss = Loss()
         for j, column in enumerate(columns):
             shares = np.ones(len(Z)) if weight is None else weight

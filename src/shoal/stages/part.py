@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
-from shoal.stages.encode import Levels
+from shoal.stages.encode import Levels, encode
 from shoal.stages.group import group
 from shoal.stages.loss import Loss, measure
 from shoal.stages.moments import Scale
@@ -25,6 +25,10 @@ from shoal.verify.groups import check_groups
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
+
+
+#: What is counted while a release is made.
+COUNTS = ("filled", "moved", "thinned", "zeros_lost")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,7 @@ def protect_part(
     weight: NDArray[np.float64] | None = None,
     *,
     units: NDArray[np.int64] | None = None,
+    guides: Sequence[Column] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -60,10 +65,11 @@ def protect_part(
     """Group the records by these columns, publish and measure them, and count the groups once more.
 
     `scales` and `seed` are given for a block of a larger table. With `units`, the unit of each record, k
-    counts distinct units.
+    counts distinct units. `guides` are columns that shall be alike within groups too, but are not published
+    here; their scales follow those of the columns.
     """
     grouping = group(
-        *(plan, columns, strata, weight),
+        *(plan, [*columns, *guides], strata, weight),
         units=units,
         scales=scales,
         seed=seed,
@@ -71,6 +77,8 @@ def protect_part(
         progress=progress,
     )
     partition, space = grouping.partition, grouping.space
+    if guides:
+        space = encode(columns, scales=scales and scales[: len(columns)])
     moments = partition.moments if space.unit == "raw" else None  # grouped and measured by the same values
     groups = []
     for column in columns:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,25 +13,35 @@ from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
-from shoal.frame.types import read_column
+from shoal.frame.types import read_column, require_few_codes, with_codes
+from shoal.stages.kept import Suspect, look
 from shoal.stages.strata import merge_small, read_strata
+from shoal.stages.units import read_units
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """`strata` has the stratum of each record, or is None; `weight` the survey weight, or is None."""
+    """`strata`, `weight` and `units` have those of each record, or are None.
+
+    `changed` has stratum columns in which small strata publish what they were merged with; `suspects` the
+    columns that should not be published as they are unless somebody says so.
+    """
 
     frame: Frame
     columns: dict[Any, Column]
     strata: NDArray[np.int64] | None
     weight: NDArray[np.float64] | None
     notes: tuple[str, ...]
+    changed: dict[Any, Column] = field(default_factory=dict)
+    suspects: tuple[Suspect, ...] = ()
+    units: NDArray[np.int64] | None = None
 
 
 def prepare(plan: Any, frame: Frame) -> Prepared:
     """Read what the plan names, deal with gaps as it says, and refuse what cannot be grouped."""
     for mapping in (plan.roles, plan.types, plan.levels, plan.column_weights, plan.log, plan.strata):
         frame.find(mapping)
+    frame.find([*(plan.known or ()), *(plan.missing_codes if isinstance(plan.missing_codes, dict) else ())])
     if len(frame) == 0:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has 0")
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
@@ -38,7 +49,12 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         raise InputError(
             f"k={plan.k} needs at least {plan.k} records, but the table has {len(frame)}: lower k"
         )
-    columns = {name: read_column(frame, name, plan.types.get(name), plan.levels.get(name)) for name in names}
+    columns = {
+        name: require_few_codes(
+            read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
+        )
+        for name in names
+    }
     notes: list[str] = []
     gaps = _any_gap(columns)
     if gaps is not None and plan.missing == "error":
@@ -51,23 +67,24 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
             )
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
-    strata = None
+    units = read_units(frame, plan.unit, plan.k) if plan.unit else None
+    strata, changed = None, dict[Any, Column]()
     if plan.strata:
         merged = merge_small(
-            read_strata(frame, frame.find(plan.strata)),
+            read_strata(frame, frame.find(plan.strata), plan.codes_of),
             plan.k,
             list(columns.values()),
             plan.merge_small_strata,
+            units,
         )
         strata = merged.ids
-        notes += merged.notes
-    weight = None if plan.weight is None else _read_weight(frame, plan.weight)
+        changed, said = merged.published(columns)
+        notes += said
+    weight = None if plan.weight is None else _read_weight(frame, plan.weight, plan.codes_of(plan.weight))
     if plan.columns is None:
         notes += notes_on_columns(columns)
-        others = [str(name) for name in frame.names if name not in columns and name not in plan.roles]
-        if others:
-            notes.append(f"published as they are, for they are not numeric: {', '.join(others)}")
-    return Prepared(frame, columns, strata, weight, tuple(notes))
+    kept = look(plan, frame, columns, changed)
+    return Prepared(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units)
 
 
 def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:
@@ -83,9 +100,10 @@ def _gap_error(columns: dict[Any, Column]) -> InputError:
     )
 
 
-def _read_weight(frame: Frame, name: Any) -> NDArray[np.float64]:
+def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> NDArray[np.float64]:
     (name,) = frame.find([name])
-    values, gaps = frame.numbers(name)
+    column = with_codes(Column(name, "continuous", *frame.numbers(name)), codes)
+    values, gaps = column.values, column.gaps
     bad = values < 0 if gaps is None else gaps | (values < 0)
     if bad.any():
         row = int(np.argmax(bad))

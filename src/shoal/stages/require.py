@@ -128,10 +128,11 @@ def hold(
         asked = [requirement for requirement in requirements if requirement not in lacking]
         if asked:
             tasks.append((rows, asked))
+    rounds = min(MOST_ROUNDS, VISITS // max(sum(len(rows) for rows, _ in tasks), 1))
     for done, (rows, asked) in enumerate(tasks):
         there = np.ones((len(rows), points.shape[1]), bool) if has is None else has[rows]
         search = _Stratum(points[rows], there, k, asked, rows, seed)
-        labels[rows] = search.solve(labels[rows], end) + len(labels) * (done + 1)
+        labels[rows] = search.solve(labels[rows], rounds, end) + len(labels) * (done + 1)
         if progress is not None:
             progress((done + 1) / len(tasks))
     return Partition(labels)
@@ -174,7 +175,7 @@ class _Stratum:
         self.tables = _tables(requirements, rows)
         self.neighbours = candidates(self.points, k)
 
-    def solve(self, labels: NDArray[np.int64], end: float | None = None) -> NDArray[np.int64]:
+    def solve(self, labels: NDArray[np.int64], rounds: int, end: float | None = None) -> NDArray[np.int64]:
         """Labels of groups that hold.
 
         Small tables are searched again from partitions that were shaken: the records of a group, or of two
@@ -189,7 +190,7 @@ class _Stratum:
                 for block in _blocks(self.points, np.flatnonzero(touched), codes, self.k):
                     _gather(self.points, block, codes, self.k, labels)
         best, sse = self._search(labels, touched, end)
-        for _ in range(min(MOST_ROUNDS, VISITS // len(best))):
+        for _ in range(rounds):
             if end is not None and time.perf_counter() > end:
                 break
             x = self.rng.integers(len(best))

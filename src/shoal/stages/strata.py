@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,57 +11,92 @@ from numpy.typing import NDArray
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
-from shoal.frame.types import read_column
+from shoal.frame.types import read_column, require_few_codes
 from shoal.stages.encode import encode
 
 
 class Strata(NamedTuple):
-    """The stratum of each record, 0, 1, ..; and what each is called."""
+    """The stratum of each record, 0, 1, ..; what each is called, and a row that shows what it publishes.
+
+    `cells` has for each column its cells as numbers.
+    """
 
     ids: NDArray[np.int64]
     titles: list[str]
+    first: NDArray[np.int64]
+    cells: dict[Any, NDArray[np.int64]]
     notes: tuple[str, ...] = ()
 
+    def published(self, protected: Collection[Any]) -> tuple[dict[Any, Column], tuple[str, ...]]:
+        """The columns in which records publish their stratum's cell instead of their own, and notes.
 
-def read_strata(frame: Frame, names: Sequence[Any]) -> Strata:
-    """One stratum for each combination of values in these columns; a gap is a value of its own."""
+        A stratum column that is protected itself publishes what its groups do.
+        """
+        rows = self.first[self.ids]
+        other = {name: cells[rows] != cells for name, cells in self.cells.items() if name not in protected}
+        changed = {
+            name: Column(name, "nominal", self.ids, first=self.first) for name in other if other[name].any()
+        }
+        if not changed:
+            return {}, self.notes
+        records, names = np.logical_or.reduce(list(other.values())).sum(), ", ".join(map(str, changed))
+        said = f"{records:,} records publish the {names} of the stratum that theirs was merged with"
+        return changed, (*self.notes, said)
+
+
+def read_strata(
+    frame: Frame, names: Sequence[Any], codes_of: Callable[[Any], Sequence[Any]] = lambda name: ()
+) -> Strata:
+    """One stratum for each combination of values in these columns; a gap (or its code) is a value too."""
     ids = np.zeros(len(frame), np.int64)
-    parts = []
+    cells = {}
     for name in names:
-        column = read_column(frame, name, "nominal")
-        codes = column.values + 1
-        if column.gaps is not None:
-            codes[column.gaps] = 0
-        parts.append(codes)
-        ids = np.unique(ids * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
+        cells[name] = levels = _from_one(read_column(frame, name, "nominal"))
+        if codes_of(name):
+            levels = _from_one(require_few_codes(read_column(frame, name, "nominal", codes=codes_of(name))))
+        ids = np.unique(ids * (levels.max(initial=0) + 1) + levels, return_inverse=True)[1]
     _, first = np.unique(ids, return_index=True)
-    levels = [frame.arrow(name).take(first).to_pylist() for name in names]
+    shown = [frame.arrow(name).take(first).to_pylist() for name in names]
     titles = [
-        " / ".join("no " + str(n) if v is None else str(v) for n, v in zip(names, t)) for t in zip(*levels)
+        " / ".join("no " + str(n) if v is None else str(v) for n, v in zip(names, t)) for t in zip(*shown)
     ]
-    return Strata(ids, titles)
+    return Strata(ids, titles, first, cells)
 
 
-def merge_small(strata: Strata, k: int, columns: Sequence[Column], merge: bool) -> Strata:
+def _from_one(column: Column) -> NDArray[np.int64]:
+    """Levels 1, 2, ..; a gap is 0."""
+    return np.where(False if column.gaps is None else column.gaps, 0, column.values + 1)
+
+
+def merge_small(
+    strata: Strata,
+    k: int,
+    columns: Sequence[Column],
+    merge: bool,
+    units: NDArray[np.int64] | None = None,
+) -> Strata:
     """No stratum is short of k: an error names the first that is, or each joins the most similar one.
 
-    Similar means: nearest by the mean of the standardised columns.
+    Similar means: nearest by the mean of the standardised columns. With `units`, k counts distinct units.
     """
-    sizes = np.bincount(strata.ids)
-    if sizes.min(initial=k) >= k:
+    units = np.arange(len(strata.ids)) if units is None else units
+    counts = np.bincount(np.unique(np.stack([strata.ids, units]), axis=1)[0])
+    if counts.min(initial=k) >= k:
         return strata
     if not merge:
-        short = [f"{strata.titles[s]!r} has {sizes[s]}" for s in np.flatnonzero(sizes < k)]
+        short = [f"{strata.titles[s]!r} has {counts[s]}" for s in np.flatnonzero(counts < k)]
         more = f" (and {len(short) - 3} more are short)" if len(short) > 3 else ""
+        whom = "records" if len(np.unique(units)) == len(units) else "units"
         raise InputError(
-            f"k={k} needs at least {k} records, but stratum {', '.join(short[:3])}{more}: "
+            f"k={k} needs at least {k} {whom}, but stratum {', '.join(short[:3])}{more}: "
             "merge strata (merge_small_strata, --merge-small-strata) or lower k"
         )
     points = encode(columns).matrix
     ids, notes = strata.ids.copy(), []
+    sizes = np.bincount(ids)
     sums = np.stack([np.bincount(ids, coordinate, len(sizes)) for coordinate in points.T], axis=1)
-    while np.min(sizes, where=sizes > 0, initial=k) < k:
-        small = int(np.argmin(np.where(sizes > 0, sizes, np.iinfo(np.int64).max)))
+    while np.min(counts, where=sizes > 0, initial=k) < k:
+        small = int(np.argmin(np.where(sizes > 0, counts, np.iinfo(np.int64).max)))
         means = sums / np.maximum(sizes, 1)[:, None]
         distance = np.square(means - means[small]).sum(axis=1)
         distance[(sizes == 0) | (np.arange(len(sizes)) == small)] = np.inf
@@ -72,5 +107,6 @@ def merge_small(strata: Strata, k: int, columns: Sequence[Column], merge: bool) 
         for facts in (sizes, sums):
             facts[into] += facts[small]
             facts[small] = 0
+        counts[into] = len(np.unique(units[ids == into]))
     left, ids = np.unique(ids, return_inverse=True)
-    return Strata(ids, [strata.titles[s] for s in left], tuple(notes))
+    return Strata(ids, [strata.titles[s] for s in left], strata.first[left], strata.cells, tuple(notes))

@@ -1,4 +1,4 @@
-"""What a release must keep of its original: its rows, their order, and every column that is not protected.
+"""What a release must keep of its original: its rows, and every column that is not protected.
 
 It looks at two tables and nothing else.
 """
@@ -10,6 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from shoal.frame.order import row_ids
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -18,6 +22,7 @@ class Agreement:
     records: int
     untouched: tuple[str, ...]
     faults: tuple[str, ...]
+    by_row: bool = True  # whether each row was found again, and not only all rows together
 
     @property
     def passed(self) -> bool:
@@ -28,7 +33,12 @@ class Agreement:
             return f"no: {'; '.join(self.faults)}"
         count = len(self.untouched)
         same = f"{count} untouched column{'' if count == 1 else 's'} the same" if count else "all protected"
-        return f"yes: {self.records} records in their order, {same}"
+        if self.by_row:
+            return f"yes: {self.records} records, each found again, {same}"
+        return (
+            f"yes: {self.records} records in another order, {same} as a set of rows (with the plan or the "
+            "options of the release, each row is found again and compared)"
+        )
 
 
 def compare(
@@ -67,6 +77,18 @@ def compare(
                 f"column {name!r} is not what it was in row {row + 1}, {was!r}: it became {became!r}"
             )
     return Agreement(len(release), untouched, tuple(faults))
+
+
+def same_rows(one: Any, other: Any, columns: Sequence[str]) -> bool:
+    """Whether two Arrow tables have the same rows in these columns, in whatever order."""
+    return np.array_equal(np.sort(row_ids(one, columns)), np.sort(row_ids(other, columns)))
+
+
+def in_place(one: Any, other: Any, columns: Sequence[str]) -> bool:
+    """Whether rows of two tables as long agree: more than halfway from what chance gives to all of them."""
+    ours, theirs = row_ids(one, columns), row_ids(other, columns)
+    shares = np.unique(theirs, return_counts=True)[1] / max(len(theirs), 1)
+    return bool((ours == theirs).sum() > len(theirs) * (1 + np.square(shares).sum()) / 2)
 
 
 def first_difference(expected: Any, found: Any, loose: bool = False) -> int | None:

@@ -22,6 +22,7 @@ class Finding:
     groups: int
     smallest_group: int
     short_groups: int
+    counted: str = "records"  # or "units": whom k counts
 
     @property
     def passed(self) -> bool:
@@ -32,21 +33,30 @@ class Finding:
         if self.passed:
             return (
                 f"yes: each of the {self.groups} combinations of {shown} is shared by at least "
-                f"{self.smallest_group} of {self.records} records (k={self.k})"
+                f"{self.smallest_group} {_of(self.counted, self.records)} (k={self.k})"
             )
         return (
             f"no: {self.short_groups} of {self.groups} combinations of {shown} are shared by fewer than "
-            f"k={self.k} records, the rarest by {self.smallest_group}"
+            f"k={self.k} {self.counted}, the rarest by {self.smallest_group}"
         )
 
 
-def count(table: Any, columns: Sequence[str], k: int, strata: Sequence[Any] = ()) -> Finding:
-    """Count the combinations of these columns in an Arrow table, within each stratum."""
+def count(
+    table: Any, columns: Sequence[str], k: int, strata: Sequence[Any] = (), units: Sequence[Any] = ()
+) -> Finding:
+    """Count the combinations of these columns in an Arrow table, within each stratum.
+
+    With `units`, columns that tell whose record each is, distinct units are counted instead of records.
+    """
     import pyarrow as pa
 
     keys = {str(j): _plain(key) for j, key in enumerate([*(table[name] for name in columns), *strata])}
-    counted = pa.table(keys).group_by(list(keys)).aggregate([([], "count_all")])
-    return _finding(k, columns, len(table), counted["count_all"].to_numpy())
+    whose = {f"u{j}": _plain(key) for j, key in enumerate(units)}
+    counted = pa.table({**keys, **whose})
+    if whose:
+        counted = counted.group_by([*keys, *whose]).aggregate([])
+    counted = counted.group_by(list(keys)).aggregate([([], "count_all")])
+    return _finding(k, columns, len(table), counted["count_all"].to_numpy(), bool(whose))
 
 
 class Counter:
@@ -56,20 +66,35 @@ class Counter:
         self.columns, self.k = tuple(columns), k
         self._fingerprints = Fingerprints()
         self._rows: list[NDArray[np.uint64]] = []
+        self._units: list[NDArray[np.int64]] = []
 
-    def add(self, batch: Any) -> None:
-        """One more batch or table of Arrow."""
+    def add(self, batch: Any, units: NDArray[np.int64] | None = None) -> None:
+        """One more batch or table of Arrow; `units` tell whose record each is."""
         self._rows.append(self._fingerprints.of([batch.column(name) for name in self.columns]))
+        if units is not None:
+            self._units.append(units)
+
+    def sizes(self) -> NDArray[np.int64]:
+        """How often each combination occurs. Memory holds eight bytes for each row, or sixteen."""
+        rows = np.concatenate([np.empty(0, np.uint64), *self._rows])
+        if self._units:
+            units = np.concatenate(self._units)
+            order = np.lexsort((units, rows))
+            ordered, units = rows[order], units[order]
+            new = (ordered[1:] != ordered[:-1]) | (units[1:] != units[:-1])
+            distinct = ordered[np.r_[True, new]] if len(ordered) else ordered
+        else:
+            distinct = np.sort(rows)
+        new = np.r_[True, distinct[1:] != distinct[:-1]][: len(distinct)]
+        return np.diff(np.r_[np.flatnonzero(new), len(distinct)])
 
     def finding(self) -> Finding:
-        """What was counted. Memory holds eight bytes for each row."""
-        rows = np.sort(np.concatenate(self._rows)) if self._rows else np.empty(0, np.uint64)
-        self._rows = [rows]
-        begins = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]]) if len(rows) else np.empty(0, np.int64)
-        return _finding(self.k, self.columns, len(rows), np.diff(np.r_[begins, len(rows)]))
+        """What was counted."""
+        records = sum(map(len, self._rows))
+        return _finding(self.k, self.columns, records, self.sizes(), bool(self._units))
 
 
-def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray) -> Finding:
+def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray, by_unit: bool) -> Finding:
     return Finding(
         k=k,
         columns=tuple(columns),
@@ -77,7 +102,12 @@ def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray) -> Fi
         groups=len(sizes),
         smallest_group=int(sizes.min(initial=records)),
         short_groups=int((sizes < k).sum()),
+        counted="units" if by_unit else "records",
     )
+
+
+def _of(counted: str, records: int) -> str:
+    return f"of {records} records" if counted == "records" else f"units, in {records} records"
 
 
 def _plain(column: Any) -> Any:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
+from shoal.frame.order import file_order
 from shoal.io.contents import Contents
 from shoal.io.databases.sql import is_url
 from shoal.io.files import as_arrow, read, read_contents, read_parts, same_family
-from shoal.verify.compare import Agreement, compare, first_difference, outside
+from shoal.verify.compare import Agreement, compare, first_difference, in_place, outside, same_rows
 from shoal.verify.count import Finding, count
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 
 def check(
@@ -83,8 +87,13 @@ def check_original(
     dropped: Collection[str] = (),
     without_gaps: bool = False,
     totals_kept: bool = False,
+    plan: Plan | None = None,
+    merged: Collection[str] = (),
 ) -> Agreement:
-    """Compare a release with its original: rows, their order, the untouched columns.
+    """Compare a release with its original: its rows and the untouched columns.
+
+    Rows of a release are shuffled. With the `plan` it was made by, each is found again and compared; without,
+    the untouched columns are compared as a set of rows.
 
     Parameters
     ----------
@@ -100,6 +109,10 @@ def check_original(
         Whether records with a gap in the `columns` were left out.
     totals_kept : bool
         Whether whole numbers may lie a little outside their records' values.
+    plan : Plan, optional
+        The plan of the release.
+    merged : collection of str
+        Stratum columns in which small strata may publish what they were merged with.
 
     Returns
     -------
@@ -135,11 +148,29 @@ def check_original(
             return row
         return row if written is None else first_difference(one, written[name], loose=True)
 
-    agreement = compare(expected, found, protected, dropped, same)
-    if agreement.faults:
-        return agreement
-    faults = [fault for block in blocks for fault in outside(before, table, block, not totals_kept)]
-    return replace(agreement, faults=tuple(faults))
+    shuffled = (
+        None
+        if plan is None
+        else file_order(before, plan, [n for n in protected if plan.roles.get(n, "quasi") == "quasi"])
+    )
+    agreements = []
+    for order in [None] if shuffled is None else [shuffled, None]:
+        one, other = (t if order is None else t.take(order) for t in (expected, before))
+        agreement = compare(one, found, [*protected, *merged], dropped, same)
+        if not agreement.faults:
+            faults = [fault for block in blocks for fault in outside(other, table, block, not totals_kept)]
+            agreement = replace(agreement, faults=tuple(faults))
+            if not faults or (plan is not None and agreement.untouched):
+                return agreement
+        elif agreement.untouched and in_place(one, found, agreement.untouched):
+            return agreement  # the order is the right one, and some cells are wrong
+        agreements.append(agreement)
+    kept = agreements[0].untouched
+    strict = plan is not None and (plan.order == "keep" or not kept)
+    alike = found.column_names == [name for name in expected.column_names if name not in set(dropped)]
+    if strict or not alike or len(table) != len(before) or not same_rows(expected, found, kept):
+        return agreements[0]
+    return Agreement(len(table), kept, (), by_row=False)
 
 
 def _contents(given: Any) -> Contents:

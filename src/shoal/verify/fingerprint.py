@@ -31,6 +31,11 @@ class Fingerprints:
             rows = _mixed(rows ^ self._numbers(column))
         return rows
 
+    def placed(self, column: Any, places: NDArray[np.int64]) -> int:
+        """One number for these cells at these places: sums of such numbers are equal if all cells are."""
+        rows = _mixed(self.of([column]) ^ _mixed(places.astype(np.uint64) + self._start))
+        return int(rows.sum(dtype=np.uint64))
+
     def _numbers(self, column: Any) -> NDArray[np.uint64]:
         """Each cell as 64 bits: numbers and dates by their bits, all else by a keyed hash of its value."""
         import pyarrow as pa

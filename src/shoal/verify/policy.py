@@ -1,7 +1,8 @@
 """The one policy: what must be shown of a written release, on every engine, before it takes its name.
 
 1. No row is lost and none is doubled.
-2. Every combination that columns grouped together publish is counted, and at least k records share it.
+2. Every combination that columns grouped together publish is counted, and at least k records (units, where
+   the plan names them) share it.
 3. Every cell that is not protected is what it was, and what was to be dropped is gone.
 
 An engine gathers the evidence where its records lie: on whole tables (`count`, `compare`), batch by batch
@@ -19,15 +20,26 @@ from shoal.verify.count import Finding
 
 
 def require(
-    k: int, parts: Sequence[Sequence[Any]], findings: Sequence[Finding], agreement: Agreement
+    k: int,
+    parts: Sequence[Sequence[Any]],
+    findings: Sequence[Finding],
+    agreement: Agreement,
+    counted: str = "records",
 ) -> None:
-    """Raise unless every part was counted, no combination is short of k, and everything else agrees."""
+    """Raise unless every part was counted, no combination is short of k, and everything else agrees.
+
+    `counted` says whom k counts: records, or units.
+    """
     evidences: list[Finding | Agreement] = [*findings, agreement]
     for evidence in evidences:
         if not evidence.passed:
             raise CheckFailed(f"nothing is released: the check says {evidence}")
-    counted = {finding.columns: finding for finding in findings}
+    found = {finding.columns: finding for finding in findings}
     for part in parts:
-        finding = counted.get(tuple(map(str, part)))
-        if finding is None or finding.k != k or finding.records != agreement.records:
+        finding = found.get(tuple(map(str, part)))
+        if finding is None or (finding.k, finding.records, finding.counted) != (
+            k,
+            agreement.records,
+            counted,
+        ):
             raise CheckFailed(f"nothing is released: {', '.join(map(str, part))} were not counted")

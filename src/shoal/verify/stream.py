@@ -1,12 +1,16 @@
-"""The evidence of a release that is read batch by batch beside its original."""
+"""The evidence of a release that is read batch by batch, and of its original."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from shoal.verify.compare import Agreement, first_difference
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.verify.compare import Agreement
 from shoal.verify.count import Counter, Finding
+from shoal.verify.fingerprint import Fingerprints
 
 #: What is to be found in the protected columns: (name, first row, how many) -> Arrow cells.
 Expected = Callable[[str, int, int], Any]
@@ -21,57 +25,41 @@ def compare_batches(
     k: int,
     records: int,
     report: Callable[[int], None],
+    places: NDArray[np.int64] | None = None,
+    units: NDArray[np.int64] | None = None,
 ) -> tuple[list[Finding], Agreement]:
-    """Read both tables side by side; `report` hears how many records are done.
+    """Read one table after the other; `report` hears how many records of the release are done.
 
-    `original` gives (first row, batch with the `untouched` columns), `released` batches with all columns, cut
-    in any way.
+    `original` gives (first row, batch with the `untouched` columns), `released` batches with all columns.
+    `places` has for each row of the original its row in the release, if they are not the same, and `units`
+    whose record each is. Every cell is compared, at its place: by sums of fingerprints, column by column.
     """
     counters = [Counter(part, k) for part in parts]
     protected = [name for part in parts for name in part]
-    take = _slices(released)
-    faults: list[str] = []
-    seen = 0
+    prints, totals = Fingerprints(), dict.fromkeys([*protected, *untouched], 0)
+    owners = None if units is None else units.copy()
     for begin, batch in original:
-        part = take(len(batch))
-        seen += len(part)
-        if len(part) != len(batch):
-            faults.append(f"{records} records went in, {seen} came out")
+        rows = np.arange(begin, begin + len(batch))
+        at = rows if places is None else places[rows]
+        if owners is not None and units is not None:
+            owners[at] = units[rows]
+        for name in totals:
+            cells = expected(name, begin, len(batch)) if name in protected else batch.column(name)
+            totals[name] += prints.placed(cells, at)
+    seen = 0
+    for batch in released:
+        rows = np.arange(seen, seen + len(batch))
+        seen += len(batch)
+        if seen > records:
             break
-        for name in protected:
-            row = first_difference(expected(name, begin, len(batch)), part.column(name))
-            if row is not None:
-                faults.append(f"column {name!r} was not written as it was meant in row {begin + row + 1}")
-        for name in untouched:
-            row = first_difference(batch.column(name), part.column(name))
-            if row is not None:
-                faults.append(f"column {name!r} is not what it was in row {begin + row + 1}")
-        if faults:
-            break
+        for name in totals:
+            totals[name] -= prints.placed(batch.column(name), rows)
         for counter in counters:
-            counter.add(part)
+            counter.add(batch, None if owners is None else owners[rows])
         report(seen)
-    if not faults and (more := len(take(1))):
-        faults.append(f"{records} records went in, more than {seen} came out")
-        seen += more
+    faults = [f"column {name!r} is not what it should be" for name, rest in totals.items() if rest % 2**64]
+    if seen != records:
+        came = f"{seen}" if seen < records else f"more than {records}"
+        faults = [f"{records} records went in, {came} came out"]
     findings = [] if faults else [counter.finding() for counter in counters]
     return findings, Agreement(seen, tuple(untouched), tuple(faults))
-
-
-def _slices(batches: Iterable[Any]) -> Callable[[int], Any]:
-    """A function that takes the next so many rows, however the batches were cut; fewer at the end."""
-    import pyarrow as pa
-
-    coming = iter(batches)
-    waiting: list[Any] = []
-
-    def take(count: int) -> Any:
-        while sum(map(len, waiting)) < count and (batch := next(coming, None)) is not None:
-            waiting.append(batch)
-        if not waiting:
-            return []
-        table = pa.Table.from_batches(waiting)
-        waiting[:] = table.slice(count).to_batches()
-        return table.slice(0, count)
-
-    return take

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed
 from shoal.frame.column import Column
-from shoal.stages.part import Published, protect_part
+from shoal.stages.part import Published
+from shoal.stages.units import protect_units
 
 
 def protect_block(
@@ -19,6 +20,7 @@ def protect_block(
     columns: Sequence[Column],
     ties: NDArray,
     progress: Callable[[float], None] | None = None,
+    units: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], Published]:
     """The label of each record, in the order the records came in, and what the groups publish.
 
@@ -36,9 +38,12 @@ def protect_block(
         for column in reversed(columns):
             keys += [column.values] if column.gaps is None else [column.values, column.gaps]
     order = np.lexsort(keys)
-    published = protect_part(
+    published = protect_units(
         blocks.plan,
         [c.holding(c.values[order], None if c.gaps is None else c.gaps[order]) for c in columns],
+        None,
+        None,
+        None if units is None else units[order],
         scales=blocks.scales,
         seed=blocks.seed_of(block),
         progress=progress,

@@ -20,18 +20,19 @@ from shoal.words import NUMBERS
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """A column to protect: its name, its type, and the Arrow type that it is stored in."""
+    """A column to protect: its name, its type, the Arrow type that it is stored in, and codes for gaps."""
 
     name: str
     type: str
     stored: Any
+    codes: tuple[Any, ...] = ()
 
     def read(self, cells: Any, first_row: int | None = None) -> Column:
         """The cells of one batch; `first_row` is the place of its first row in the whole table, if known."""
         import pyarrow as pa
 
         frame = Frame(pa.table({self.name: cells}), first_row=first_row)
-        return read_column(frame, self.name, self.type)
+        return read_column(frame, self.name, self.type, codes=self.codes)
 
     @cached_property
     def empty(self) -> Column:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from shoal.engines.blocks.columns import StoredColumn, stored_columns
 from shoal.errors import InputError
+from shoal.frame.frame import Frame
+from shoal.frame.types import require_few_codes
 from shoal.plan import Plan
 from shoal.stages.group import refuse_plan
+from shoal.stages.kept import look, refuse
 
 #: Fields of a plan that need the whole table at once, and the values that mean "not asked for".
 WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
@@ -21,13 +25,6 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "time_limit": (None,),
     "levels": ({},),
     "scaling": ("standard", {}),
-    "unit": ((),),
-    "missing_codes": ((),),
-    "zeros": ("value",),
-    "contributors": (2,),
-    "thin": ("widen",),
-    "contributor_share": (0.9,),
-    "order": ("shuffle",),
 }
 
 
@@ -39,6 +36,17 @@ def columns_to_protect(plan: Plan, schema: Any) -> Sequence[StoredColumn]:
             f"{' and '.join(asked)} cannot be had in blocks: leave that out, or protect the table in memory "
             "(--engine memory)"
         )
+    codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
+    Frame(schema.empty_table()).find([*(plan.known or ()), *codes])
     columns = stored_columns(schema, plan.columns, set(plan.roles), plan.types)
+    columns = [replace(column, codes=plan.codes_of(column.name)) for column in columns]
     refuse_plan(plan, [column.empty for column in columns], [columns], weighted=False)
     return columns
+
+
+def first_look(plan: Plan, chosen: Sequence[StoredColumn], some: Any) -> tuple[str, ...]:
+    """Notes on some rows of the table, an Arrow table; what must not be published as it is is refused."""
+    columns = {column.name: require_few_codes(column.read(some[column.name])) for column in chosen}
+    kept = look(plan, Frame(some), columns)
+    refuse(kept.suspects)
+    return kept.notes

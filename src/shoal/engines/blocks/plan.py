@@ -10,16 +10,20 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import shoal
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.plan import Plan
 from shoal.stages.moments import Moments, Scale
+
+if TYPE_CHECKING:
+    from shoal.outcome import Outcome
 
 #: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
 #: larger the blocks, the fewer groups lie at a border and cannot reach across (see docs/scaling.md).
@@ -122,6 +126,11 @@ class BlockPlan:
     def sha256(self) -> str:
         """The plan's fingerprint."""
         return hashlib.sha256(self.json().encode()).hexdigest()
+
+
+def private(outcome: Outcome, blocks: BlockPlan) -> dict[str, Any]:
+    """What makes the release again, and holds single records' values."""
+    return {"shoal": shoal.__version__, **outcome.summary(), "block_plan": blocks.json()}
 
 
 def block_size(records: int) -> int:

@@ -16,22 +16,27 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-import shoal
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn, joined
-from shoal.engines.blocks.limits import columns_to_protect
-from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
+from shoal.engines.blocks.limits import columns_to_protect, first_look
+from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
 from shoal.engines.disk.groups import Groups
+from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
 from shoal.errors import InputError
 from shoal.frame.column import Column
+from shoal.frame.order import Key
 from shoal.io import parquet
 from shoal.kernels.runtime.threads import map_threads, thread_count
+from shoal.measures.uniqueness import few_valued
 from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan, PlanFields, explicit
+from shoal.stages.kept import SAMPLE
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
+from shoal.stages.units import group_sizes
 from shoal.verify import policy
+from shoal.verify.count import Counter
 from shoal.verify.stream import compare_batches
 
 Progress = Callable[[float], None]
@@ -53,7 +58,8 @@ def protect_files(
 ) -> Outcome:
     """Protect a Parquet file, or a folder of Parquet files, that need not fit into memory.
 
-    Rows stay in their order. What was written is read again and checked before it takes its name.
+    Rows are shuffled unless `order` is "keep". What was written is read again and checked before it takes its
+    name. A folder gets a manifest for its readers; what only its owner may know is in TARGET.private.json.
 
     Parameters
     ----------
@@ -120,6 +126,7 @@ def run(
     if len(table) < plan.k:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {len(table)}: lower k")
     chosen = columns_to_protect(plan, table.schema)
+    said = first_look(plan, chosen, _first_rows(table, SAMPLE))
     if blocks is None:
         size = block_records or block_size(len(table))
         blocks = _plan(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
@@ -127,37 +134,64 @@ def run(
     if blocks.records != len(table):
         raise InputError(f"the block plan is of {blocks.records} records, but there are {len(table)}")
     with parquet.workplace(target) as folder:
-        spill = Spill(folder / "spill", chosen)
+        spill = Spill(folder / "spill", chosen, plan.unit)
         blocks = spill.fill(blocks, table, lambda part: report(_between(0, part)))
         groups = _group(blocks, spill, compute, lambda part: report(_between(1, part)))
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
-        dropped = plan.named("identifier")
+        dropped = [*plan.named("identifier"), *plan.unit]
         schema = table.schema.empty_table().drop_columns(dropped).schema
         writer = parquet.PartWriter(made, schema, part_records)
+        places = _places(plan, table, blocks.names)
+        shuffle = (
+            None
+            if places is None
+            else Shuffle(folder / "shuffle", schema, places, min(STRETCH, part_records))
+        )
         for begin, batch in table.batches(schema.names):
-            writer.write(groups.replace(batch, begin))
+            (writer.write if shuffle is None else partial(shuffle.add, begin=begin))(
+                groups.replace(batch, begin)
+            )
             report(_between(2, begin / len(table)))
+        for batch in () if shuffle is None else shuffle.batches():
+            writer.write(batch)
         writer.close()
-        _verify(table, writer.parts, schema.names, groups, lambda part: report(SHARES[3] + 0.05 * part))
-        notes = notes_on(plan, list(groups.used), groups.filled, moved=0)
+        unique = _verify(
+            table, writer.parts, schema.names, groups, places, lambda part: report(SHARES[3] + 0.05 * part)
+        )
+        notes = [*said, *notes_on(plan, list(groups.used), groups.counts)]
         outcome = Outcome.of(
             plan,
             blocks.names,
-            groups.sizes,
+            group_sizes(groups.labels, groups.units),
             groups.loss,
             list(groups.used),
             notes,
             began,
+            kept=[name for name in schema.names if name not in groups.columns],
             records=len(table),
+            unique_on_categories=unique[0],
+            unique_rows=unique[1],
             engine="disk",
             blocks=len(blocks.counts),
             plan_sha256=blocks.sha256(),
         )
         if made.is_dir():
-            facts = {"shoal": shoal.__version__, **outcome.summary(), "block_plan": blocks.json()}
-            parquet.write_manifest(made, writer.parts, facts)
+            parquet.write_manifest(made, writer.parts, outcome.public())
+            outcome = outcome.noting(parquet.write_private(target, private(outcome, blocks)))
         parquet.publish(made, target)
     return outcome
+
+
+def _places(plan: Plan, table: parquet.ParquetTable, columns: Sequence[str]) -> NDArray[np.int64] | None:
+    """For each row of the input its place in the output; None if it is the same."""
+    if plan.order == "keep":
+        return None
+    key = Key(table.schema.names, plan.canonical(columns))
+    for _, batch in table.batches(table.schema.names):
+        key.add(batch)
+    places = np.empty(len(table), np.int64)
+    places[key.order(len(table))] = np.arange(len(table))
+    return places
 
 
 def _verify(
@@ -165,21 +199,55 @@ def _verify(
     parts: Sequence[Path],
     names: Sequence[str],
     groups: Groups,
+    places: NDArray[np.int64] | None,
     report: Progress,
-) -> None:
-    """Read what was written beside the input, and judge it as every release is judged."""
+) -> tuple[int, ...]:
+    """Read what was written and the input, and judge it as every release is judged.
+
+    Gives how many rows are one of a kind, in protected columns and those with few values, and in all.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     untouched = [name for name in names if name not in groups.columns]
+    first = next(pq.ParquetFile(parts[0]).iter_batches(parquet.BATCH))
+    few = few_valued(pa.Table.from_batches([first]), untouched)
+    whole = [Counter(chosen, 1) for chosen in ([*groups.columns, *few], names)]
+
+    def released() -> Iterator[Any]:
+        for path in parts:
+            for _, batch in parquet.ParquetTable(path).batches(names):
+                for counter in whole:
+                    counter.add(batch)
+                yield batch
+
     findings, agreement = compare_batches(
         table.batches(untouched or names[:1]),
-        (batch for path in parts for _, batch in parquet.ParquetTable(path).batches(names)),
+        released(),
         untouched,
         groups.published,
         [list(groups.columns)],
         groups.k,
         len(table),
         lambda done: report(done / len(table)),
+        places,
+        groups.units,
     )
-    policy.require(groups.k, [list(groups.columns)], findings, agreement)
+    counted = "records" if groups.units is None else "units"
+    policy.require(groups.k, [list(groups.columns)], findings, agreement, counted)
+    return tuple(int((counter.sizes() == 1).sum()) for counter in whole)
+
+
+def _first_rows(table: parquet.ParquetTable, enough: int) -> Any:
+    """The first batches with at least so many records, or all of them, as an Arrow table."""
+    import pyarrow as pa
+
+    batches: list[pa.RecordBatch] = []
+    for begin, batch in table.batches(table.schema.names):
+        batches.append(batch)
+        if begin + len(batch) >= enough:
+            break
+    return pa.Table.from_batches(batches)
 
 
 def _between(stage: int, part: float) -> float:
@@ -220,13 +288,13 @@ def _group(
         done[block] = part * plan.counts[block]
         report(min(1.0, done.sum() / plan.records))
 
-    def one(block: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Published]:
-        rows, columns = spill.read(block)
-        return rows, *protect_block(plan, block, columns, rows, partial(share, block))
+    def one(block: int) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.int64], Published]:
+        rows, columns, units = spill.read(block)
+        return rows, units, *protect_block(plan, block, columns, rows, partial(share, block), units)
 
     for batch in _batches(len(plan.counts), min(thread_count(), AT_ONCE)):
-        for block, (rows, labels, published) in zip(batch, compute(partial(map_threads, one, batch))):
-            groups.add(rows, labels, published)
+        for block, done_block in zip(batch, compute(partial(map_threads, one, batch))):
+            groups.add(*done_block)
             share(block, 1.0)
     return groups.finish()
 

@@ -12,7 +12,7 @@ from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed
 from shoal.stages.loss import Loss
-from shoal.stages.part import Published
+from shoal.stages.part import COUNTS, Published
 from shoal.stages.publish import GroupValues
 
 
@@ -22,20 +22,31 @@ class Groups:
     def __init__(self, blocks: BlockPlan, columns: Sequence[StoredColumn]):
         self.k, self.columns = blocks.plan.k, {column.name: column for column in columns}
         self.labels = np.full(blocks.records, -1, np.int32)
+        self.units: NDArray[np.int64] | None = None  # whose record each is, where units are protected
         self.loss = Loss()
         self.used: dict[str, None] = {}
-        self.filled = 0
+        self.counts = dict.fromkeys(COUNTS, 0)
         self._count = 0
         self._sizes: list[NDArray] = []
         self._parts: list[list[GroupValues]] = [[] for _ in columns]
 
-    def add(self, rows: NDArray[np.int64], labels: NDArray[np.int64], published: Published) -> None:
-        """The groups of one more block, whose records are these rows."""
+    def add(
+        self,
+        rows: NDArray[np.int64],
+        units: NDArray[np.int64] | None,
+        labels: NDArray[np.int64],
+        published: Published,
+    ) -> None:
+        """The groups of one more block, whose records are these rows, of these units."""
+        if units is not None:
+            self.units = np.zeros(len(self.labels), np.int64) if self.units is None else self.units
+            self.units[rows] = units
         self.labels[rows] = labels + self._count
         self._count += len(published.partition)
         self.loss += published.loss
         self.used |= {published.method: None}
-        self.filled += published.filled
+        for name in self.counts:
+            self.counts[name] += getattr(published, name)
         self._sizes.append(published.partition.sizes.astype(np.int32))
         for blocks, new in zip(self._parts, published.groups):
             blocks.append(new)

@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.frame.column import Column
+from shoal.frame.order import row_ids
 from shoal.io.parquet import ParquetTable
+from shoal.stages.units import refuse_without_unit
 
 
 class Spill:
     """The columns to group by on disk, in stretches of one leaf each; where they lie, in memory."""
 
-    def __init__(self, path: Path, chosen: Sequence[StoredColumn]):
-        self.path, self.chosen = path, chosen
+    def __init__(self, path: Path, chosen: Sequence[StoredColumn], unit: Sequence[str] = ()):
+        self.path, self.chosen, self.unit = path, chosen, list(unit)
         self._record = np.dtype(
-            [("row", np.int64), ("gaps", np.bool_, (len(chosen),))]
+            [("row", np.int64), ("unit", np.int64), ("gaps", np.bool_, (len(chosen),))]
             + [(f"v{j}", column.empty.values.dtype) for j, column in enumerate(chosen)]
         )
         self._stretches: list[
@@ -32,12 +34,15 @@ class Spill:
         per_leaf: list[list[tuple[int, int]]] = [[] for _ in range(plan.leaves)]
         written = 0
         with self.path.open("wb") as file:
-            for begin, batch in table.batches(plan.names):
+            for begin, batch in table.batches([*plan.names, *self.unit]):
                 columns = [column.read(cells, begin) for column, cells in zip(self.chosen, batch.columns)]
                 leaves = plan.leaves_of(columns)
                 order = np.argsort(leaves, kind="stable")
                 records = np.zeros(len(batch), self._record)
                 records["row"] = begin + order
+                if self.unit:
+                    refuse_without_unit(batch, self.unit, begin)
+                    records["unit"] = row_ids(batch, self.unit)[order]
                 for j, column in enumerate(columns):
                     records[f"v{j}"] = column.values[order]
                     if column.gaps is not None:
@@ -57,8 +62,8 @@ class Spill:
                 self._shares[first + shard] = (shard, shards)
         return plan
 
-    def read(self, block: int) -> tuple[NDArray[np.int64], list[Column]]:
-        """The row numbers and the columns of one block."""
+    def read(self, block: int) -> tuple[NDArray[np.int64], list[Column], NDArray[np.int64] | None]:
+        """The row numbers, the columns and the units of one block."""
         size = self._record.itemsize
         pieces = []
         shard, shards = self._shares[block]
@@ -73,4 +78,4 @@ class Spill:
             gaps = np.ascontiguousarray(records["gaps"][:, j])
             values = np.ascontiguousarray(records[f"v{j}"])
             columns.append(column.empty.holding(values, gaps if gaps.any() else None))
-        return records["row"].copy(), columns
+        return records["row"].copy(), columns, records["unit"].copy() if self.unit else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -11,15 +12,17 @@ from typing import Any, Unpack
 import numpy as np
 
 from shoal.engines.blocks.columns import StoredColumn
-from shoal.engines.blocks.limits import columns_to_protect
+from shoal.engines.blocks.limits import columns_to_protect, first_look
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
-from shoal.engines.spark.fingerprint import hashable
+from shoal.engines.spark.fingerprint import fingerprint, hashable
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import session, speaking
 from shoal.engines.spark.tasks import (
     BLOCK,
     FACTS,
+    PLACE,
     TIE,
+    UNIT,
     assign_blocks,
     count_leaves,
     find_moments,
@@ -30,6 +33,7 @@ from shoal.errors import InputError
 from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
+from shoal.stages.kept import SAMPLE
 from shoal.stages.moments import Moments
 
 
@@ -89,19 +93,46 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
             raise InputError(f"a column is called {name!r} twice, or by a name that shoal needs: rename it")
     with speaking("Spark could not look at the data"):
         chosen = columns_to_protect(plan, df.limit(0).toArrow().schema)
+        said = first_look(plan, chosen, df.limit(SAMPLE).toArrow())
         if blocks is None:
             blocks = _plan(plan, df, chosen, block_records)
     blocks.require(plan, chosen)
-    published = df.drop(*plan.named("identifier"))
+    with speaking("Spark could not look at the data"):
+        salt = _salt(plan, df, blocks.names)
+        units = _units(plan, df)
+    dropped = [*plan.named("identifier"), *plan.unit]
+    published = units.withColumn(PLACE, F.xxhash64(F.lit(salt), *hashable(df))).drop(*dropped)
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
-    assigned = published.withColumn(TIE, F.xxhash64(*hashable(published)))
+    assigned = published.withColumn(TIE, F.xxhash64(*hashable(df.drop(*dropped))))
     schema = StructType([*assigned.schema.fields, StructField(BLOCK, IntegerType())])
     assigned = assigned.mapInArrow(assign_blocks(blocks, chosen), schema)
     out = StructType(list(published.schema.fields))
     for name, kind in FACTS.items():
         out = out.add(name, kind)
     measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, chosen), out)
-    return SparkRelease(measured.drop(*FACTS), blocks, df, measured, began)
+    return SparkRelease(measured.drop(*FACTS, PLACE, UNIT), blocks, df, measured, began, said)
+
+
+def _units(plan: Plan, df: Any) -> Any:
+    """The DataFrame with a number for each unit, where k counts units; every record must have one."""
+    from pyspark.sql import functions as F
+
+    if not plan.unit:
+        return df
+    named = [F.col(f"`{name}`") for name in plan.unit]
+    for name, column in zip(plan.unit, named):
+        if df.where(column.isNull()).limit(1).count():
+            raise InputError(f"column {name!r} has a gap, but every record needs its unit: fill it")
+    return df.withColumn(UNIT, F.xxhash64(*named))
+
+
+def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
+    """A number by which rows are sorted in files: who has neither the data nor the plan cannot make it."""
+    if plan.order == "keep":
+        raise InputError("a cluster keeps no order of rows: leave order='keep' out, or protect in memory")
+    found = fingerprint(df, df.columns, (1, 2))
+    digest = hashlib.blake2b(f"{found} {plan.canonical(columns)}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 def _plan(plan: Plan, df: Any, chosen: Sequence[StoredColumn], block_records: int | None) -> BlockPlan:

@@ -20,6 +20,7 @@ class SparkRelease:
     original: Any
     measured: Any  # the table with the facts of its blocks
     began: float
+    notes: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "table":

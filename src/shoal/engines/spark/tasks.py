@@ -14,8 +14,10 @@ from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed, InputError
 from shoal.stages.moments import Moments
+from shoal.stages.part import COUNTS
+from shoal.stages.units import group_sizes
 
-BLOCK, TIE = "__shoal_block", "__shoal_tie"
+BLOCK, TIE, PLACE, UNIT = "__shoal_block", "__shoal_tie", "__shoal_place", "__shoal_unit"
 #: What is known of each block, told on its first row and null on all others.
 FACTS = {
     "__shoal_groups": "long",
@@ -24,7 +26,7 @@ FACTS = {
     "__shoal_total": "double",
     "__shoal_within": "double",
     "__shoal_rounding": "double",
-    "__shoal_filled": "long",
+    **{f"__shoal_{name}": "long" for name in COUNTS},
     "__shoal_method": "string",
 }
 
@@ -93,14 +95,16 @@ def release_block(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
                 "change from one reading to the next; store them first (df.checkpoint(), or a file)"
             )
         columns = [stored.read(table[stored.name]) for stored in chosen]
-        labels, published = protect_block(plan, block, columns, _ties(table))
+        units = np.asarray(table[UNIT]) if UNIT in table.column_names else None
+        labels, published = protect_block(plan, block, columns, _ties(table), units=units)
         for stored, groups in zip(chosen, published.groups):
             at = table.schema.get_field_index(stored.name)
             table = table.set_column(at, table.schema.field(at), stored.published(groups, labels))
         table = table.drop_columns([BLOCK, TIE])
-        sizes = published.partition.sizes
+        sizes = group_sizes(labels, units)
         facts = (len(sizes), int(sizes.min()), int(sizes.max()), *map(float, published.loss))
-        for (name, word), value in zip(FACTS.items(), (*facts, published.filled, published.method)):
+        counts = [getattr(published, name) for name in COUNTS]
+        for (name, word), value in zip(FACTS.items(), (*facts, *counts, published.method)):
             kind = {"long": pa.int64(), "double": pa.float64(), "string": pa.string()}[word]
             table = table.append_column(name, pa.array([value] + [None] * (len(table) - 1), kind))
         return table

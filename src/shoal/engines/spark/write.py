@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-import shoal
+from shoal.engines.blocks.plan import private
 from shoal.engines.spark.fingerprint import fingerprint, salts
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
-from shoal.engines.spark.tasks import FACTS
+from shoal.engines.spark.tasks import FACTS, PLACE, UNIT
 from shoal.errors import InputError, MachineError
-from shoal.io.parquet import MANIFEST
+from shoal.io.parquet import MANIFEST, private_note
 from shoal.outcome import Outcome, notes_on
 from shoal.stages.loss import Loss
+from shoal.stages.part import COUNTS
 from shoal.verify import policy
 from shoal.verify.compare import Agreement
 from shoal.verify.count import Finding
@@ -28,10 +29,12 @@ from shoal.verify.count import Finding
 def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool = False) -> Outcome:
     """Write what `protect` gave back as a folder of Parquet parts with a manifest, all or nothing.
 
-    Spark writes to a hidden folder beside `path`; a failed task is tried again there. The parts are read
-    again: every combination is counted, and the rows of all columns that are not protected are compared with
-    the original's by fingerprints that do not depend on their order.
+    Rows are sorted by a salted hash: their order tells nothing. Spark writes to a hidden folder beside
+    `path`; a failed task is tried again there. What only the owner may know goes to PATH.private.json. The
+    parts are read again: every combination is counted, and the rows of all columns that are not protected
+    are compared with the original's by fingerprints that do not depend on their order.
     """
+    from pyspark import StorageLevel
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
@@ -41,8 +44,11 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
     with speaking("Spark cannot reach the output"):
         place = _Place(spark, str(path), replace)
     seen = Observation()
-    groups, smallest, largest, total, within, rounding, filled, method = (F.col(name) for name in FACTS)
-    observed = release.measured.observe(
+    groups, smallest, largest, total, within, rounding, *counts, method = (F.col(name) for name in FACTS)
+    measured = release.measured
+    if blocks.plan.unit:  # units are not written, so they are counted in what is written from
+        measured = measured.persist(StorageLevel.DISK_ONLY)
+    observed = measured.observe(
         seen,
         F.sum(groups).alias("groups"),
         F.min(smallest).alias("smallest"),
@@ -50,15 +56,16 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
         F.sum(total).alias("total"),
         F.sum(within).alias("within"),
         F.sum(rounding).alias("rounding"),
-        F.sum(filled).alias("filled"),
+        *(F.sum(count).alias(name) for count, name in zip(counts, COUNTS)),
         F.min(method).alias("method"),
         F.max(method).alias("other_method"),
     )
     try:
         with speaking("Spark could not finish, nothing is published"):
-            observed.drop(*FACTS).write.parquet(place.made)
+            sorted_rows = observed.drop(*FACTS).sort(PLACE, *[f"`{name}`" for name in blocks.names])
+            sorted_rows.drop(PLACE, UNIT).write.parquet(place.made)
             facts = dict(seen.get)
-            _verify(release, spark.read.parquet(place.made))
+            _verify(release, measured, spark.read.parquet(place.made))
             used = sorted({facts["method"], facts["other_method"]})
             outcome = Outcome.of(
                 blocks.plan,
@@ -66,8 +73,9 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 np.array([facts["smallest"], facts["largest"]]),
                 Loss(facts["total"], facts["within"], facts["rounding"]),
                 used,
-                notes_on(blocks.plan, used, facts["filled"], moved=0),
+                [*release.notes, *notes_on(blocks.plan, used, facts)],
                 release.began,
+                kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
                 engine="spark",
                 blocks=len(blocks.counts),
@@ -77,30 +85,26 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
             parts = spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(place.made)
             listed = parts.select("path", "length", F.sha2("content", 256).alias("sha256")).collect()
             manifest = {
-                "shoal": shoal.__version__,
-                **outcome.summary(),
-                "block_plan": blocks.json(),
+                **outcome.public(),
                 "parts": [
                     {"name": row["path"].rsplit("/", 1)[1], "bytes": row["length"], "sha256": row["sha256"]}
                     for row in sorted(listed)
                 ],
             }
+            outcome = outcome.noting(place.write_private(private(outcome, blocks)))
             place.publish(json.dumps(manifest, indent=1) + "\n")
     finally:
+        measured.unpersist()
         place.clean()
     return outcome
 
 
-def _verify(release: SparkRelease, written: Any) -> None:
+def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
     """Gather the evidence on the cluster, and judge it as every release is judged."""
     from pyspark.sql import functions as F
 
     plan, names = release.plan.plan, list(release.plan.names)
-    counted = written.groupBy(*[f"`{name}`" for name in names]).count()
-    short = F.sum((F.col("count") < plan.k).cast("long"))
-    row = counted.agg(F.sum("count"), F.count(F.lit(1)), F.min("count"), short).collect()[0]
-    records, combinations, rarest, too_few = (int(value or 0) for value in row)
-    dropped = {*plan.named("identifier"), *names}
+    dropped = {*plan.named("identifier"), *plan.unit, *names}
     untouched = [name for name in release.original.columns if name not in dropped]
     salted = salts()
     before, after = (fingerprint(df, untouched, salted) for df in (release.original, written))
@@ -109,9 +113,19 @@ def _verify(release: SparkRelease, written: Any) -> None:
         faults.append(f"{release.plan.records} records went in, {after.rows} came out")
     elif before != after:
         faults.append(f"the rows of {', '.join(untouched)} are not what they were")
-    finding = Finding(plan.k, tuple(names), records, combinations, rarest, too_few)
+    elif plan.unit:  # the rows that have units are those that were written
+        published = [*untouched, *names]
+        if fingerprint(measured, published, salted) != fingerprint(written, published, salted):
+            faults.append("the rows are not what they should be")
+    counted, how = ("units", F.countDistinct(UNIT)) if plan.unit else ("records", F.count(F.lit(1)))
+    by_combination = (measured if plan.unit else written).groupBy(*[f"`{name}`" for name in names])
+    sizes = by_combination.agg(F.count(F.lit(1)).alias("rows"), how.alias("size"))
+    short = F.sum((F.col("size") < plan.k).cast("long"))
+    row = sizes.agg(F.sum("rows"), F.count(F.lit(1)), F.min("size"), short).collect()[0]
+    records, combinations, rarest, too_few = (int(value or 0) for value in row)
+    finding = Finding(plan.k, tuple(names), records, combinations, rarest, too_few, counted)
     agreement = Agreement(after.rows, tuple(untouched), tuple(faults))
-    policy.require(plan.k, [names], [finding] if agreement.passed else [], agreement)
+    policy.require(plan.k, [names], [finding] if agreement.passed else [], agreement, counted)
 
 
 class _Place:
@@ -121,7 +135,7 @@ class _Place:
         if not hasattr(spark, "_jsparkSession"):
             raise InputError("shoal.spark.write needs a classic session: Spark Connect cannot rename files")
         java = spark._jvm.org.apache.hadoop.fs
-        self._path = java.Path
+        self._java, self._path = java, java.Path
         self.target = java.Path(path)
         self._files = self.target.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
         # Not named .part, which may be swept if nobody holds its lock: file systems of Spark have none.
@@ -154,6 +168,15 @@ class _Place:
             if self._old:
                 self._rename(self._inside("old"), self.target)
             raise
+
+    def write_private(self, facts: dict[str, Any]) -> str:
+        """Beside the folder, for its owner alone; gives the note that tells where."""
+        path = self._path(self._parent(), f"{self.target.getName()}.private.json")
+        owner_only = self._java.permission.FsPermission("600")
+        stream = self._files.createFile(path).permission(owner_only).overwrite(True).build()
+        stream.write(bytearray((json.dumps(facts, indent=1) + "\n").encode()))
+        stream.close()
+        return private_note(path.toString())
 
     def _rename(self, one: Any, other: Any) -> None:
         if not self._files.rename(one, other):

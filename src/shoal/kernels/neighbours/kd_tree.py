@@ -1,7 +1,5 @@
 """A k-d tree: records halved along the widest side of their box, again and again."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -94,21 +92,11 @@ def _build(X, order, start, end, child, low, high):
 
 
 @kernel
-def point_to_box(point, low, high):
-    """Squared distance of a point to a box.
+def box_to_box(low, high, other_low, other_high):
+    """Squared distance of two boxes; a point is a box whose `low` and `high` are the same.
 
     It is summed as `leaf_distances` sums and rounding is monotone, so no record inside seems nearer.
     """
-    total = 0.0
-    for j in range(len(point)):
-        gap = max(low[j] - point[j], point[j] - high[j], 0.0)
-        total += gap * gap
-    return total
-
-
-@kernel
-def box_to_box(low, high, other_low, other_high):
-    """Squared distance of two boxes, summed as that of a point to a box."""
     total = 0.0
     for j in range(len(low)):
         gap = max(low[j] - other_high[j], other_low[j] - high[j], 0.0)

@@ -13,38 +13,43 @@ STEP = 5000
 
 
 @kernel
-def _query(X, free, first, last, ids, squares, slack):
-    """Fill the rows of the records at the places first..last-1: neighbours by distance, ties by lowest index.
-
-    Neighbouring places share leaves: what one search reads is still in the cache for the next.
-    """
+def _query(X, records, free, apart, ids, squares, slack):
+    """Fill the rows of these records of X: neighbours by distance, ties by lowest index."""
     row = np.empty(ids.shape[1], np.int64)
-    for at in range(first, last):
-        record = free.ids[at]
-        search(free, X[record], record, row, squares[record], slack)
+    for record in records:
+        search(free, X[record], record if apart else -1, row, squares[record], slack)
         for place in range(len(row)):  # to assign an array would take seconds to compile
             ids[record, place] = row[place]
 
 
 def nearest(
-    X: np.ndarray, m: int, threads: int | None = None, slack: float = 1.0, few: int = WORTH_COMPILING
+    X: np.ndarray,
+    m: int,
+    threads: int | None = None,
+    slack: float = 1.0,
+    few: int = WORTH_COMPILING,
+    among: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The m nearest other records of each record (n x m, nearest first) and their squared distances.
 
-    Of up to `few` records all distances are sorted; the outcome is the same.
+    `among`: instead of the other records, the rows of this table. Of up to `few` records all distances are
+    sorted; the outcome is the same.
     """
-    n = len(X)
-    m = min(m, n - 1)
+    n, apart = len(X), among is None
+    among = X if among is None else among
+    m = min(m, len(among) - apart)
     if n <= few:
-        squares = all_squares(X, X)
-        np.fill_diagonal(squares, np.inf)
+        squares = all_squares(X, among)
+        if apart:
+            np.fill_diagonal(squares, np.inf)
         order = np.argsort(squares, axis=1, kind="stable")[:, :m]
         return order.astype(np.int32), np.take_along_axis(squares, order, axis=1)
-    free = lay_out(X, np.arange(n))
+    free = lay_out(among, np.arange(len(among)))
+    records = free.ids if apart else np.arange(n)  # neighbouring places share leaves, which the cache keeps
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
     map_threads(
-        lambda first: _query(X, free, first, min(first + STEP, n), ids, squares, slack),
+        lambda first: _query(X, records[first : first + STEP], free, apart, ids, squares, slack),
         range(0, n, STEP),
         threads,
     )

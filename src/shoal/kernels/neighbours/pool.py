@@ -10,14 +10,12 @@ distances are summed, and rounding is monotone, so the bound never passes a comp
 bound has a margin. Equal distances: the record with the lowest row index.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, build_tree, fill_leaf, leaf_distances, point_to_box
+from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, build_tree, fill_leaf, leaf_distances
 from shoal.kernels.runtime.jit import kernel
 
 #: An upper bound on a distance is raised by this. Rounding is below 1e-12 of it.
@@ -27,17 +25,17 @@ MARGIN = 1 + 1e-9
 class Free(NamedTuple):
     """The free records in a `kd_tree.Tree`. The first left[leaf] places of a leaf are taken."""
 
-    columns: NDArray[np.float64]  # coordinates, as `kd_tree.leaf_distances` reads them
-    ids: NDArray[np.int64]  # the record at each place
-    reach: NDArray[np.float64]  # its squared distance from the centre
     start: NDArray[np.int64]  # first place of each node
     end: NDArray[np.int64]
     child: NDArray[np.int64]
-    parent: NDArray[np.int64]
     low: NDArray[np.float64]  # (nodes, attributes) least value of the free records
     high: NDArray[np.float64]
+    parent: NDArray[np.int64]
     left: NDArray[np.int64]  # free records of each node
     outmost: NDArray[np.float64]  # the largest reach in each node
+    columns: NDArray[np.float64]  # coordinates, as `kd_tree.leaf_distances` reads them
+    ids: NDArray[np.int64]  # the record at each place
+    reach: NDArray[np.float64]  # its squared distance from the centre
     leaf: NDArray[np.int64]  # of each record; -1 if it is free no more
     centre: NDArray[np.float64]
     total: NDArray[np.float64]  # (2, attributes) sum of the free records, and what rounding left over
@@ -46,24 +44,11 @@ class Free(NamedTuple):
 def lay_out(X: NDArray[np.float64], records: NDArray[np.int64]) -> Free:
     """A tree of these rows of X."""
     n, d = len(records), X.shape[1]
-    order, start, end, child, low, high = build_tree(X[records])
-    nodes = len(start)
-    free = Free(
-        np.empty(n * d),
-        records[order],
-        np.empty(n),
-        start,
-        end,
-        child,
-        np.empty(nodes, np.int64),
-        low,
-        high,
-        np.empty(nodes, np.int64),
-        np.full(nodes, -np.inf),
-        np.full(len(X), -1),
-        np.empty(d),
-        np.zeros((2, d)),
-    )
+    order, *tree = build_tree(X[records])
+    nodes = len(tree[0])
+    more = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.full(nodes, -np.inf)
+    places = np.empty(n * d), records[order], np.empty(n)
+    free = Free(*tree, *more, *places, np.full(len(X), -1), np.empty(d), np.zeros((2, d)))
     _fill(X, free)
     recentre(free)
     return free
@@ -89,7 +74,9 @@ def _fill(X, free):
 @kernel
 def recentre(free):
     """Let the centre be the centroid of the free records again: upper bounds are tightest around it."""
-    _centroid(free, free.centre)
+    mean = centroid(free)
+    for j in range(len(mean)):
+        free.centre[j] = mean[j]
     for node in range(len(free.child) - 1, -1, -1):  # children come after their parents
         if free.left[node] == 0:
             continue
@@ -99,7 +86,7 @@ def recentre(free):
             continue
         s, m = free.start[node], free.left[node]
         _distances(free, node, free.centre, free.reach[s : s + m])
-        free.outmost[node] = _most_of(free.reach, s, s + m)
+        _, free.outmost[node] = _span(free.reach, s, s + m)
 
 
 @kernel
@@ -113,38 +100,25 @@ def _add(total, j, value):
 
 
 @kernel
-def _centroid(free, mean):
+def centroid(free):
     """Mean of the free records, as exact as if all were summed anew in twice the precision.
 
-    Loops, here and below: numba compiles a sum of two arrays together with all it needs to tell that their
-    shapes differ, which takes three seconds.
+    A loop, as elsewhere here: numba takes three seconds to compile the sum of two whole arrays.
     """
+    mean = np.empty(len(free.centre))
     for j in range(len(mean)):
         mean[j] = (free.total[0, j] + free.total[1, j]) / free.left[0]
-
-
-@kernel
-def centroid(free):
-    """The mean of the free records."""
-    mean = np.empty(len(free.centre))
-    _centroid(free, mean)
     return mean
 
 
 @kernel
-def _least_of(values, first, last):
-    least = values[first]
+def _span(values, first, last):
+    """The least and the greatest of values[first:last]."""
+    least = most = values[first]
     for i in range(first + 1, last):
         least = min(least, values[i])
-    return least
-
-
-@kernel
-def _most_of(values, first, last):
-    most = values[first]
-    for i in range(first + 1, last):
         most = max(most, values[i])
-    return most
+    return least, most
 
 
 @kernel
@@ -178,8 +152,8 @@ def search(free, point, but, ids, distance, slack):
         if free.child[node] >= 0:
             near = free.child[node]
             far = near + 1
-            least = point_to_box(point, free.low[near], free.high[near])
-            other = point_to_box(point, free.low[far], free.high[far])
+            least = box_to_box(point, point, free.low[near], free.high[near])
+            other = box_to_box(point, point, free.low[far], free.high[far])
             if other < least:
                 near, far = far, near
                 least, other = other, least
@@ -308,11 +282,10 @@ def _shrink(free, leaf):
     s = free.start[leaf]
     free.outmost[leaf] = -np.inf
     if m > 0:
-        free.outmost[leaf] = _most_of(free.reach, s, s + m)
+        _, free.outmost[leaf] = _span(free.reach, s, s + m)
         for j in range(d):
             begin = s * d + j * (free.end[leaf] - s)
-            free.low[leaf, j] = _least_of(free.columns, begin, begin + m)
-            free.high[leaf, j] = _most_of(free.columns, begin, begin + m)
+            free.low[leaf, j], free.high[leaf, j] = _span(free.columns, begin, begin + m)
     node = free.parent[leaf]
     while node >= 0 and free.left[node] > 0:
         a = free.child[node]

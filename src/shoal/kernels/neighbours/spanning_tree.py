@@ -8,7 +8,7 @@ Points are numbered in the order of the leaves of the k-d tree; `tree.order` are
 
 import numpy as np
 
-from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, fill_leaf, leaf_distances, point_to_box
+from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, fill_leaf, leaf_distances
 from shoal.kernels.runtime.jit import kernel
 
 
@@ -20,30 +20,6 @@ def leaf_columns(X, tree):
         if tree.child[node] < 0:
             fill_leaf(X, tree.order, tree.start[node], tree.end[node], columns)
     return columns
-
-
-@kernel
-def _before(length, a, b, other, c, d):
-    """Whether the edge (a, b) comes before the edge (c, d)."""
-    if length != other:
-        return length < other
-    if min(a, b) != min(c, d):
-        return min(a, b) < min(c, d)
-    return max(a, b) < max(c, d)
-
-
-@kernel
-def colour_nodes(component, tree, colour):
-    """colour[node] = the component of all its points, or -1 where there are several."""
-    for node in range(len(tree.child) - 1, -1, -1):  # children come after their parents
-        child = tree.child[node]
-        if child >= 0:
-            colour[node] = colour[child] if colour[child] == colour[child + 1] else -1
-        else:
-            colour[node] = component[tree.start[node]]
-            for i in range(tree.start[node], tree.end[node]):
-                if component[i] != colour[node]:
-                    colour[node] = -1
 
 
 @kernel
@@ -98,16 +74,16 @@ def nearest_outside(X, columns, tree, colour, component, bound, near, length, le
                 continue
             for i in range(count):
                 p = active[i]
-                mine = component[p]
-                if colour[node] == mine or point_to_box(X[p], low[node], high[node]) > bound[mine]:
+                mine, point = component[p], X[p]
+                if colour[node] == mine or box_to_box(point, point, low[node], high[node]) > bound[mine]:
                     continue
                 size = end[node] - start[node]
-                leaf_distances(columns, start[node], size, size, X[p], distance)
+                leaf_distances(columns, start[node], size, size, point, distance)
                 for q in range(start[node], end[node]):
                     t = distance[q - start[node]]
                     if t > bound[mine] or component[q] == mine:
                         continue
-                    if near[p] < 0 or _before(t, rows[p], rows[q], length[p], rows[p], rows[near[p]]):
+                    if near[p] < 0 or t < length[p] or (t == length[p] and rows[q] < rows[near[p]]):
                         near[p] = q
                         length[p] = t
                         bound[mine] = t
@@ -116,93 +92,6 @@ def nearest_outside(X, columns, tree, colour, component, bound, near, length, le
             if near[p] < 0 or length[p] > bound[component[p]]:
                 near[p] = -1
                 length[p] = bound[component[p]]
-
-
-@kernel
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@kernel
-def join(rows, component, near, length, parent, edges, made, squares):
-    """Add each component's first edge outwards, and name the components anew. Returns edges made so far."""
-    n = len(rows)
-    out = np.full(n, -1, np.int64)
-    for p in range(n):
-        c = component[p]
-        q = near[p]
-        if q >= 0 and component[q] != c:
-            o = out[c]
-            if o < 0 or _before(length[p], rows[p], rows[q], length[o], rows[o], rows[near[o]]):
-                out[c] = p
-    for c in range(n):
-        p = out[c]
-        if p < 0:
-            continue
-        a, b = _root(parent, p), _root(parent, near[p])
-        if a != b:
-            parent[max(a, b)] = min(a, b)
-            edges[made, 0] = min(rows[p], rows[near[p]])
-            edges[made, 1] = max(rows[p], rows[near[p]])
-            squares[made] = length[p]
-            made += 1
-    for p in range(n):
-        component[p] = _root(parent, p)
-    return made
-
-
-@kernel
-def seed_bounds(component, near, length, bound):
-    """bound[component] = the shortest way out that is already known."""
-    bound[:] = np.inf
-    for p in range(len(component)):
-        if near[p] >= 0 and component[near[p]] != component[p]:
-            bound[component[p]] = min(bound[component[p]], length[p])
-
-
-@kernel
-def preorder(edges):
-    """Root a tree at record 0 and walk it, parents first.
-
-    Returns for each record its parent (-1 for the root) and the range of the walk that its subtree fills: the
-    length of that range is the record's descendant count.
-    """
-    n = len(edges) + 1
-    begin = np.zeros(n + 2, np.int64)
-    for a, b in edges:
-        begin[a + 2] += 1
-        begin[b + 2] += 1
-    begin = np.cumsum(begin)
-    around = np.empty(2 * n, np.int64)
-    for a, b in edges:
-        around[begin[a + 1]] = b
-        around[begin[b + 1]] = a
-        begin[a + 1] += 1
-        begin[b + 1] += 1
-    order = np.empty(n, np.int64)
-    parent = np.full(n, -1, np.int64)
-    first = np.empty(n, np.int64)
-    last = np.empty(n, np.int64)
-    stack = np.zeros(n, np.int64)
-    top = 1
-    for i in range(n):
-        top -= 1
-        v = stack[top]
-        order[i] = v
-        first[v] = i
-        last[v] = i + 1
-        for w in around[begin[v] : begin[v + 1]]:
-            if w != parent[v]:
-                parent[w] = v
-                stack[top] = w
-                top += 1
-    for i in range(n - 1, 0, -1):
-        v = order[i]
-        last[parent[v]] = max(last[parent[v]], last[v])
-    return parent, first, last
 
 
 @kernel
@@ -223,14 +112,22 @@ def _sum_before(sums, i):
 
 
 @kernel
-def cut_edges(edges, parent, first, last, k):
+def cut_edges(edges, order, parent, k):
     """Visit the edges in the order given; remove each that leaves k or more records on either side.
 
-    Returns for each record whether it is the root of a tree of the forest that remains. The paper walks from
-    an edge up to its root; here a descendant count is a sum over the preorder (in a Fenwick tree), and the
-    root of a record is the deepest root whose range covers it (in a segment tree): O(log n) for each edge.
+    `order` are the records, parents first and each subtree together. Returns for each record whether it is
+    the root of a tree of the forest that remains. The paper walks from an edge up to its root. Here a count
+    of descendants is a sum over the order (in a Fenwick tree), and the root of a record is the deepest root
+    whose range covers it (in a segment tree): O(log n) for each edge.
     """
     n = len(parent)
+    first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)  # the range of the order that a subtree fills
+    for i in range(n - 1, -1, -1):
+        v = order[i]
+        first[v] = i
+        last[v] = max(i + 1, last[v])
+        if i > 0:
+            last[parent[v]] = max(last[parent[v]], last[v])
     sums = np.zeros(n + 1, np.int64)
     for i in range(1, n + 1):
         sums[i] = i & -i  # every record counts 1

@@ -1,7 +1,5 @@
 """The one place that starts threads: kernels run without the interpreter lock, so threads fill the cores."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor

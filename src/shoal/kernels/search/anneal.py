@@ -212,11 +212,9 @@ def _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, ca
 def anneal(
     P, C, sizes, members, labels, places, neighbours, draw, heat, patience, k, temperature, proposals, seed
 ):
-    """Try so many proposals at one temperature, in place. Returns how many moves of each kind were made.
+    """Try so many proposals at one temperature, in place. `seed` is the state of the generator (xorshift64).
 
-    `draw` lists the records as often as they shall be tried; `heat` scales the temperature for each;
-    `seed` is the state of the generator (xorshift64), carried on in place.
-    Kinds: create, dissolve, relocate, swap, 3-path, 3-cycle.
+    `draw` lists the records as often as they shall be tried; `heat` scales the temperature for each.
     """
     n = np.uint64(len(draw))
     m = np.uint64(neighbours.shape[1])
@@ -234,7 +232,6 @@ def anneal(
         if sizes[g] == 0:
             spare[frees] = g
             frees += 1
-    made = np.zeros(6, np.int64)
     for _ in range(proposals):
         # x, and the group of one of its neighbours: the product of two random numbers prefers near ones.
         u = _next(u)
@@ -254,20 +251,17 @@ def anneal(
                 G = spare[frees - 1]
                 if _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, came):
                     frees -= 1
-                    made[0] += 1
                 continue
         elif kind < DISSOLVE:
             if _dissolve(P, C, sizes, members, labels, places, neighbours, k, A, limit):
                 spare[frees] = A
                 frees += 1
-                made[1] += 1
             continue
         if kind < RELOCATE and a > k and b < 2 * k - 1:
             change = _square(P[x], C[B]) * b * inverse[b + 1] - _square(P[x], C[A]) * a * inverse[a - 1]
             if change < limit:
                 _take(P, C, sizes, members, places, A, x)
                 _put(P, C, sizes, members, labels, places, B, x)
-                made[2] += 1
             continue
         # x goes to B and z leaves it: to A, or to a group D near z, which may send w to A.
         z = np.int64(members[B, np.int64(((u >> half) * np.uint64(b)) >> half)])
@@ -279,7 +273,6 @@ def anneal(
                 _replace(P, C, sizes, members, B, pz, z, x)
                 labels[x], labels[z] = B, A
                 places[x], places[z] = pz, px
-                made[3] += 1
             continue
         u = _next(u)
         near = ((u & low) * ((u >> short) & low)) >> short
@@ -296,7 +289,6 @@ def anneal(
                     _replace(P, C, sizes, members, B, places[z], z, x)
                     labels[x], places[x] = B, places[z]
                     _put(P, C, sizes, members, labels, places, D, z)
-                    made[4] += 1
             continue
         w = np.int64(members[D, np.int64(((u >> half) * np.uint64(d)) >> half)])
         change += _replaced(P, C, D, w, z, inverse[d]) + _replaced(P, C, A, x, w, inverse[a])
@@ -307,9 +299,7 @@ def anneal(
             _replace(P, C, sizes, members, D, pw, w, z)
             labels[x], labels[z], labels[w] = B, D, A
             places[x], places[z], places[w] = pz, pw, px
-            made[5] += 1
     seed[0] = u
-    return made
 
 
 @kernel
@@ -320,6 +310,14 @@ def fill(labels, sizes, members, places):
         members[g, sizes[g]] = x
         places[x] = sizes[g]
         sizes[g] += 1
+
+
+@kernel
+def _root(parent, g):
+    while parent[g] != g:
+        parent[g] = parent[parent[g]]
+        g = parent[g]
+    return g
 
 
 @kernel
@@ -336,21 +334,12 @@ def cross(first, first_sse, second, second_sse):
         parent[g] = g
         total += first_sse[g] if g < offset else 0.0
     for x in range(len(first)):
-        p, q = first[x], second[x] + offset
-        while parent[p] != p:
-            parent[p] = parent[parent[p]]
-            p = parent[p]
-        while parent[q] != q:
-            parent[q] = parent[parent[q]]
-            q = parent[q]
+        p, q = _root(parent, first[x]), _root(parent, second[x] + offset)
         parent[max(p, q)] = min(p, q)
     gain = np.zeros(len(parent))
     for g in range(len(parent)):
-        root = g
-        while parent[root] != root:
-            root = parent[root]
-        parent[g] = root
-        gain[root] += first_sse[g] if g < offset else -second_sse[g - offset]
+        parent[g] = _root(parent, g)
+        gain[parent[g]] += first_sse[g] if g < offset else -second_sse[g - offset]
     least = 1e-12 * total
     out = np.empty(len(first), np.int64)
     for x in range(len(first)):

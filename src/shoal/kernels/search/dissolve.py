@@ -67,10 +67,7 @@ def dissolve(X, labels, order, limit):
         coming[:] = 0
         if target[-1] < 0:  # no group has room
             continue
-        before = np.empty((len(members), X.shape[1]))
-        for t in range(len(members)):
-            for j in range(X.shape[1]):
-                before[t, j] = centre[j, target[t]]
+        before = centre[:, target]
         growth = np.empty(len(members))
         total = 0.0
         for t in range(len(members)):
@@ -85,7 +82,7 @@ def dissolve(X, labels, order, limit):
             for t in range(len(members)):
                 size[target[t]] -= 1
                 for j in range(X.shape[1]):
-                    centre[j, target[t]] = before[t, j]
+                    centre[j, target[t]] = before[j, t]
     return labels
 
 

@@ -20,7 +20,7 @@ MANY = 150
 
 
 @kernel
-def _insert(smallest, length, v):
+def insert(smallest, length, v):
     """Put v into the sorted `smallest` values, if it is one of them."""
     q = length - 1
     if v < smallest[q]:
@@ -44,7 +44,7 @@ def _scan(i_price, distance, prices, near, k, goal, among, smallest, stays):
         smallest[: s - 1] = np.inf
         for q in range(len(among)):
             c = among[q]
-            _insert(smallest, s - 1, distance[c] / s - prices[c] + near[c, s - 2] / (2 * s))
+            insert(smallest, s - 1, distance[c] / s - prices[c] + near[c, s - 2] / (2 * s))
         others = smallest[: s - 2].sum() - i_price
         if others + smallest[s - 2] >= goal:
             continue
@@ -82,7 +82,7 @@ def _inner_sums(D, k, smallest):
         smallest[: 2 * k - 2] = np.inf
         for b in range(size):
             if b != a:
-                _insert(smallest, 2 * k - 2, D[a, b])
+                insert(smallest, 2 * k - 2, D[a, b])
         for q in range(2 * k - 2):
             inner[a, q + 1] = inner[a, q] + smallest[q]
     return inner
@@ -158,7 +158,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
                 for q in range(count[depth]):
                     a = row[q]
                     vd[a] = md[a] + inner[a, r - 1] * half + 0.5 * _due(record[a], cuts, chosen)
-                    _insert(smallest, r, vd[a])
+                    insert(smallest, r, vd[a])
                 room = goal - cost[depth] - smallest[: r - 1].sum()
                 survive = 0
                 if smallest[r - 1] < room:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.search.pricing import insert
 
 
 @kernel
@@ -10,16 +11,11 @@ def row_bound(i, row, outside, k, smallest):
     """The least (1/s)(row[i] + the s-1 smallest others) over s = k..2k-1, others from row and outside."""
     most = 2 * k - 2
     smallest[:most] = np.inf
-    for part in range(2):
-        values = row if part == 0 else outside
-        for j in range(len(values)):
-            v = values[j]
-            q = most - 1
-            if v < smallest[q] and (part == 1 or j != i):
-                while q > 0 and smallest[q - 1] > v:
-                    smallest[q] = smallest[q - 1]
-                    q -= 1
-                smallest[q] = v
+    for j in range(len(row)):
+        if j != i:
+            insert(smallest, most, row[j])
+    for value in outside:
+        insert(smallest, most, value)
     best = np.inf
     total = row[i]
     for s in range(2, 2 * k):

@@ -31,29 +31,17 @@ def labels_of(size):
 
 
 @kernel
-def _push(queue, head, tail, best, start):
-    """Keep in queue[head:tail] only starts that cost less than all later ones; return the new tail."""
-    while tail > head and best[queue[tail - 1]] >= best[start]:
-        tail -= 1
-    queue[tail] = start
-    return tail + 1
-
-
-@kernel
 def _sizes(X, k):
     n, d = X.shape
     best = np.full(n + 1, np.inf)
     best[0] = 0.0
     size = np.zeros(n + 1, np.int32)
-    queue = np.empty(n + 1, np.int32)
-    head = tail = 0
     total = np.empty(d)
     squares = np.empty(d)
     for end in range(k, n + 1):
-        tail = _push(queue, head, tail, best, end - k)
-        if queue[head] < end - 2 * k + 1:
-            head += 1
-        least = best[queue[head]]
+        least = np.inf
+        for start in range(max(end - 2 * k + 1, 0), end - k + 1):
+            least = min(least, best[start])
         total[:] = 0.0
         squares[:] = 0.0
         for m in range(2, min(2 * k - 1, end) + 1):
@@ -94,13 +82,8 @@ def _whole_cost(total, squares, m):
 whole_cost = kernel(_whole_cost)
 
 
-def cut_integer(X: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """`cut` where each group is replaced by its nearest whole centroid (IMHMI), exactly: labels."""
-    return labels_of(whole_sizes_of_any_magnitude(X, k))
-
-
 def whole_sizes_of_any_magnitude(matrix: NDArray[np.int64], k: int) -> NDArray[np.int32]:
-    """`_sizes` for whole centroids, in Python's integers: no sum is too large for them."""
+    """`_sizes` for groups that publish whole centroids (IMHMI), in Python's integers: no sum is too large."""
     X = matrix.tolist()
     n, d = len(X), len(X[0])
     best: list[int] = [0] * (n + 1)

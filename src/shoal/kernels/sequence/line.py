@@ -5,7 +5,7 @@ moves left as its end moves right. Two searches live on that and find the same o
 
 `_near` grows each group backwards from its end, no further than the last best start: O(kn), for small k.
 Very many values are searched for several ends at a time (`side_by_side`), with the same outcome.
-The far search (`far`) looks back from few ends only, and fills in the others between them: O(n), whatever k.
+The far search (`far`) looks back from few ends only, and fills in the others between them, for large k.
 
 No sum here is a difference of larger sums; each starts at a member of the group that it serves. So a
 large offset or a far-away neighbour costs no digits.
@@ -21,9 +21,6 @@ from shoal.kernels.runtime.threads import together
 from shoal.kernels.sequence.cut import whole_cost
 from shoal.kernels.sequence.far import ABSOLUTE, RANGE, SSE, WHOLE, in_leaps
 from shoal.kernels.sequence.side_by_side import several_ends
-
-#: Ends leapt over up to which halving beats the linear search (benchmarks/univariate.py).
-HALVE_UP_TO = 256
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,6 @@ def search(
     kind: int,
     inverse: NDArray,
     far: bool | None = None,
-    halve: int = HALVE_UP_TO,
     mirrored: bool = False,
     tuning: Tuning = USUAL,
 ) -> tuple[NDArray, NDArray]:
@@ -110,7 +106,7 @@ def search(
     size = np.zeros(len(v) + 1, np.int32)
     _near(v[:k] if far else v, k, (0,) * kind, inverse, best, size)
     if far:
-        in_leaps(v, k, (0,) * kind, inverse, best, size, halve)
+        in_leaps(v, k, (0,) * kind, inverse, best, size)
     return best, size
 
 
@@ -130,9 +126,7 @@ def _in_stretches(
         end = n if i == stretches - 1 else begin + stretch + most - 1
         part = _mirrored(v[n - end : n - begin]) if mirrored else v[begin:end]
         costs = best[: end - begin + 1]
-        run_packed(
-            several_ends if k >= 3 else _one_end, part, (0,) * k, inverse, costs, size[begin : end + 1]
-        )
+        run_packed(several_ends, part, (0,) * k, inverse, costs, size[begin : end + 1])
         if end < n:
             best[:most] = costs[-most:]
     return costs[-2 * k :], size
@@ -209,28 +203,6 @@ def _near(v, k, kind, inverse, best, size):
             low = max(low, where)
         best[end], where = _last_group(v, kind, inverse, best, low, end - k, end, worst)
         size[end] = end - where
-
-
-@kernel
-def _one_end(v, k, inverse, best, size):
-    """`several_ends` for k below 3."""
-    least, most = len(k), 2 * len(k) - 1
-    for end in range(most, len(v) + 1):
-        values, path = v[end - most : end], best[end - most : end]
-        last = values[most - 1]
-        total = squares = 0.0
-        for start in range(most - 2, least - 1, -1):
-            total += last - values[start]
-            squares += (last - values[start]) * (last - values[start])
-        least_cost, where = np.inf, 0
-        for start in range(least - 1, -1, -1):
-            total += last - values[start]
-            squares += (last - values[start]) * (last - values[start])
-            cost = squares - total * total * inverse[most - start] + path[start]
-            where = start if cost < least_cost else where
-            least_cost = min(cost, least_cost)
-        best[end] = least_cost
-        size[end] = most - where
 
 
 @kernel

@@ -1,102 +1,20 @@
-"""Paths through records: nearest neighbours, nearest point next, and groups visited one after another.
+"""Paths through records: groups visited one after another, each from its nearest point on.
 
 Distances from one record to many are taken over a transposed table. Ties go to the lowest row throughout.
 """
 
 import numpy as np
 
-from shoal.kernels.neighbours.distance import between, to_columns
+from shoal.kernels.neighbours.distance import all_squares, between, to_columns
 from shoal.kernels.runtime.jit import kernel
 
 WALK, NEAREST, CHEAPEST = 0, 1, 2  # how `group_path` goes through one group
 
 
-@kernel
 def farthest_from_centroid(X):
     """The record farthest from the centroid of all."""
-    n, d = X.shape
-    centre = np.zeros(d)
-    for i in range(n):
-        for j in range(d):
-            centre[j] += (X[i, j] - X[0, j]) / n
-    best, chosen = -1.0, 0
-    for i in range(n):
-        total = 0.0
-        for j in range(d):
-            difference = X[i, j] - X[0, j] - centre[j]
-            total += difference * difference
-        if total > best:
-            best, chosen = total, i
-    return chosen
-
-
-@kernel
-def nearest_rows(X, Y, m, apart):
-    """The m rows of Y nearest to each row of X, nearest first, and their squared distances (both n x m).
-
-    `apart`: X and Y are the same table, and no record is its own neighbour.
-    """
-    T = Y.T.copy()
-    near = np.empty((len(X), m), np.int64)
-    squares = np.empty((len(X), m))
-    distance = np.empty(len(Y))
-    for i in range(len(X)):
-        to_columns(T, X[i], 0, len(Y), distance)
-        count = 0
-        for other in range(len(Y)):
-            value = distance[other]
-            if (count == m and value >= squares[i, m - 1]) or (apart and other == i):
-                continue
-            if count < m:
-                count += 1
-            place = count - 1
-            while place > 0 and squares[i, place - 1] > value:
-                squares[i, place] = squares[i, place - 1]
-                near[i, place] = near[i, place - 1]
-                place -= 1
-            squares[i, place] = value
-            near[i, place] = other
-    return near, squares
-
-
-@kernel
-def nearest_point_next(X, start):
-    """From `start` always on to the nearest record not yet visited."""
-    n, d = X.shape
-    T = X.T.copy()  # columns of the unvisited records stand at 0..left-1
-    record = np.arange(n)
-    path = np.empty(n, np.int64)
-    distance = np.empty(n)
-    here = start
-    for left in range(n - 1, -1, -1):
-        path[n - 1 - left] = record[here]
-        point = T[:, here].copy()
-        for j in range(d):
-            T[j, here] = T[j, left]
-        record[here] = record[left]
-        to_columns(T, point, 0, left, distance)
-        here = 0
-        for i in range(1, left):
-            if distance[i] < distance[here] or (distance[i] == distance[here] and record[i] < record[here]):
-                here = i
-    return path
-
-
-@kernel
-def _members(labels):
-    """The records sorted by label, and where each label's records begin."""
-    groups = labels.max() + 1
-    begin = np.zeros(groups + 1, np.int64)
-    for label in labels:
-        begin[label + 1] += 1
-    for g in range(groups):
-        begin[g + 1] += begin[g]
-    place = begin[:-1].copy()
-    members = np.empty(len(labels), np.int64)
-    for i in range(len(labels)):
-        members[place[labels[i]]] = i
-        place[labels[i]] += 1
-    return members, begin
+    apart = X - X[0]
+    return int(np.argmax(all_squares(apart, (apart / len(X)).sum(0)[None])))
 
 
 @kernel
@@ -131,7 +49,8 @@ def _walk(T, record):
     """Nearest point next from column 0: reorders `record` (and the columns) in place."""
     distance = np.empty(len(record))
     for here in range(len(record) - 1):
-        _distances(T, here, here + 1, len(record), distance)
+        left = len(record) - here - 1  # counted from 0, so that the compiler takes several columns at once
+        to_columns(T[:, here + 1 :], T[:, here], 0, left, distance[here + 1 :])
         _swap(T, record, here + 1, _lowest(distance, record, here + 1))
 
 
@@ -222,7 +141,14 @@ def group_path(X, labels, near, start, rule):
     are visited are the others searched.
     """
     n, d = X.shape
-    members, begin = _members(labels)
+    begin = np.zeros(labels.max() + 2, np.int64)  # where each group's members begin
+    for label in labels:
+        begin[label + 1] += 1
+    begin = np.cumsum(begin)
+    members, place = np.empty(n, np.int64), begin.copy()
+    for i in range(n):
+        members[place[labels[i]]] = i
+        place[labels[i]] += 1
     path = np.empty(n, np.int64)
     visited = np.zeros(n, np.bool_)
     waiting = np.arange(n)

@@ -1,8 +1,8 @@
 """The near search of `line` for the SSE, for several ends at a time.
 
-The best groups that end at one of k neighbouring ends do not depend on one another. So eight ends (four for
-k below 8) go together: four numbers side by side that are added, multiplied and compared alike are one
-instruction each to the processor. The operations on each number, and so the outcome, are those of `line`.
+The best groups that end at one of k neighbouring ends do not depend on one another. So four ends go
+together: four numbers side by side that are added, multiplied and compared alike are one instruction to the
+processor. The operations on each number, and so the outcome, are those of `line`.
 """
 
 import numpy as np
@@ -17,36 +17,23 @@ WORST = (np.inf, np.inf, np.inf, np.inf)
 def several_ends(v, k, inverse, best, size):
     """From the end 2k - 1 on: the least cost of the values up to each end, and the size of the last group.
 
-    k is the length of a tuple, at least 3: so the compiler knows how long the loops are. For k = 3 the fourth
-    end depends on the first: it is searched again in the next round.
+    k is the length of a tuple, at least 2: so the compiler knows how long the loops are. Below k = 4 the last
+    ends of a round depend on its first ones: they are searched again in the next round.
     """
     least, most = len(k), 2 * len(k) - 1
-    ends = 8 if least >= 8 else 4
-    for begin in range(most, len(v) + 1, min(ends, least)):
-        end = min(begin, len(v) + 1 - ends)  # at last, some ends come twice
-        values, path = v[end - most : end + ends - 1], best[end - most : end + ends - least]
+    for begin in range(most, len(v) + 1, min(4, least)):
+        end = min(begin, len(v) - 3)  # at last, some ends come twice
+        values, path = v[end - most : end + 3], best[end - most : end + 4 - least]
         last, total, squares = _four(values, most - 1), ZERO, ZERO
         cost, where = WORST, ZERO
-        last2, total2, squares2 = ZERO, ZERO, ZERO
-        cost2, where2 = WORST, ZERO
-        if least >= 8:
-            last2 = _four(values, most + 3)
         for start in range(most - 2, least - 1, -1):
             total, squares = _grow(total, squares, last, _four(values, start))
-            if least >= 8:
-                total2, squares2 = _grow(total2, squares2, last2, _four(values, start + 4))
         for start in range(least - 1, -1, -1):
-            m = most - start
             total, squares = _grow(total, squares, last, _four(values, start))
+            m = most - start
             cost, where = _compare(total, squares, inverse[m], _four(path, start), float(m), cost, where)
-            if least >= 8:
-                total2, squares2 = _grow(total2, squares2, last2, _four(values, start + 4))
-                cost2, where2 = _compare(
-                    total2, squares2, inverse[m], _four(path, start + 4), float(m), cost2, where2
-                )
-        _write(best[end : end + 4], size[end : end + 4], cost, where)
-        if least >= 8:
-            _write(best[end + 4 : end + 8], size[end + 4 : end + 8], cost2, where2)
+        best[end], best[end + 1], best[end + 2], best[end + 3] = cost
+        size[end], size[end + 1], size[end + 2], size[end + 3] = where[0], where[1], where[2], where[3]
 
 
 @kernel
@@ -84,9 +71,3 @@ def _compare(total, squares, inverse, path, size, cost, where):
         d if d < cost[3] else cost[3],
     )
     return cost, where
-
-
-@kernel
-def _write(best, size, cost, where):
-    best[0], best[1], best[2], best[3] = cost
-    size[0], size[1], size[2], size[3] = where[0], where[1], where[2], where[3]

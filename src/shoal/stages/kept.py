@@ -1,0 +1,195 @@
+"""What is published as it is, and what it gives away: identifiers, and columns that tell protected ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+from shoal.frame.column import Column
+from shoal.frame.frame import Frame
+from shoal.frame.guess import identifier_reason, named_like_identifier, notes_on_codes
+from shoal.frame.types import read_column, stored_kind
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
+
+#: A kept column that gives back this share of a protected one is named.
+TELLING = 0.5
+#: Numbers are given back that are met within this part of a standard deviation.
+NEAR = 0.01
+#: Records that columns are compared on, at the most; and in all pairs of columns together.
+SAMPLE, PAIRS = 20_000, 4_000_000
+#: Fewer records may tell each other by chance.
+ENOUGH = 10
+
+
+class Suspect(NamedTuple):
+    """A column that is published as it is, and why that should be somebody's decision."""
+
+    name: Any
+    reason: str
+
+
+class Kept(NamedTuple):
+    """What is known of the columns that are published as they are."""
+
+    suspects: tuple[Suspect, ...]
+    notes: tuple[str, ...]
+
+
+def look(plan: Plan, frame: Frame, columns: Mapping[Any, Column], changed: Collection[Any] = ()) -> Kept:
+    """Look at what is published beside the protected columns; a column that was given a role is no suspect.
+
+    `changed` are columns of which some cells are replaced.
+    """
+    dropped = {*plan.named("identifier"), *plan.named("unit")}
+    names = [name for name in frame.names if name not in columns and name not in dropped]
+    found = [
+        Suspect(name, f"looks like an identifier ({reason})")
+        for name in names
+        if name not in plan.roles and (reason := identifier_reason(frame, name)) is not None
+    ]
+    found += _telling(plan.k, frame, [n for n in names if n not in {name for name, _ in found}], columns)
+    suspects = tuple(suspect for suspect in found if suspect.name not in plan.roles)
+    as_before = [str(name) for name in names if name not in changed]
+    notes = [f"published as they are: {', '.join(as_before)}"] if as_before else []
+    notes += [f"column {name!r} {reason}, and is published as it is" for name, reason in found]
+    return Kept(suspects, (*notes_on_codes(columns.values()), *notes))
+
+
+def refuse(suspects: Sequence[Suspect], keep: Iterable[Any] = ()) -> None:
+    """Raise unless somebody decided to publish these columns as they are."""
+    decided = {str(name) for name in ([keep] if isinstance(keep, str) else keep)}
+    left = [suspect for suspect in suspects if str(suspect.name) not in decided]
+    if left:
+        first = left[0].name
+        said = "; ".join(f"column {name!r} {reason}" for name, reason in left)
+        raise InputError(
+            f"{said}: drop such a column (--role {first}=identifier, roles={{{first!r}: 'identifier'}}) "
+            f"or decide to publish it as it is (--keep {first}, keep=[{first!r}])"
+        )
+
+
+def repeated_units(
+    plan: Plan, frame: Frame, columns: Collection[Any], labels: Sequence[NDArray[np.int64]]
+) -> list[str]:
+    """A note on each identifier beside these columns that repeats, where groups hold few of its values."""
+    notes = []
+    for name in () if plan.unit else frame.names:
+        if name in columns or not (plan.roles.get(name) == "identifier" or named_like_identifier(name)):
+            continue
+        ids = _codes(frame, name)
+        if ids is None or not plan.k <= len(np.unique(ids)) < len(ids):
+            continue
+        few = sum(few_units(ids, part, plan.k) for part in labels)
+        groups = sum(len(np.unique(part)) for part in labels)
+        if few:
+            notes.append(
+                f"column {name!r} repeats, and {few:,} of {groups:,} groups hold fewer than k={plan.k} of "
+                f"its values: if it tells whom you protect, say so (--unit {name}, unit={name!r})"
+            )
+    return notes
+
+
+def few_units(ids: NDArray[np.int64], labels: NDArray[np.int64], k: int) -> int:
+    """How many groups hold fewer than k different ids."""
+    pairs = np.unique(np.stack([labels, ids]), axis=1)
+    return int((np.unique(pairs[0], return_counts=True)[1] < k).sum())
+
+
+def _codes(frame: Frame, name: Any) -> NDArray[np.int64] | None:
+    """A column as whole numbers, the same for the same cells; None if its cells cannot be compared."""
+    import pyarrow as pa
+
+    try:
+        cells = frame.arrow(name)
+        encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
+    except (InputError, pa.ArrowException):
+        return None
+    return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _telling(k: int, frame: Frame, names: Sequence[Any], columns: Mapping[Any, Column]) -> list[Suspect]:
+    """The columns that give back a protected one, with the share of its records."""
+    most = max(1000, min(SAMPLE, PAIRS // max(1, len(names) * len(columns))))
+    if names and len(frame) > most:
+        chosen = np.zeros(len(frame), bool)
+        chosen[np.random.default_rng(0).choice(len(frame), most, replace=False)] = True
+        frame, columns = frame.rows(chosen), {n: column.rows(chosen) for n, column in columns.items()}
+    found = []
+    for name in names:
+        try:
+            text = stored_kind(frame, name) in ("text", "other")
+            kept = read_column(frame, name, "nominal" if text else None)
+        except InputError:
+            continue
+        shares = {other: given_back(kept, column, k) for other, column in columns.items()}
+        told = [f"{other!r} in {100 * share:.0f} %" for other, share in shares.items() if share >= TELLING]
+        if told:
+            found.append(Suspect(name, f"gives back {', '.join(told)} of the records"))
+    return found
+
+
+def given_back(kept: Column, protected: Column, k: int) -> float:
+    """The share of a protected column's values that the other column tells; 0 if it tells too little.
+
+    A guess is made for each record from the others: the most frequent value among those of the same level,
+    where at least k are, and of two numbers also the line between its neighbours, or their mean. It counts
+    as little if guessing one value for all records does half as well.
+    """
+    there = np.ones(len(kept.values), bool)
+    for column in (kept, protected):
+        there &= True if column.gaps is None else ~column.gaps
+    x, y = kept.values[there], protected.values[there]
+    records = len(protected.present)
+    if len(x) < ENOUGH or (y == y[0]).all():
+        return 0.0
+    outcomes = [_by_level(x, y, k)]
+    if not (kept.categorical or protected.categorical):
+        outcomes.append(_by_neighbours(x.astype(float), y.astype(float)))
+    good = [hits for hits, plain in outcomes if hits - plain >= TELLING * (len(x) - plain)]
+    return max(good, default=0) / records
+
+
+def _by_level(x: NDArray, y: NDArray, k: int) -> tuple[int, int]:
+    """How many values the most frequent other one of their level meets; how many one value for all meets."""
+    levels, sizes = np.unique(x, return_inverse=True, return_counts=True)[1:]
+    values, often = np.unique(y, return_inverse=True, return_counts=True)[1:]
+    pairs, counts = np.unique(levels * len(often) + values, return_counts=True)
+    level = pairs // len(often)
+    order = np.lexsort([-counts, level])
+    counts, level = counts[order], level[order]
+    begins = np.flatnonzero(np.r_[True, level[1:] != level[:-1]])
+    second = np.zeros(len(begins), np.int64)
+    several = np.diff(np.r_[begins, len(level)]) > 1
+    second[several] = counts[begins[several] + 1]
+    met = (counts[begins] - 1 > second) & (sizes >= k)
+    return int(counts[begins][met].sum()), int(often.max())
+
+
+def _by_neighbours(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[int, int]:
+    """How many values their neighbours in the other column meet; how many one value for all meets."""
+    order = np.argsort(x, kind="stable")
+    x, y = (values[order] / (np.abs(values).max() or 1.0) for values in (x, y))  # no sum can be infinite
+    near = NEAR * y.std()
+    begins = np.flatnonzero(np.r_[True, x[1:] != x[:-1]])
+    sizes = np.diff(np.r_[begins, len(x)])
+    sums = np.add.reduceat(y, begins)
+    at, means = x[begins], sums / sizes
+    between = means.copy()  # of one record: the line between its neighbours
+    if len(at) > 1:
+        part = (at[1:-1] - at[:-2]) / (at[2:] - at[:-2])
+        between[1:-1] = means[:-2] + part * (means[2:] - means[:-2])
+        between[[0, -1]] = means[[1, -2]]
+    several = np.repeat(sizes > 1, sizes)
+    others = (np.repeat(sums, sizes) - y) / np.maximum(np.repeat(sizes, sizes) - 1, 1)
+    line = np.where(several, others, np.repeat(between, sizes))
+    mean = np.convolve(np.pad(y, 3, "reflect"), np.array([1, 1, 1, 0, 1, 1, 1]) / 6, "valid")
+    hits = max(int((np.abs(guess - y) <= near).sum()) for guess in (line, mean))
+    ordered = np.sort(y)
+    plain = np.searchsorted(ordered, ordered + 2 * near, "right") - np.arange(len(y))
+    return hits, int(plain.max())
