@@ -67,7 +67,7 @@ def protect(source, target, k=5, columns=QUASI, method="mdav", block_records=300
         for name in ("replace", "compute", "blocks", "progress", "batch_records", "part_records")
         if name in options
     }
-    keep = [name for name in KEPT if name not in options.get("roles", {})]
+    keep = [name for name in KEPT if name not in {*columns, *options.get("roles", {})}]
     plan = Plan.of(k, columns=columns, method=method, **{"keep": keep, **options})
     return disk.run(plan, source, target, block_records=block_records, **run)
 

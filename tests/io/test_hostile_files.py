@@ -376,7 +376,9 @@ def test_cells_that_a_spreadsheet_would_run_are_told_and_kept(tmp_path):
 def test_safe_cells_prefixes_them_and_nothing_else(tmp_path):
     source, out = tmp_path / "in.csv", tmp_path / "out.tsv"
     shoal.write(FORMULAS, source)
-    said = call("protect", source, "-k", 2, "-c", "x", "--order", "keep", "--keep", "=name", "-o", out, "--safe-cells")
+    said = call(
+        "protect", source, "-k", 2, "-c", "x", "--order", "keep", "--keep", "=name", "-o", out, "--safe-cells"
+    )
     assert "8 texts begin like a formula" in " ".join(said.stderr.split())
     assert "written after an apostrophe" in " ".join(said.stderr.split())
     found = text.reader("\t")(out).cells
