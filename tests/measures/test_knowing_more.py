@@ -83,12 +83,24 @@ def test_the_right_unit_is_enough():
 
 
 def test_rows_of_a_kind_by_hand():
-    before = pa.table({"x": [1, 2, 3, 4], "sex": ["f", "f", "f", None], "note": ["p", "q", "r", "s"]})
-    after = before.set_column(0, "x", pa.array([2, 2, 4, 4]))
-    found = shoal.risk(before, after, ["x"], known=["sex"])["unique_rows"]
-    assert found.overall == 2  # 4 f, and 4 with a gap
-    assert found.detail == {"on_all_columns": 4, "known": ["sex"]}
-    assert shoal.risk(before, after, ["x"], known=())["unique_rows"].overall == 0
+    n = 60
+    before = pa.table(
+        {"x": [1.0] * n, "sex": [*"f" * 59, None], "note": [str(i // 2 * (i > 3)) for i in range(n)]}
+    )
+    after = before.set_column(0, "x", pa.array([2.0] * 58 + [None, None]))
+    found = shoal.risk(before, after, ["x"])["unique_rows"]
+    assert found.overall == 2  # a gap with f, a gap with a gap
+    assert found.detail == {"on_all_columns": 2, "kept": ["sex"]}
+    assert shoal.risk(before, after.drop_columns(["sex"]), ["x"])["unique_rows"].overall == 0
+
+
+def test_rows_of_a_kind_are_those_of_the_outcome(table):
+    release = shoal.microaggregate(table, 5, columns=COLUMNS, method="mdav", roles={"sector": "confidential"})
+    found = release.risk()["unique_rows"]
+    rows = release.table[[*COLUMNS, "region", "sector"]]
+    assert found.overall == (~rows.duplicated(keep=False)).sum() == release.outcome.unique_on_categories
+    alone = (~release.table.duplicated(keep=False)).sum()
+    assert found.detail["on_all_columns"] == alone == release.outcome.unique_rows
 
 
 def test_medians_publish_cells_of_the_original(table):

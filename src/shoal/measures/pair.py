@@ -252,10 +252,8 @@ def _objects(frame: Frame, name: Any, kind: str) -> NDArray[np.float64]:
     values = column.values.astype(np.float64)
     if types.is_decimal(stored):
         values /= 10.0**stored.scale
-    elif types.is_timestamp(stored):
-        values *= {"s": 1e6, "ms": 1e3, "us": 1, "ns": 1e-3}[stored.unit]
     else:
-        values *= 86_400e6
+        values *= {"s": 1e6, "ms": 1e3, "us": 1, "ns": 1e-3}.get(getattr(stored, "unit", ""), 86_400e6)
     return values if column.gaps is None else np.where(column.gaps, np.nan, values)
 
 

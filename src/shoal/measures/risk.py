@@ -12,7 +12,7 @@ from shoal.measures.groups import Groups, real_cells, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.pair import Column, Names, Pair, names_of, pair, value_codes
-from shoal.measures.uniqueness import unique_rows
+from shoal.measures.uniqueness import FEW, unique_rows
 
 #: Largest one, largest two contributors: the share of a group's total from which they dominate it.
 DOMINANCE = (0.8, 0.9)
@@ -143,14 +143,16 @@ def _sizes(published: Sequence[NDArray], units: NDArray[np.int64] | None) -> NDA
 
 
 def _unique(both: Pair) -> Measure:
-    """Rows that are one of a kind, on protected and known columns, and on all that is published."""
+    """Rows that are one of a kind, in protected and kept columns with few values, and in all columns."""
     import pyarrow as pa
 
-    some = _sizes([*(column.after for column in both.columns), *both.known.values()], None)
-    table = pa.table({str(name): value_codes(both.released, name) for name in both.released.names})
-    known = [str(name) for name in both.known]
-    detail = {"on_all_columns": unique_rows(table, table.column_names), "known": known}
-    return measure("unique_rows", (some == 1).sum(), {}, detail, known=", ".join(known) or "none")
+    names = [column.name for column in both.columns]
+    codes = {name: value_codes(both.released, name) for name in both.released.names}
+    few = [name for name, column in codes.items() if name not in names and column.max() < FEW]
+    table = pa.table({str(name): column for name, column in codes.items()})
+    some, every = (unique_rows(table, [str(n) for n in chosen]) for chosen in ([*names, *few], codes))
+    said = ", ".join(map(str, few)) or "none"
+    return measure("unique_rows", some, {}, {"on_all_columns": every, "kept": list(map(str, few))}, kept=said)
 
 
 def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:

@@ -50,33 +50,12 @@ ROLES = {
     "other": "other: kept as it is",
 }
 PUBLIC_OUTCOME = (
-    "records",
-    "columns",
-    "groups",
-    "smallest_group",
-    "information_loss",
-    "rounding_loss",
-    "k",
-    "method_title",
-    "paper",
-    "promise",
-    "per_column",
-    "headline",
-    "kept",
+    *("records", "columns", "groups", "smallest_group", "information_loss", "rounding_loss", "k"),
+    *("method_title", "paper", "promise", "per_column", "headline", "kept"),
 )
 PUBLIC_UTILITY = (
-    "information_loss",
-    "means",
-    "variances",
-    "quantiles",
-    "covariances",
-    "correlations",
-    "eigenvalues",
-    "hellinger",
-    "changed",
-    "pmse_logistic",
-    "pmse_tree",
-    "subgroups",
+    *("information_loss", "means", "variances", "quantiles", "covariances", "correlations"),
+    *("eigenvalues", "hellinger", "changed", "pmse_logistic", "pmse_tree", "subgroups"),
 )
 
 
@@ -222,8 +201,8 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
     return {
         "source": None if release.source is None else str(release.source),
         "sha256": fingerprints,
-        "plan": {f.name: _plain_setting(getattr(plan, f.name)) for f in fields(plan)},
-        "settings": {name: _plain_setting(getattr(plan, name)) for name in settings},
+        "plan": {f.name: getattr(plan, f.name) for f in fields(plan)},
+        "settings": {name: getattr(plan, name) for name in settings},
         "roles": {str(name): ROLES.get(role := roles.get(name, "other"), role) for name in original.names},
         "versions": {"shoal": shoal.__version__, "python": platform.python_version()}
         | {name: version(name) for name in ("numpy", "scipy", "numba")},
@@ -231,14 +210,6 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
         "replay": replay(release),
         "toml": plan.toml() if more or needs_file(plan) or {*plan.roles.values()} - {"quasi"} else None,
     }
-
-
-def _plain_setting(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain_setting(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain_setting(item) for item in value]
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
 def _settings(plan: Plan) -> list[str]:
