@@ -264,6 +264,7 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
     for call, sentence in (
         (lambda: shoal.spark.protect(df.selectExpr("double('inf') a"), 5), "'a' has the value inf"),
         (lambda: shoal.spark.protect(df, 5, columns=["incom"]), "did you mean 'income'"),
+        (lambda: shoal.spark.protect(df, 5, columns=QUASI), "column 'id' looks like an identifier"),
         (lambda: shoal.spark.protect(df, 5, columns=["name"]), "column 'name' is string"),
         (
             lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=["id"], strata=["name"]),

@@ -42,7 +42,7 @@ line"
 def test_cells_that_are_not_protected_keep_their_text(tmp_path):
     path, out = tmp_path / "odd.csv", tmp_path / "out.csv"
     path.write_text(ODD)
-    shoal.microaggregate(path, 2, columns="x", order="keep").write(out)
+    shoal.microaggregate(path, 2, columns="x", order="keep", keep="id").write(out)
     for name in ("id", "price", "code", "big", "flag", "na, me"):
         assert column(out, name) == column(path, name)
     assert column(out, "x") == ["2", "2", "6", "6"]  # 1.5 rounds to 2
@@ -160,7 +160,7 @@ def test_spss_keeps_labels_and_codes_and_never_averages_a_code(spss, tmp_path):
     table = shoal.read(spss)
     assert table["sex"].type == pa.int64()
     assert table["pay"].null_count == 2
-    release = shoal.microaggregate(spss, 3, columns=["pay"], method="mdav_generic", order="keep")
+    release = shoal.microaggregate(spss, 3, columns=["pay"], method="mdav_generic", order="keep", keep="name")
     assert max(v for v in release.table["pay"].to_pylist() if v is not None) <= 110
     release.write(tmp_path / "out.sav")
     frame, facts = pyreadstat.read_sav(tmp_path / "out.sav", user_missing=True)
@@ -225,7 +225,9 @@ def test_excel_keeps_sheet_kinds_and_never_writes_a_formula(tmp_path):
     book.save(tmp_path / "in.xlsx")
     table = shoal.read(tmp_path / "in.xlsx")
     assert table.schema.types == [pa.string(), pa.int64(), pa.string(), pa.date32(), pa.bool_()]
-    shoal.microaggregate(tmp_path / "in.xlsx", 3, columns="x", order="keep").write(tmp_path / "out.xlsx")
+    shoal.microaggregate(tmp_path / "in.xlsx", 3, columns="x", order="keep").write(
+        tmp_path / "out.xlsx", keep="=name"
+    )
     before, after = (load_workbook(tmp_path / name).worksheets[0] for name in ("in.xlsx", "out.xlsx"))
     assert after.title == "Survey"
     assert {cell.data_type for row in after.iter_rows() for cell in row} == {"s", "n", "d", "b"}

@@ -126,7 +126,7 @@ def run(
     if len(table) < plan.k:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {len(table)}: lower k")
     chosen = columns_to_protect(plan, table.schema)
-    said = first_look(plan, chosen, _first_rows(table, SAMPLE))
+    said = first_look(plan, chosen, _first_rows(table, SAMPLE), 0)
     if blocks is None:
         size = block_records or block_size(len(table))
         blocks = _plan(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
