@@ -2,13 +2,15 @@
 
 import atexit
 import http.client
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 SETTINGS = Path(__file__).resolve().parents[1] / "pyproject.toml"
 PATIENCE = 120  # seconds; only ever waited for in full if something is broken
@@ -31,20 +33,35 @@ def traced():
 class Server:
     """`shoal app` in a process of its own, whose temporary files lie in `folder`."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, cwd=None, **environment):
         self.folder = Path(folder)
+        browser = [] if "--browser" in options else ["--no-browser"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "shoal", "app", "--no-browser", *options],
+            [sys.executable, "-P", "-m", "shoal", "app", *browser, *options],  # as the command `shoal` does
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **traced(), "TMPDIR": str(folder)},
+            cwd=cwd,
+            env={**os.environ, **traced(), "TMPDIR": str(folder), **environment},
         )
         atexit.register(self.process.kill)  # a test that failed has left it running
         self.line = self.process.stdout.readline()
-        self.address = self.line.strip()
-        parts = urlsplit(self.address)
-        self.port, self.token = parts.port, parse_qs(parts.query).get("token", [""])[0]
+        parts = urlsplit(self.line.strip())
+        self.code = parts.fragment
+        if browser:
+            self.port, self.origin = parts.port, f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def letter(self):
+        """The page that opens the door."""
+        (private,) = self.folder.glob(".shoal-app.*")
+        return private / "open.html"
+
+    @property
+    def address(self):
+        """An address that works once, with the newest code."""
+        code = re.search('value="([^"]+)"', self.letter.read_text())[1]
+        return f"{self.origin}/#{code}"
 
     def ask(self, path="/", method="GET", body=None, **headers):
         """A plain request; the answer with its body read."""
@@ -61,9 +78,25 @@ class Server:
         connection.close()
         return answer
 
+    def enter(self, code=None):
+        """What a browser does with a code: a cookie, a key, and the ticket of a page."""
+        answer = self.ask("/enter", "POST", Origin=self.origin, X_Code=code or self.address.split("#")[1])
+        assert answer.status == 200
+        return {"cookie": answer.headers["set-cookie"].split(";")[0], **json.loads(answer.text)}
+
     def cookie(self):
-        """The cookie that the token is exchanged for."""
-        return self.ask(f"/?token={self.token}").headers["set-cookie"].split(";")[0]
+        """The cookie that a code is exchanged for."""
+        return self.enter()["cookie"]
+
+    def tab(self):
+        """What a tab shows when it uploads: the cookie, and the name of its client."""
+        entered = self.enter()
+        page = self.ask(f"/?page={entered['page']}", Cookie=entered["cookie"])
+        assert page.status == 200
+        return {
+            "Cookie": entered["cookie"],
+            "X_Tab": re.search(r"['\"]client_id['\"]: *['\"]([\w-]{36})", page.text)[1],
+        }
 
     def workers(self):
         """The processes that it started, by their number."""

@@ -288,7 +288,8 @@ def notes_on(
         )
     if zeros_lost:
         notes.append(
-            f"{zeros_lost} zeros became other numbers; zeros='group' (--zeros group) keeps them apart"
+            f"{zeros_lost} zeros became other numbers"
+            + ("" if plan.zeros == "group" else "; zeros='group' (--zeros group) keeps them apart")
         )
     single = [word for word in ("median", "trimmed", "mode") if word in _centroids(plan)]
     if single:

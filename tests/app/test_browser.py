@@ -1,10 +1,16 @@
 """The page in a real browser, from a file dropped to a release taken away."""
 
+import asyncio
 import json
 import re
 import shlex
+import socket
+import sqlite3
 import subprocess
 import sys
+import threading
+from contextlib import closing, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -20,6 +26,11 @@ if chromium() is None:
     pytest.skip("Chromium is not installed (apt-get install chromium)", allow_module_level=True)
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+#: A view that has no end, and no row.
+ENDLESS = (
+    "CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+    "SELECT x FROM c WHERE x < 0"
+)
 EVIL = "<img src=x onerror='window.hacked=1'>{{hacked=1}}"
 expect = playwright.expect
 expect.set_options(timeout=1000 * PATIENCE)
@@ -55,7 +66,7 @@ def visit(browser):
     def open_page(server):
         page = context.new_page()
         hosts.add(f"127.0.0.1:{server.port}")
-        page.goto(server.address)
+        page.goto(server.address)  # which becomes another address at once
         expect(page.locator("nav [data-step=data]")).to_be_visible()
         page.wait_for_function("window.did_handshake")  # only now does the server know of this tab
         return page
@@ -117,7 +128,7 @@ def said(page):
 def test_from_upload_to_download(server, visit, tmp_path):
     original = firms(tmp_path, 90)
     page = visit(server)
-    assert "token" not in page.evaluate("location.href")
+    assert page.evaluate("location.href") == f"{server.origin}/"
     upload(page, original)
     expect(page.locator("h2")).to_have_text("firms.csv")
     assert page.locator("table.columns tbody tr").count() == 6
@@ -319,10 +330,158 @@ def test_another_browser_sees_nothing_of_it(server, visit, browser, tmp_path):
     expect(page.locator("h2")).to_have_text("firms.csv")
     stranger = browser.new_context()
     other = stranger.new_page()
-    assert other.goto(server.address.split("?")[0]).status == 403
-    assert other.goto(server.address).status == 200
+    assert other.goto(f"{server.origin}/").status == 403
+    expect(other.locator("main")).to_contain_text("opens with a code")
+    other.get_by_label("Code").fill(server.address)
+    other.get_by_role("button", name="Open").click()
     expect(other.locator(".hero")).to_be_visible()
     stranger.close()
+
+
+def test_the_letter_opens_the_page_and_leaves_nothing_behind(server, browser):
+    letter, code = server.letter, server.address.split("#")[1]
+    context = browser.new_context()
+    page, asked = context.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(letter.as_uri())
+    expect(page.locator(".hero")).to_be_visible()
+    assert page.evaluate("location.href") == f"{server.origin}/"
+    assert not [url for url in asked if code in url]  # so it can be in no history
+    assert code not in letter.read_text()
+    for url in asked:  # what is in the history opens nothing
+        if "#" in url or "?page=" in url:
+            stranger = browser.new_context().new_page()
+            stranger.goto(url)
+            expect(stranger.locator("main")).to_contain_text("opens with a code")
+            stranger.context.close()
+    context.close()
+
+
+class Another(BaseHTTPRequestHandler):
+    """What another user of this machine may start on another port."""
+
+    def do_GET(self):
+        self.server.seen.append(self.headers.get("Cookie", ""))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<title>harmless</title>" + self.server.body)
+
+    def log_message(self, *words):
+        pass
+
+
+@contextmanager
+def another_port(body=b""):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Another) as other:
+        other.seen, other.body = [], body
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        yield other, f"http://127.0.0.1:{other.server_port}/"
+        other.shutdown()
+
+
+def test_another_port_gets_the_cookie_and_nothing_with_it(server, browser, tmp_path):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(server.address)
+    page.wait_for_function("window.did_handshake")
+    upload(page, firms(tmp_path, 30))
+    expect(page.locator("h2")).to_have_text("firms.csv")
+    script = f"""<script>
+        fetch("{server.origin}/enter", {{method: "POST", headers: {{"X-Key": "x"}}}}).catch(() => {{}});
+        document.title = Object.keys(localStorage).length + " keys";
+        const place = "{server.origin.replace("http", "ws")}/_nicegui_ws/socket.io/?EIO=4";
+        new WebSocket(place + "&transport=websocket").onclose = () => document.title += ", no socket";
+    </script>"""
+    with another_port(script.encode()) as (other, address):
+        thief = context.new_page()
+        thief.goto(address)
+        expect(thief).to_have_title("0 keys, no socket")
+        stolen = other.seen[0]
+    assert f"shoal_{server.port}=" in stolen  # browsers do not tell ports apart
+    assert "firms" not in server.ask("/", Cookie=stolen).text
+    assert server.ask("/enter", "POST", Cookie=stolen).status == 403
+    assert server.ask("/upload", "POST", b"a\n1\n", Cookie=stolen, X_Name="a.csv").status == 403
+    context.close()
+
+
+async def relay(port, prefix, reader, writer):
+    """One connection through a tunnel, or one request through a proxy that takes a prefix away."""
+    there, to_there = await asyncio.open_connection("127.0.0.1", port)
+    if prefix:
+        head = await reader.readuntil(b"\r\n\r\n")
+        first, _, rest = head.partition(b"\r\n")
+        if b"upgrade: websocket" not in rest.lower():
+            rest = re.sub(rb"(?im)^connection:.*\r\n", b"", rest).replace(
+                b"\r\n", b"\r\nConnection: close\r\n", 1
+            )
+        to_there.write(first.replace(prefix, b"", 1) + b"\r\n" + rest)
+
+    async def pour(source, target):
+        with suppress(OSError):
+            while piece := await source.read(1 << 16):
+                target.write(piece)
+                await target.drain()
+        with suppress(OSError):
+            target.close()
+
+    await asyncio.gather(pour(reader, to_there), pour(there, writer))
+
+
+@contextmanager
+def way_to(inner, outer, prefix=b""):
+    """A tunnel or proxy that listens on the outer port, and leads to the inner one."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    listening = asyncio.start_server(lambda *ends: relay(inner, prefix, *ends), "127.0.0.1", outer)
+    listener = asyncio.run_coroutine_threadsafe(listening, loop).result()
+    yield
+    loop.call_soon_threadsafe(listener.close)
+
+
+@pytest.mark.parametrize("prefix", ["", "/user/me/proxy"], ids=["a tunnel", "the proxy of a notebook"])
+def test_it_works_through_the_outer_address_that_was_named(browser, tmp_path, prefix):
+    ports = []
+    for _ in range(2):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            ports.append(free.getsockname()[1])
+    inner, outer = ports
+    server = Server(tmp_path, "--port", str(inner), "--origin", f"http://127.0.0.1:{outer}{prefix}")
+    context = browser.new_context(accept_downloads=True)
+    page, asked = context.new_page(), set()
+    page.on("request", lambda request: asked.add(request.url[: len(server.origin + prefix)]))
+    with way_to(inner, outer, prefix.encode()):
+        page.goto(server.line.strip())
+        page.wait_for_function("window.did_handshake")
+        upload(page, firms(tmp_path, 40))
+        expect(page.locator("h2")).to_have_text("firms.csv")
+        use(page, 4)
+        start(page)
+        expect(page.locator(".run.done")).to_have_count(1)
+        step(page, "take")
+        assert shoal.read(download(page, "Download the release", tmp_path)).num_rows == 40
+        page.reload()
+        expect(page.locator("h2")).to_have_text("firms.csv")
+        assert asked - {"blob:"} == {server.origin + prefix}
+        context.close()
+    server.port = inner
+    assert server.stop() == ("", "")
+
+
+def test_reading_can_be_cancelled(server, visit, tmp_path):
+    endless = tmp_path / "endless.db"
+    with closing(sqlite3.connect(endless)) as database:
+        database.execute(ENDLESS)
+    page = visit(server)
+    before = set(server.folder.glob("**/table-*.db"))
+    upload(page, endless)
+    expect(page.locator(".drop button")).to_be_visible()
+    page.locator(".drop button").click()
+    expect(said(page)).to_contain_text("endless.db was not kept")
+    upload(page, firms(tmp_path, 30))  # the same process for this browser, started anew
+    expect(page.locator("h2")).to_have_text("firms.csv")
+    assert set(server.folder.glob("**/table-*.db")) == before
 
 
 def kept(page, folder):
@@ -356,7 +515,7 @@ def test_a_server_that_stops_is_told(visit, tmp_path):
     expect(page.locator(".run")).to_have_count(5)
     runs = {f"Run {number}": (k, "optimise") for number, k in ((5, 6), (4, 5), (3, 4), (2, 3))}
     assert list(kept(page, tmp_path).items()) == [*runs.items(), ("Run 1", (3, "mdav"))]
-    assert not list(tmp_path.glob("shoal-app-*"))
+    assert not list(tmp_path.glob(".shoal-app.*"))
 
 
 def test_the_newest_plans_are_kept_before_the_server_stops(visit, tmp_path):

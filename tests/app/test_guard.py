@@ -1,15 +1,18 @@
 """Who may talk to the page, told by plain HTTP."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("nicegui")
 
+from shoal.app.guard import Codes
 from tests.app_server import PATIENCE, Server
 
 
@@ -20,10 +23,10 @@ def server(tmp_path_factory):
     server.stop()
 
 
-def shake_hands(server, **headers):
+def shake_hands(server, client, **headers):
     """Ask for a websocket; the status of the answer."""
     return server.ask(
-        "/_nicegui_ws/socket.io/?EIO=4&transport=websocket&client_id=none",
+        f"/_nicegui_ws/socket.io/?EIO=4&transport=websocket&client_id={client}",
         Connection="Upgrade",
         Upgrade="websocket",
         Sec_WebSocket_Version="13",
@@ -33,8 +36,8 @@ def shake_hands(server, **headers):
 
 
 def test_the_first_line_is_the_address(server):
-    assert server.line == f"http://127.0.0.1:{server.port}/?token={server.token}\n"
-    assert len(server.token) >= 32
+    assert server.line == f"http://127.0.0.1:{server.port}/#{server.code}\n"
+    assert len(server.code) >= 32
 
 
 def test_only_the_loopback_interface_listens(server):
@@ -47,57 +50,144 @@ def test_only_the_loopback_interface_listens(server):
         socket.create_connection(("::1", server.port), timeout=5)
 
 
-@pytest.mark.parametrize("path", ["/", "/?token=", "/?token=wrong", "/shoal/page.js", "/upload", "/nowhere"])
-def test_without_the_token_nothing_is_served(server, path):
+@pytest.mark.parametrize("path", ["/", "/?page=", "/?page=wrong", "/shoal/page.js", "/upload", "/nowhere"])
+def test_without_a_code_nothing_is_served(server, path):
     answer = server.ask(path)
     assert answer.status == 403
     assert "set-cookie" not in answer.headers
     assert "shoal app" in answer.text
+    assert "client_id" not in answer.text
 
 
-def test_the_token_becomes_a_cookie(server):
-    answer = server.ask(f"/?token={server.token}")
-    assert answer.status == 200
+def enter(server, **headers):
+    return server.ask("/enter", "POST", **headers)
+
+
+def test_a_code_works_once(server):
+    code = server.address.split("#")[1]
+    answer = enter(server, X_Code=code)
     crumbs = answer.headers["set-cookie"].split("; ")
-    assert {"HttpOnly", "SameSite=Strict"} <= set(crumbs)
-    assert server.token not in answer.headers["set-cookie"]
-    again = server.ask("/", Cookie=crumbs[0])
-    assert again.status == 200
-    assert "set-cookie" not in again.headers
+    assert {"HttpOnly", "SameSite=strict"} <= set(crumbs)
+    told = json.loads(answer.text)
+    assert code not in (told["key"], told["page"])
+    for again in (code, "", "wrong", "\xff"):
+        refused = enter(server, X_Code=again, Cookie=crumbs[0])
+        assert (refused.status, "set-cookie" in refused.headers) == (403, False)
+    assert server.address.split("#")[1] != code  # the next browser finds another
+    page = f"/?page={told['page']}"
+    assert server.ask(page, Cookie='shoal=1; "').status == 403
     assert server.ask("/", Cookie=crumbs[0] + "x").status == 403
 
 
+def test_a_code_is_soon_too_old():
+    codes = Codes()
+    late, timely = codes.new(0, "door"), codes.new(60, "door")
+    assert (codes.take(late), codes.take(timely), codes.take(timely)) == (None, "door", None)
+
+
+def test_the_page_of_a_ticket_is_given_once_and_to_its_own_browser(server):
+    mine, other = server.enter(), server.enter()
+    assert "client_id" not in server.ask(f"/?page={mine['page']}", Cookie=other["cookie"]).text
+    ticket = json.loads(enter(server, Cookie=mine["cookie"], X_Key=mine["key"]).text)["page"]
+    assert "client_id" in server.ask(f"/?page={ticket}", Cookie=mine["cookie"]).text
+    assert "client_id" not in server.ask(f"/?page={ticket}", Cookie=mine["cookie"]).text
+
+
+def test_the_cookie_alone_opens_nothing(server):
+    """A browser shows it to every port of this machine, and so to the server of another user."""
+    tab = server.tab()
+    stolen = {"Cookie": tab["Cookie"]}
+    name = {"X_Name": "a.csv"}
+    assert "client_id" not in server.ask("/", **stolen).text
+    for key in ("", "wrong", server.tab()["X_Tab"], server.enter()["key"]):
+        assert enter(server, X_Key=key, **stolen).status == 403
+        assert server.ask("/upload", "POST", b"a\n1\n", X_Tab=key, **stolen, **name).status == 403
+        assert shake_hands(server, key, Origin=server.origin, **stolen) == 403
+        polled = f"/_nicegui_ws/socket.io/?EIO=4&transport=polling&client_id={key}"
+        assert server.ask(polled, **stolen).status == 403
+    for path in ("/nowhere", "/_nicegui_ws", "//", "/%2f", "/upload/", "/_nicegui/auto/static/x/release.csv"):
+        assert server.ask(path, **stolen).status in (403, 404)
+    own = server.ask("/upload", "POST", b"a,b\n1,2\n3,4\n", **tab, **name)
+    assert own.status == 200, own.text
+    assert shake_hands(server, tab["X_Tab"], Origin=server.origin, **stolen) == 101
+
+
+def test_the_letter_posts_its_code(server):
+    """It lies in the private folder, and keeps the code from the browser's command line and history."""
+    assert server.letter.stat().st_mode & 0o777 == 0o600
+    assert server.letter.parent.stat().st_mode & 0o777 == 0o700
+    code = server.address.split("#")[1]
+    form = {"Origin": "null", "Content_Type": "application/x-www-form-urlencoded"}
+    assert server.ask("/open", "POST", b"code=wrong", **form).status == 403
+    assert server.ask("/open", "POST", b"x" * 100_000, **form).status == 403
+    answer = server.ask("/open", "POST", f"code={code}".encode(), **form)
+    assert (answer.status, answer.headers["location"][:2]) == (303, "/#")
+    assert code not in answer.headers["location"]
+    assert server.ask("/open", "POST", f"code={code}".encode(), **form).status == 403
+    next_code = answer.headers["location"][2:]
+    assert enter(server, Origin="null", X_Code=next_code).status == 403
+    assert server.enter(next_code)["key"]
+
+
+def test_no_code_on_the_command_line_of_the_browser(tmp_path):
+    seen, browser = tmp_path / "seen", tmp_path / "browser.sh"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {seen}.part && mv {seen}.part {seen}\n')
+    browser.chmod(0o700)
+    server = Server(tmp_path, "--browser", BROWSER=str(browser))
+    until(seen.exists)
+    assert seen.read_text() == server.line == f"{server.letter.as_uri()}\n"
+    assert server.stop() == ("", "")
+
+
+def until(true):
+    """Wait for what happens in another process."""
+    for _ in range(10 * PATIENCE):
+        if true():
+            return
+        time.sleep(0.1)
+    pytest.fail("it did not happen")
+
+
 def test_the_browser_may_load_nothing_from_elsewhere(server):
-    policy = server.ask(f"/?token={server.token}").headers["content-security-policy"]
+    policy = server.ask("/").headers["content-security-policy"]
     assert policy.startswith("default-src 'self'")
     assert "frame-ancestors 'none'" in policy
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", ""])
 def test_a_foreign_host_is_refused(server, host):
-    assert server.ask(f"/?token={server.token}", Host=host).status == 403
-    assert server.ask("/", Host=host, Cookie=server.cookie()).status == 403
+    code = server.address.split("#")[1]
+    assert enter(server, Host=host, X_Code=code).status == 403
+    assert server.ask("/open", "POST", f"code={code}".encode(), Host=host).status == 403
+    entered = server.enter(code)  # which nobody has used
+    assert server.ask(f"/?page={entered['page']}", Host=host, Cookie=entered["cookie"]).status == 403
+
+
+@pytest.mark.parametrize("hosts", [["127.0.0.1:{}", "evil.example"], ["evil.example", "127.0.0.1:{}"], []])
+def test_one_host_is_named(server, hosts):
+    lines = "".join(f"Host: {host.format(server.port)}\r\n" for host in hosts)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
+        line.sendall(f"GET /shoal/page.js HTTP/1.1\r\n{lines}Cookie: {server.cookie()}\r\n\r\n".encode())
+        assert line.recv(100).split()[1] in (b"400", b"403")
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
 def test_a_foreign_origin_is_refused(server, origin):
-    cookie = server.cookie()
-    assert server.ask(f"/?token={server.token}", Origin=origin).status == 403
-    assert server.ask("/", Origin=origin, Cookie=cookie).status == 403
-    assert (
-        server.ask("/upload", "POST", b"a\n1\n", Origin=origin, Cookie=cookie, X_Name="a.csv").status == 403
-    )
-    assert shake_hands(server, Origin=origin, Cookie=cookie) == 403
-    polled = "/_nicegui_ws/socket.io/?EIO=4&transport=polling"
-    assert server.ask(polled, Origin=origin, Cookie=cookie).status == 403
+    tab = server.tab()
+    assert enter(server, Origin=origin, X_Code=server.address.split("#")[1]).status == 403
+    assert server.ask("/shoal/page.js", Origin=origin, Cookie=tab["Cookie"]).status == 403
+    assert server.ask("/upload", "POST", b"a\n1\n", Origin=origin, X_Name="a.csv", **tab).status == 403
+    assert shake_hands(server, tab["X_Tab"], Origin=origin, Cookie=tab["Cookie"]) == 403
+    polled = f"/_nicegui_ws/socket.io/?EIO=4&transport=polling&client_id={tab['X_Tab']}"
+    assert server.ask(polled, Origin=origin, Cookie=tab["Cookie"]).status == 403
 
 
 def test_the_socket_is_guarded_too(server):
     own = f"http://127.0.0.1:{server.port}"
-    assert shake_hands(server) == 403
-    assert shake_hands(server, Origin=own) == 403
-    assert shake_hands(server, Origin=own, Cookie=server.cookie(), Host="evil.example") == 403
-    assert server.ask(f"/_nicegui_ws/socket.io/?EIO=4&transport=polling&token={server.token}x").status == 403
+    tab = server.tab()
+    assert shake_hands(server, tab["X_Tab"]) == 403
+    assert shake_hands(server, tab["X_Tab"], Origin=own) == 403
+    assert shake_hands(server, tab["X_Tab"], Origin=own, Cookie=tab["Cookie"], Host="evil.example") == 403
 
 
 def tables(server):
@@ -107,18 +197,18 @@ def tables(server):
 
 def test_uploads_are_limited_in_size(server):
     before = tables(server)
-    answer = server.ask("/upload", "POST", b"a\n" * 500_001, Cookie=server.cookie(), X_Name="a.csv")
+    answer = server.ask("/upload", "POST", b"a\n" * 500_001, X_Name="a.csv", **server.tab())
     assert answer.status == 413
     assert "1 MB" in answer.text
     assert tables(server) == before
 
 
 def test_the_size_is_counted_whatever_the_request_says(server):
-    before = tables(server)
+    before, tab = tables(server), server.tab()
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
         head = (
-            f"POST /upload HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nCookie: {server.cookie()}\r\n"
-            "X-Name: a.csv\r\nTransfer-Encoding: chunked\r\n\r\n"
+            f"POST /upload HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nCookie: {tab['Cookie']}\r\n"
+            f"X-Tab: {tab['X_Tab']}\r\nX-Name: a.csv\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         line.sendall(head.encode())
         piece = b"1,2\n" * 25_000
@@ -131,9 +221,10 @@ def test_the_size_is_counted_whatever_the_request_says(server):
 
 
 def test_a_name_is_never_a_path(server):
+    tab = server.tab()
     before = set(server.folder.rglob("*"))
     name = "..%2F..%2Fescaped.csv"
-    answer = server.ask("/upload", "POST", b"a,b\n1,2\n3,4\n", Cookie=server.cookie(), X_Name=name)
+    answer = server.ask("/upload", "POST", b"a,b\n1,2\n3,4\n", X_Name=name, **tab)
     assert answer.status == 200, answer.text
     (new,) = set(server.folder.rglob("*")) - before
     assert new.name.startswith("table-")
@@ -153,17 +244,99 @@ def test_a_name_is_never_a_path(server):
     ],
 )
 def test_a_bad_file_is_a_sentence(server, name, body, sentence):
-    answer = server.ask("/upload", "POST", body, Cookie=server.cookie(), X_Name=name)
+    answer = server.ask("/upload", "POST", body, X_Name=name, **server.tab())
     assert answer.status in (415, 422)
     assert sentence in answer.text
     assert str(server.folder) not in answer.text
 
 
-@pytest.mark.parametrize("number", [2, 15])  # Ctrl-C, and a polite kill
+def test_an_interrupted_upload_leaves_nothing(server):
+    before, tab = tables(server), server.tab()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
+        head = f"POST /upload HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-Name: a.csv\r\n"
+        head += f"Content-Length: 99\r\nX-Tab: {tab['X_Tab']}\r\nCookie: {tab['Cookie']}\r\n\r\n"
+        line.sendall(head.encode() + b"a,b\n")
+        until(lambda: tables(server) != before)
+    until(lambda: tables(server) == before)
+
+
+def test_all_uploads_together_are_limited(tmp_path):
+    server = Server(tmp_path, "--upload-limit", "1")
+    tab, table = server.tab(), b"a,b\n" + b"1,2\n" * 240_000
+    statuses = [server.ask("/upload", "POST", table, X_Name="a.csv", **tab).status for _ in range(5)]
+    assert statuses == [200] * 5
+    answer = server.ask("/upload", "POST", table, X_Name="a.csv", **tab)
+    assert (answer.status, "All tables together are larger than the 5 MB" in answer.text) == (413, True)
+    assert len(tables(server)) == 5
+    assert server.ask("/upload", "POST", b"a,b\n1,2\n", X_Name="small.csv", **tab).status == 200
+    assert server.stop() == ("", "")
+
+
+def test_a_module_lying_around_is_not_run(tmp_path):
+    """Neither by the page nor by its workers, which read the table."""
+    for name in ("json", "shoal", "numpy"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'hacked')!r}, 'w')")
+    server = Server(tmp_path, cwd=tmp_path)
+    assert server.ask("/upload", "POST", b"a,b\n1,2\n3,4\n", X_Name="a.csv", **server.tab()).status == 200
+    assert server.stop() == ("", "")
+    assert not (tmp_path / "hacked").exists()
+
+
+def test_the_outer_address_is_let_in_if_it_is_named(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = Server(tmp_path, "--port", str(port), "--origin", "https://hub.example:9000/user/me/")
+    assert server.line.startswith("https://hub.example:9000/user/me/#")
+    assert 'action="https://hub.example:9000/user/me/open"' in server.letter.read_text()
+    outer, server.port = {"Host": "hub.example:9000", "Origin": server.origin}, port
+    answer = enter(server, X_Code=server.code, **outer)
+    assert answer.headers["set-cookie"].endswith("; Secure")
+    cookie, ticket = answer.headers["set-cookie"].split(";")[0], json.loads(answer.text)["page"]
+    page = server.ask(f"/user/me/?page={ticket}", Cookie=cookie, X_Forwarded_Prefix="/evil", **outer).text
+    assert 'src="/user/me/shoal/page.js"' in page
+    assert "evil" not in page
+    assert server.ask("/shoal/page.js", Cookie=cookie).status == 200  # as itself, or through a proxy
+    for host, origin in (
+        ("hub.example", "https://hub.example:9000"),
+        ("hub.example:9000", "http://hub.example:9000"),
+        ("hub.example:9000", "https://hub.example"),
+        ("evil.example", "https://evil.example"),
+    ):
+        assert server.ask("/shoal/page.js", Cookie=cookie, Host=host, Origin=origin).status == 403
+    assert server.stop() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "origin", ["9000", "ftp://a", "http://", "http://a:999999", "http://a/?b", "http://u@a", "http://a/'"]
+)
+def test_an_origin_that_is_none_is_a_sentence(tmp_path, origin):
+    server = Server(tmp_path, "--origin", origin)
+    out, err = server.process.communicate(timeout=PATIENCE)
+    assert (server.process.returncode, out) == (2, "")
+    assert err.startswith("shoal: --origin is what the browser's address begins with")
+    assert err.count("\n") == 1
+
+
+def test_a_page_that_was_killed_leaves_nothing_for_good(tmp_path):
+    killed, living = Server(tmp_path), Server(tmp_path)
+    (folder,) = {
+        path for path in tmp_path.glob(".shoal-app.*") if str(killed.port) in (path / "open.html").read_text()
+    }
+    killed.stop(9)
+    assert folder.exists()
+    assert Server(tmp_path).stop() == ("", "")
+    assert not folder.exists()
+    assert living.tab()  # its folder is still there
+    assert living.stop() == ("", "")
+    assert not list(tmp_path.glob(".shoal-app.*"))
+
+
+@pytest.mark.parametrize("number", [1, 2, 15])  # the terminal is closed, Ctrl-C, and a polite kill
 def test_it_ends_cleanly(tmp_path, number):
     server = Server(tmp_path)
-    assert server.ask(f"/?token={server.token}").status == 200
-    (private,) = tmp_path.glob("shoal-app-*")
+    assert server.tab()
+    (private,) = tmp_path.glob(".shoal-app.*")
     assert private.stat().st_mode & 0o777 == 0o700
     started = server.workers()
     out, err = server.stop(number)

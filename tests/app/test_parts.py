@@ -3,8 +3,10 @@
 import asyncio
 import json
 import shlex
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +19,8 @@ from shoal.app import charts
 from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
 from shoal.app.facts import release_facts, table_facts
-from shoal.app.markup import bars, select, sentence, show, table
+from shoal.app.markup import pieces, sentence, show
+from shoal.app.office import Office
 from shoal.datasets import survey
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
@@ -148,12 +151,16 @@ def test_group_sizes_far_apart_share_bars():
 
 def test_markup_escapes_everything():
     made = [
-        table([EVIL], [[EVIL]], EVIL),
-        select(EVIL, [(EVIL, EVIL)], EVIL, column=EVIL),
-        bars([1, 2], [EVIL, "b"], EVIL),
+        pieces.table([EVIL], [[EVIL]], EVIL),
+        pieces.select(EVIL, [(EVIL, EVIL)], EVIL, column=EVIL),
+        pieces.bars([1, 2], [EVIL, "b"], EVIL),
+        pieces.code(EVIL, EVIL),
+        pieces.figures([(EVIL, EVIL, EVIL)]),
+        pieces.losses(EVIL, [(EVIL, EVIL, EVIL, EVIL)]),
+        pieces.drop(1, EVIL),
     ]
     for markup in made:
-        assert "<b" not in markup.replace("<tbody", "").replace("<button", "")
+        assert "<b" not in markup.replace("<tbody", "").replace("<button", "").replace("<b>", "")
         assert "onclick='" not in markup
     with pytest.raises(TypeError, match="only Markup goes on the page, not str"):
         show(EVIL)
@@ -177,7 +184,7 @@ def test_a_worker_can_be_stopped_and_starts_again(tmp_path):
     plan.write_text(shoal.Plan(3, method="optimise").toml())  # takes minutes
 
     async def work():
-        worker, heard = Worker(), asyncio.Event()
+        worker, heard = Worker(tmp_path), asyncio.Event()
         order = {"path": str(path), "plan": str(plan), "folder": str(tmp_path), "bound": False}
         task = asyncio.create_task(worker.do("run", lambda event, value: heard.set(), **order))
         await asyncio.wait({task, asyncio.create_task(heard.wait())}, return_when=asyncio.FIRST_COMPLETED)
@@ -204,3 +211,57 @@ def test_every_centroid_has_words():
     from shoal.words import CENTROIDS
 
     assert set(CENTROID_WORDS) == {"", *CENTROIDS}
+
+
+def endless(path):
+    """A view without an end, and without a row."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(
+            "CREATE VIEW v AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+            "SELECT x FROM c WHERE x < 0"
+        )
+    return path
+
+
+def test_reading_has_a_deadline_and_keeps_nobody_else_waiting(tmp_path):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("a,b\n1,2\n3,4\n")
+
+    async def work():
+        office = Office(tmp_path)
+        async with office.open(None):
+            slow, other = (office.sessions[office.new_session()] for _ in range(2))
+            first = asyncio.create_task(office.take_in(slow, endless(tmp_path / "v.db"), "v.db"))
+            assert (await office.take_in(other, tmp_path / "a.csv", "a.csv")).records == 2
+            assert not first.done()
+            first.cancel()  # as when the browser is gone
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            assert (await office.take_in(slow, tmp_path / "b.csv", "b.csv")).records == 2
+            office.seconds = 0.01
+            with pytest.raises(InputError, match=r"took longer than .* use `shoal protect`"):
+                await office.take_in(slow, endless(tmp_path / "w.db"), "w.db")
+            assert not (tmp_path / "w.db").exists()
+
+    asyncio.run(work())
+
+
+def test_a_worker_has_a_limit_of_memory_and_its_own_folder(tmp_path):
+    (tmp_path / "long.csv").write_text("a,b\n" + f"1,{'x' * 999}\n" * 300_000)
+
+    async def work():
+        worker = Worker(tmp_path, memory=700_000_000)
+        with pytest.raises(ShoalError, match="memory"):
+            await worker.do("inspect", path="long.csv")
+        (tmp_path / "short.csv").write_text("a,b\n1,2\n")
+        assert (await worker.do("inspect", path="short.csv"))["records"] == 1
+        await worker.stop()
+
+    asyncio.run(work())
+
+
+def test_every_role_has_words():
+    from shoal.app.steps.data import MEANINGS
+    from shoal.words import ROLES
+
+    assert set(MEANINGS) == set(ROLES)

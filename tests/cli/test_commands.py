@@ -229,7 +229,9 @@ main()
 """
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
 def test_stopped_inside_a_kernel_leaves_nothing(data, tmp_path_factory, number, status):
     script = tmp_path_factory.mktemp("endless") / "endless.py"
     script.write_text(ENDLESS)

@@ -336,3 +336,49 @@ def test_bad_files_are_told_before_spark_starts(spoil, tmp_path):
     with pytest.raises(InputError, match=r"parquet'"):
         engine.run(Plan(3), tmp_path / "in", tmp_path / "out", master="local[1]")
     assert visible(tmp_path) == ["in"]
+
+
+LOOK = """
+import json, os, sys
+from pathlib import Path
+from pyspark import StorageLevel
+from shoal.engines.spark.session import session
+
+base, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
+with session("local[2]", settings) as spark:
+    rows = spark.sparkContext.parallelize([f"the original row {i}" for i in range(5000)], 4)
+    kept = rows.map(lambda row: (row[-1], row)).groupByKey().persist(StorageLevel.DISK_ONLY)
+    kept.count()
+    contents = b"".join(path.read_bytes() for path in base.rglob("*") if path.is_file())
+    facts = {
+        "modes": [path.stat().st_mode & 0o777 for path in base.iterdir()],
+        "bytes": len(contents),
+        "rows": contents.count(b"the original row"),
+        "authenticate": spark.sparkContext.getConf().get("spark.authenticate"),
+    }
+print(json.dumps(facts))
+"""
+
+
+@pytest.mark.parametrize("given", ["the variable", "the setting without encryption"])
+def test_what_spark_keeps_of_the_rows_is_for_nobody_else(spark, tmp_path, given):
+    """Another user finds a closed folder; whoever opens it, ciphers. Modules lying around are not run."""
+    base, here = tmp_path / "base", tmp_path / "here"
+    base.mkdir()
+    here.mkdir()
+    for name in ("json", "pickle", "shoal"):
+        (here / f"{name}.py").write_text(f"open({str(tmp_path / 'hacked')!r}, 'w')")
+    settings = {"spark.shuffle.compress": "false"}
+    where = {"SPARK_LOCAL_DIRS": str(base)}
+    if given != "the variable":  # which shows that the rows would be there to see
+        settings |= {"spark.local.dir": str(base), "spark.io.encryption.enabled": "false"}
+        where = {}
+    words = [sys.executable, "-P", "-c", LOOK, str(base), json.dumps(settings)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=here, env={**os.environ, **where})
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout.splitlines()[-1])
+    assert (facts["modes"], facts["authenticate"]) == ([0o700], "true")
+    assert facts["bytes"] > 100_000
+    assert (facts["rows"] > 0) == (given != "the variable")
+    assert list(base.iterdir()) == []
+    assert not (tmp_path / "hacked").exists()

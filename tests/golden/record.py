@@ -224,7 +224,7 @@ def _told(case: Case, release: Any, folder: Path, write: bool) -> Outcome:
     labels = np.asarray(release.labels)
     files = {ending: folder / f"release.{ending}" for ending in case.write if write}
     for path in files.values():
-        release.write(path)
+        release.write(path, keep=release.outcome.kept)
     parts = labels.reshape(len(labels), -1).T.tolist()
     return Outcome(parts, columns_of(release.table), float(release.information_loss), files)
 

@@ -122,7 +122,7 @@ def test_round_trip_of_every_kind_of_cell(tmp_path, ending):
 def test_whole_numbers_stay_whole_through_files_of_statistics(tmp_path, ending):
     values = np.arange(40) ** 2
     shoal.write(pa.table({"n": values, "wide": values + 10**12}), tmp_path / f"in.{ending}")
-    release = shoal.microaggregate(tmp_path / f"in.{ending}", 3, columns="n", order="keep")
+    release = shoal.microaggregate(tmp_path / f"in.{ending}", 3, columns="n", order="keep", keep="wide")
     release.write(tmp_path / f"out.{ending}")
     expected = shoal.microaggregate(values, 3).table
     assert np.array_equal(shoal.read(tmp_path / f"out.{ending}")["n"], expected)

@@ -131,6 +131,11 @@ class Work:
 class Session:
     """One browser."""
 
+    reader: Worker  # one for each browser: a file that takes long keeps nobody else waiting
+    key: str = field(
+        default_factory=secrets.token_urlsafe, repr=False
+    )  # what the browser has besides the cookie
+    tabs: set[str] = field(default_factory=set)  # the clients that were given the page
     works: list[Work] = field(default_factory=list)
     changes: int = 0  # grows with every change, so that tabs know when to look again
     watchers: set[Callable[[], None]] = field(default_factory=set)  # one for each tab
@@ -147,17 +152,21 @@ class Session:
 
 
 class Office:
-    """All sessions, a queue of runs, and two processes: one for runs, one for everything quick."""
+    """All sessions, a queue of runs, and processes: for runs, for files to take away, a reader a session.
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    A table must be read in so many seconds.
+    """
+
+    def __init__(self, folder: Path, seconds: float = 300.0):
+        self.folder, self.seconds = folder, seconds
+        self.held = 0  # bytes of uploads
         self.sessions: dict[str, Session] = {}
         self._numbers = itertools.count(1)
 
     @contextlib.asynccontextmanager
     async def open(self, app: Any) -> AsyncIterator[None]:
         """Start with the server, end with it."""
-        self.desk, self.runner = Worker(), Worker()
+        self.desk, self.runner = Worker(self.folder), Worker(self.folder)
         self.queue: asyncio.Queue[tuple[Session, Work, Run]] = asyncio.Queue()
         task = asyncio.create_task(self._carry_out())
         methods_known = asyncio.create_task(asyncio.to_thread(methods))  # imported before anybody asks
@@ -166,12 +175,12 @@ class Office:
         finally:
             task.cancel()
             await asyncio.gather(task, methods_known, return_exceptions=True)
-            await self.desk.stop()
-            await self.runner.stop()
+            for worker in (self.desk, self.runner, *(session.reader for session in self.sessions.values())):
+                await worker.stop()
 
     def new_session(self) -> str:
         name = secrets.token_urlsafe(24)
-        self.sessions[name] = Session()
+        self.sessions[name] = Session(Worker(self.folder))
         return name
 
     def place(self, ending: str) -> Path:
@@ -185,8 +194,8 @@ class Office:
         """
         works = []
         try:
-            for source, called in await self._sources(path, name):
-                facts = await self.desk.do(task, path=source)
+            for source, called in await self._sources(session, path, name):
+                facts = await session.reader.do(task, seconds=self.seconds, path=source)
                 if not facts["records"]:
                     raise InputError(f"{called!r} has no records: there is nothing to protect")
                 draft = Draft.guessed(facts, demo=task == "demo")
@@ -198,11 +207,11 @@ class Office:
         session.change()
         return works[0]
 
-    async def _sources(self, path: Path, name: str) -> list[tuple[str, str]]:
+    async def _sources(self, session: Session, path: Path, name: str) -> list[tuple[str, str]]:
         """What to read, and how its owner calls it: a file, or each table of a database in a file."""
         if path.suffix not in DATABASES:
             return [(str(path), name)]
-        tables = await self.desk.do("tables", path=str(path))
+        tables = await session.reader.do("tables", seconds=self.seconds, path=str(path))
         return [(f"sqlite:///{quote(str(path))}#{quote(table)}", f"{name}#{table}") for table in tables]
 
     def submit(self, session: Session, work: Work, draft: Draft) -> Run:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fastapi import Request
@@ -12,12 +11,11 @@ from markupsafe import Markup
 from nicegui import app as nicegui_app
 from nicegui import ui
 
-from shoal.app.markup import show
+from shoal.app.markup import STATIC, pieces, show
 from shoal.app.office import Office, Work
 from shoal.app.steps import data, look, running, settings, take
 from shoal.app.tab import STEPS, Plan, Tab
 
-STATIC = Path(__file__).parent / "static"
 LOOK_AGAIN = 0.3  # seconds between two looks at what changed
 
 BUILDERS: dict[str, Callable[[Tab], None]] = {
@@ -36,8 +34,9 @@ def add_page(office: Office, upload_limit: int) -> None:
     @ui.page("/", title="shoal")
     def page(request: Request) -> None:
         session = office.sessions[request.state.session]
+        here = request.headers["x-forwarded-prefix"] + "/shoal"
         ui.add_head_html(
-            '<link rel="stylesheet" href="/shoal/page.css"><script src="/shoal/page.js" defer></script>'
+            f'<link rel="stylesheet" href="{here}/page.css"><script src="{here}/page.js" defer></script>'
         )
         ui.colors(primary="#0e7490", secondary="#334155", accent="#0e7490", negative="#b42318")
         View(Tab(office, session, upload_limit)).build()
@@ -56,26 +55,10 @@ class View:
 
     def build(self) -> None:
         tab = self.tab
-        show(
-            Markup(
-                "<a class='skip' href='#main'>Skip to the step</a>"
-                "<div id='lost' class='banner bad' role='alert' hidden>"
-                "<span>The server has stopped. Nothing is lost: your own files were never touched, what you "
-                "downloaded is whole, and this page still shows what it showed. Start "
-                "<code>shoal app</code> again and open the address that it prints.</span>"
-                "<div id='lost-plans' hidden>Keep a plan, which makes the same release again: "
-                "<span></span></div></div>"
-            )
-        )
+        show(pieces.lost())
         with ui.element("div").classes("sheet"):
             with ui.element("header").classes("top"):
-                show(
-                    Markup(
-                        "<div class='brand'><svg viewBox='0 0 44 22' aria-hidden='true'>"
-                        "<path d='M2 11c7-9 20-10 28 0-8 10-21 9-28 0z'/><path d='M28 11l9-7v14z'/>"
-                        "<circle cx='10' cy='9.5' r='1.6'/></svg><h1>shoal</h1></div>"
-                    )
-                )
+                show(pieces.brand())
                 with ui.element("nav").classes("steps") as nav:
                     nav.props["aria-label"] = "Steps"
                     self.buttons = self._steps()
@@ -89,7 +72,9 @@ class View:
         ui.timer(LOOK_AGAIN, self.look_again)
         ui.on("shoal-uploaded", lambda event: self.uploaded(event.args))
         tab.session.watchers.add(self.keep)
+        tab.session.tabs.add(self.client.id)
         self.client.on_delete(lambda: tab.session.watchers.discard(self.keep))
+        self.client.on_delete(lambda: tab.session.tabs.discard(self.client.id))
         self.client.on_connect(tab.come)
         self.client.on_disconnect(tab.leave)
 

@@ -1,33 +1,45 @@
-"""`shoal app`: one server on this machine, a private folder, an address with a token."""
+"""`shoal app`: one server on this machine, a private folder, a page in it that opens the door."""
 
 from __future__ import annotations
 
+import asyncio
 import os
-import secrets
+import re
+import signal
 import socket
 import tempfile
 import threading
 import webbrowser
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, urlsplit
 
 from shoal.errors import InputError, MachineError, needs_extra
+from shoal.io.private import private_folder
+
+if TYPE_CHECKING:
+    from shoal.app.guard import Guard
 
 
-def serve(port: int = 0, *, browser: bool = True, upload_limit: int = 2000) -> None:
-    """Serve the page until Ctrl-C. The first line on stdout is its address. The limit is in megabytes."""
+def serve(
+    port: int = 0, *, browser: bool = True, upload_limit: int = 2000, origin: str | None = None
+) -> None:
+    """Serve the page until Ctrl-C. The first line on stdout opens it. The limit is in megabytes."""
+    outer = None if origin is None else _outer(origin)
     listener = _listen(port)
-    with tempfile.TemporaryDirectory(prefix="shoal-app-") as folder:  # for this user's eyes only (0700)
-        tempfile.tempdir = folder
-        os.environ["NICEGUI_STORAGE_PATH"] = folder
-        try:
-            _serve(listener, Path(folder), browser, upload_limit)
-        finally:
-            tempfile.tempdir = None
-            listener.close()
+    try:
+        with private_folder("shoal-app") as folder:
+            tempfile.tempdir = str(folder)
+            os.environ["NICEGUI_STORAGE_PATH"] = str(folder)
+            _serve(listener, folder, browser, upload_limit, outer)
+    finally:
+        tempfile.tempdir = None
+        listener.close()
 
 
-def _serve(listener: socket.socket, folder: Path, browser: bool, upload_limit: int) -> None:
+def _serve(
+    listener: socket.socket, folder: Path, browser: bool, upload_limit: int, outer: SplitResult | None
+) -> None:
     try:
         from nicegui import ui
     except ImportError:
@@ -39,8 +51,6 @@ def _serve(listener: socket.socket, folder: Path, browser: bool, upload_limit: i
     from shoal.app.page import add_page
     from shoal.app.uploads import add_uploads
 
-    port = listener.getsockname()[1]
-    token = secrets.token_urlsafe(24)
     office = Office(folder)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=office.open)
     add_uploads(app, office, upload_limit)
@@ -48,15 +58,16 @@ def _serve(listener: socket.socket, folder: Path, browser: bool, upload_limit: i
     ui.run_with(
         app, title="shoal", favicon="🐟", tailwind=False, show_welcome_message=False, reconnect_timeout=30.0
     )
-    guard = Guard(app, port, token, office.new_session)
-    _run(guard, listener, f"http://127.0.0.1:{port}/?token={token}", browser)
+    _run(Guard(app, office, listener.getsockname()[1], outer), listener, browser)
 
 
-def _run(guard: Any, listener: socket.socket, address: str, browser: bool) -> None:
+def _run(guard: Guard, listener: socket.socket, browser: bool) -> None:
     import uvicorn
 
+    from shoal.app.guard import CODE_LIVES
+
     class Server(uvicorn.Server):
-        """Says the address once it listens; Ctrl-C ends it without an exception."""
+        """Says how the page is opened once it listens; Ctrl-C ends it without an exception."""
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             self.force_exit = self.should_exit
@@ -64,17 +75,36 @@ def _run(guard: Any, listener: socket.socket, address: str, browser: bool) -> No
 
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
-            print(address, flush=True)
-            if browser:
-                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            code = guard.write_letter()
+            self.renewing = asyncio.create_task(self.renew())
+            print(guard.letter.as_uri() if browser else f"{guard.address}/#{code}", flush=True)
+            if browser:  # no code on its command line
+                threading.Thread(target=webbrowser.open, args=(guard.letter.as_uri(),), daemon=True).start()
+
+        async def renew(self) -> None:
+            """A new code before the old one is too old."""
+            while True:
+                await asyncio.sleep(CODE_LIVES / 2)
+                guard.write_letter()
 
     config = uvicorn.Config(
         guard, log_level="critical", lifespan="on", timeout_graceful_shutdown=1, server_header=False
     )
     server = Server(config)
+    hang_up = getattr(signal, "SIGHUP", None)
+    if hang_up and signal.getsignal(hang_up) != signal.SIG_IGN:  # as `nohup` asks
+        signal.signal(hang_up, server.handle_exit)
     server.run(sockets=[listener])
     if not server.started:
         raise MachineError("the page could not be started: see the messages above")
+
+
+def _outer(origin: str) -> SplitResult:
+    """The address under which a tunnel or a proxy shows the page."""
+    if not re.fullmatch(r"https?://([\w.-]+|\[[\da-f:]+\])(:\d{1,5})?(/[\w./~-]*)?", origin, re.ASCII):
+        words = "--origin is what the browser's address begins with, such as http://127.0.0.1:9000"
+        raise InputError(f"{words}, not {origin!r}")
+    return urlsplit(origin)
 
 
 def _listen(port: int) -> socket.socket:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from urllib.parse import unquote
 
 from fastapi import Request
 from fastapi.responses import JSONResponse
+from starlette.requests import ClientDisconnect
 
+from shoal.app.crew import Stopped
 from shoal.app.markup import sentence
 from shoal.app.office import DATABASES, Office
 from shoal.errors import ShoalError
 from shoal.io.files import FORMATS
 
 ENDINGS = (*FORMATS, *DATABASES)
+LOOK_AGAIN = 0.2  # seconds between two looks whether the browser is still there
+QUOTA = 5  # times the largest file: so much may all tables of the page take
 
 
-def too_large(limit: int) -> str:
-    return (
-        f"This file is larger than the {limit:,} MB that the page takes: "
-        "start it with a higher --upload-limit, or use `shoal protect` on the command line."
-    )
+def too_large(limit: int, alone: bool) -> str:
+    """Why a file is not taken: it is too large alone, or with those that are there."""
+    if alone:
+        words, remedy = (
+            f"This file is larger than the {limit:,} MB",
+            "use `shoal protect` on the command line",
+        )
+    else:
+        words, remedy = f"All tables together are larger than the {QUOTA * limit:,} MB", "start it anew"
+    return f"{words} that the page takes: start it with a higher --upload-limit, or {remedy}."
 
 
 def ending_of(name: str) -> str | None:
@@ -40,25 +50,35 @@ def add_uploads(app: Any, office: Office, limit: int) -> None:
         name = unquote(request.headers.get("x-name", ""))[-200:] or "table"
         ending = ending_of(name)
         if ending is None:
-            return refuse(
-                415,
-                f"{name!r} has an ending that shoal does not know: use one of {', '.join(ENDINGS)}.",
-            )
-        if int(request.headers.get("content-length", 0)) > limit * 1_000_000:
-            return refuse(413, too_large(limit))
-        path, size = office.place(ending), 0
+            words = f"{name!r} has an ending that shoal does not know"
+            return refuse(415, f"{words}: use one of {', '.join(ENDINGS)}.")
+        most = limit * 1_000_000
+        if int(request.headers.get("content-length", 0)) > most:
+            return refuse(413, too_large(limit, True))
+        path, size, kept = office.place(ending), 0, False
         try:
             with path.open("wb") as file:
                 async for chunk in request.stream():
                     size += len(chunk)
-                    if size > limit * 1_000_000:
-                        path.unlink()
-                        return refuse(413, too_large(limit))
+                    office.held += len(chunk)
+                    if size > most or office.held > QUOTA * most:
+                        return refuse(413, too_large(limit, size > most))
                     file.write(chunk)
-            work = await office.take_in(session, path, name)
+            reading = asyncio.create_task(office.take_in(session, path, name))
+            while not reading.done():
+                await asyncio.wait([reading], timeout=LOOK_AGAIN)
+                if await request.is_disconnected():
+                    reading.cancel()
+            work = await reading
+            kept = True
         except ShoalError as error:
             return refuse(422, sentence(error))
+        except (ClientDisconnect, asyncio.CancelledError, Stopped):  # nobody hears this
+            return refuse(400, "The file did not arrive whole.")
         except OSError as error:
-            path.unlink(missing_ok=True)
             return refuse(507, f"The file could not be kept: {error.strerror}.")
+        finally:
+            if not kept:
+                office.held -= size
+                path.unlink(missing_ok=True)
         return JSONResponse({"work": work.number})

@@ -156,12 +156,23 @@ TASKS: dict[str, Callable[..., Any]] = {
 
 def main() -> None:
     """Work until the page closes our input, which also happens if it dies."""
+    _limit_memory(int(sys.argv[1]))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever prints does not disturb the answers
     orders: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     while True:
         answer(orders.get(), answers)
+
+
+def _limit_memory(size: int) -> None:
+    """Let no file take all of the machine's memory: what is too much is an error here."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (size if hard < 0 else min(size, hard), hard))
 
 
 def answer(line: str, answers: TextIO) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from shoal.errors import ShoalError
+from shoal.io.databases.address import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -31,7 +32,10 @@ def guarded(command: Callable) -> Callable:
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, _terminate)
+            for name in ("SIGTERM", "SIGHUP"):  # Windows has no terminal that hangs up
+                number = getattr(signal, name, None)
+                if number and signal.getsignal(number) != signal.SIG_IGN:  # as `nohup` asks
+                    signal.signal(number, _terminate)
         try:
             command(*args, **options)
         except ShoalError as error:
@@ -68,7 +72,7 @@ def _terminate(number: int, frame: Any) -> None:
 
 
 class Terminated(BaseException):
-    """The process was asked to end (SIGTERM)."""
+    """The process was asked to end (SIGTERM), or its terminal was closed (SIGHUP)."""
 
 
 def interruptible(function: Callable[[], Any]) -> Any:
@@ -98,7 +102,7 @@ def _stop(message: str, status: int) -> None:
 
 
 def _fail(message: str, status: int) -> None:
-    print(f"shoal: {message}", file=sys.stderr)
+    print(f"shoal: {shown(message)}", file=sys.stderr)
     raise typer.Exit(status)
 
 
@@ -174,7 +178,7 @@ def show_outcome(
     if proof:
         lost = next(place for place, (name, _) in enumerate(rows) if name == "information lost")
         rows.insert(lost + 1, ("proven", bound_in_words(outcome.k, proof)))
-    print_table(None, [*rows, ("written to", target)], stderr=True)
+    print_table(None, [*rows, ("written to", shown(target))], stderr=True)
     for note in (*outcome.notes, *notes):
         print(f"note: {note}", file=sys.stderr)
 

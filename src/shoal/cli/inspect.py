@@ -11,6 +11,7 @@ import typer
 from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, print_table
 from shoal.cli.places import source_of
+from shoal.io.databases.address import shown
 
 
 @app.command()
@@ -42,5 +43,6 @@ def inspect(
     print_table(("column", "role", "type", "values", "gaps", "why"), rows)
     for note in notes:
         print(note)
-    print(f"{len(frame):,} records. These are guesses; `shoal plan {file} > plan.toml` writes them down.")
+    name = shown(file)
+    print(f"{len(frame):,} records. These are guesses; `shoal plan {name} > plan.toml` writes them down.")
     print("Without a plan or -c, `shoal protect` uses every numeric column, whatever its role.")

@@ -18,11 +18,16 @@ def page(
     upload_limit: Annotated[
         int, typer.Option(metavar="MB", min=1, help="The largest file that the page takes.")
     ] = 2000,
+    origin: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="The outer address, if a tunnel or a proxy leads to the page."),
+    ] = None,
 ) -> None:
     """Open the web page on this machine: data, settings, run, look, take away. Ctrl-C ends it.
 
-    The first line on stdout is its address, with a token. Nothing leaves the machine.
+    The first line on stdout is the file that opens it; with --no-browser, its address with a code that
+    works once. Nothing leaves the machine.
     """
     from shoal.app.server import serve
 
-    serve(port, browser=browser, upload_limit=upload_limit)
+    serve(port, browser=browser, upload_limit=upload_limit, origin=origin)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from shoal.cli.light import without_pandas
 from shoal.errors import InputError
+from shoal.io.private import private_folder
 
 #: What the first bytes of stdin say; anything else is CSV.
 _SIGNS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"\x28\xb5\x2f\xfd": ".csv.zst"}
@@ -20,10 +20,10 @@ _SIGNS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"\x
 def source_and_target(file: str, output: str | None, replacing: bool = False) -> Iterator[tuple[str, str]]:
     """What to read and what to write to; on a good end, what goes to stdout is sent there."""
     without_pandas()
-    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
-        source = str(from_stdin(Path(folder))) if file == "-" else file
+    with private_folder("shoal-stdin") as folder:
+        source = str(from_stdin(folder)) if file == "-" else file
         wanted = output or ("-" if file == "-" else beside(file))
-        target = str(Path(folder) / f"stdout{_ending(source)}") if wanted == "-" else wanted
+        target = str(folder / f"stdout{_ending(source)}") if wanted == "-" else wanted
         refuse_target(target, source, replacing)
         yield source, target
         if wanted == "-":
@@ -36,8 +36,8 @@ def source_and_target(file: str, output: str | None, replacing: bool = False) ->
 def source_of(file: str) -> Iterator[str]:
     """What to read: the file itself, or what comes through stdin."""
     without_pandas()
-    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
-        yield str(from_stdin(Path(folder))) if file == "-" else file
+    with private_folder("shoal-stdin") as folder:
+        yield str(from_stdin(folder)) if file == "-" else file
 
 
 def from_stdin(folder: Path) -> Path:

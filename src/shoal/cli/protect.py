@@ -20,6 +20,7 @@ from shoal.cli.light import without_scipy
 from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_and_target
 from shoal.errors import InputError
+from shoal.io.databases.address import shown
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -106,7 +107,9 @@ def protect(
     if as_json:
         summary = release.summary()
         print(
-            json.dumps({**summary, "output": output or target, "notes": [*summary["notes"], *notes], **proof})
+            json.dumps(
+                {**summary, "output": shown(output or target), "notes": [*summary["notes"], *notes], **proof}
+            )
         )
 
 

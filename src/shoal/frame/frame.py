@@ -161,13 +161,13 @@ class Frame:
 
     def _replaced(self, columns: Mapping[Any, Column], dropped: Collection[Any]) -> Any:
         if self._array is not None:
+            gaps = any(c.gaps is not None and c.code is None and c.first is None for c in columns.values())
+            kind = np.dtype(float) if gaps and self._array.dtype.kind != "f" else self._array.dtype
             if self._array.shape[1] == len(columns) == 1:  # nothing to copy
                 (column,) = columns.values()
-                return (
-                    self._cells(column).astype(self._array.dtype, copy=False).reshape(np.shape(self.native))
-                )
+                return self._cells(column).astype(kind, copy=False).reshape(np.shape(self.native))
             whole = len(columns) == self._array.shape[1]
-            table = np.empty_like(self._array) if whole else self._array.copy()
+            table = np.empty_like(self._array, kind) if whole else self._array.astype(kind)
             for name, column in columns.items():
                 table[:, name] = self._cells(column)
             left = [j for j in self.names if j not in dropped]
@@ -187,12 +187,12 @@ class Frame:
         return table
 
     def _cells(self, column: Column) -> NDArray:
-        """The cells of a column of an array; whole numbers have no gaps, but codes for them."""
+        """The cells of a column of an array: gaps as NaN, or as the code that whole numbers have for them."""
         if column.first is not None:
             return self._array[column.rows_of_levels(), column.name]  # type: ignore[index]
         if column.gaps is None:
             return column.values
-        gap = np.nan if column.values.dtype.kind == "f" else column.code
+        gap = np.nan if column.values.dtype.kind == "f" or column.code is None else column.code
         return np.where(column.gaps, gap, column.values)
 
     def _series(self, column: Column) -> nw.Series:
@@ -220,8 +220,13 @@ class Frame:
         kind, backend = self._frame.schema[column.name], self._frame.implementation
         new = nw.new_series(column.name, column.values, kind, backend=backend).to_native()
         array = new.array.astype(old.dtype)
-        if column.gaps is not None:
-            whole = getattr(old.dtype, "kind", "") in "iu" and isinstance(old.dtype, np.dtype)
+        whole = old.dtype.kind in "iu" and isinstance(old.dtype, np.dtype)
+        if column.gaps is not None and whole and column.code is None:
+            import pandas as pd
+
+            array = pd.array(column.values.astype(old.dtype))  # one that takes gaps
+            array[column.gaps] = pd.NA
+        elif column.gaps is not None:
             array[column.gaps] = column.code if whole else getattr(old.dtype, "na_value", np.nan)
         return array
 

@@ -25,6 +25,7 @@ _CONFIDENTIAL = re.compile(
     r"diagnos|disease|illness|religio|criminal|convict|sexual|hiv|disab|politic|union_?member", re.IGNORECASE
 )
 _FEW = 12  # whole numbers with no more distinct values than this may be codes
+_ENOUGH = 10  # of fewer records each may have a value of its own by chance
 _OWN = 0.9  # texts of which at least this share are distinct look like identifiers
 _CODE = re.compile(r"9+[78]?|7+|8+")
 _RARE = 0.1  # zeros that are more than this share are amounts
@@ -78,7 +79,7 @@ def identifier_reason(frame: Frame, name: Any) -> str | None:
     except (InputError, pa.ArrowException):
         return None
     alike = len(cells) - distinct
-    if len(cells) < 3 or alike > (0 if kind == "integer" else (1 - _OWN) * len(cells)):
+    if len(cells) < _ENOUGH or alike > (0 if kind == "integer" else (1 - _OWN) * len(cells)):
         return None
     return "each record has a value of its own" if not alike else "nearly each record has a value of its own"
 

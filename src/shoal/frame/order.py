@@ -37,7 +37,7 @@ class Key:
         return np.argsort(np.random.Philox(key=key).random_raw(records), kind="stable")
 
 
-def file_order(original: Any, plan: Any, columns: Sequence[Any]) -> NDArray[np.int64] | None:
+def file_order(original: Any, plan: Any, columns: Sequence[Any] = ()) -> NDArray[np.int64] | None:
     """For each row of the file the row of this Arrow table that stands there; None: rows keep their place."""
     if plan.order == "keep":
         return None

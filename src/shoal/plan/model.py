@@ -329,11 +329,11 @@ class Plan:
             new[name] = spell(given) if isinstance(given, Mapping) else given
         return replace(self, **new)
 
-    def canonical(self, columns: Sequence[Column]) -> str:
+    def canonical(self, columns: Sequence[Column] | None = None) -> str:
         """The plan as one text: the same for plans that ask for the same, whoever wrote them.
 
-        `columns` are those that are protected. What is at its default is left out, so that a field that is
-        added later changes no text.
+        `columns` are those that are protected, where the plan leaves them open. What is at its default is
+        left out, so that a field that is added later changes no text.
         """
         plain = type(self)(self.k)
         asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("version", "sha256")}
@@ -342,7 +342,7 @@ class Plan:
         }
         asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
         asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
-        return json.dumps({"k": self.k, **asked, "columns": _plain(columns)}, sort_keys=True)
+        return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)
 
     @classmethod
     def of(cls, k: int, **options: Any) -> Plan:

@@ -13,10 +13,10 @@ SLACK = 1e-9
 
 
 class Contributors(Requirement):
-    """A published cell has no contributor, or at least as many as asked for, and none with most of the weight.
+    """A published cell has no contributor, or as many as asked for and none with most of the weight.
 
-    A contributor is a unit (a record, where no units are given) with a value and a positive weight. Where the
-    values that are there all have the weight 0, their plain mean is published: each then counts with weight 1.
+    A contributor is a unit (a record, where no units are given) with a value and a positive weight. Where
+    the values that are there all weigh 0, their plain mean is published: each then counts with weight 1.
     """
 
     name, title, needs = "contributors", "At least so many contributors to each cell", "gaps, zeros, weights"

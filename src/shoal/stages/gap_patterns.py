@@ -1,4 +1,4 @@
-"""Gap patterns: records of a stratum that lack the same values (or have the same zeros), grouped apart where they can."""
+"""Gap patterns: records of a stratum that lack the same values (or share zeros), grouped apart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def gap_patterns(
 
     A pattern is short if it has fewer than k records (distinct `units`, where they are given) or as a whole
     does not hold a requirement. Within a stratum the rarest pattern that is short joins the most similar one
-    (fewest columns apart, then the commoner), until none is short. None stands for one pattern of all records.
+    (fewest columns apart, then the commoner), until none is short. None stands for one pattern of all.
     """
     holes = [column.gaps for column in columns if column.gaps is not None] if gaps else []
     if zeros:
@@ -62,7 +62,7 @@ def _join(
     rows: list[NDArray[np.int64]],
     short: Callable[[NDArray[np.int64]], bool],
 ) -> NDArray[np.int64]:
-    """For each pattern, given with the rows that have it, which one it joins (or itself): none stays short."""
+    """For each pattern, given with its rows, which one it joins (or itself) so that none is short."""
     sizes = np.array([len(members) for members in rows])
     order = np.argsort(-sizes, kind="stable")
     heads, into = order[:MOST_PATTERNS], np.arange(len(sizes))

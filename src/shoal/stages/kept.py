@@ -23,6 +23,8 @@ TELLING = 0.5
 NEAR = 0.01
 #: Records that columns are compared on, at the most; and in all pairs of columns together.
 SAMPLE, PAIRS = 20_000, 4_000_000
+#: Fewer records may tell each other by chance.
+ENOUGH = 10
 
 
 class Suspect(NamedTuple):
@@ -144,7 +146,7 @@ def given_back(kept: Column, protected: Column, k: int) -> float:
         there &= True if column.gaps is None else ~column.gaps
     x, y = kept.values[there], protected.values[there]
     records = len(protected.present)
-    if len(x) < 4 or (y == y[0]).all():
+    if len(x) < ENOUGH or (y == y[0]).all():
         return 0.0
     outcomes = [_by_level(x, y, k)]
     if not (kept.categorical or protected.categorical):

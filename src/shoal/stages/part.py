@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.stages.encode import Levels, encode
@@ -79,12 +80,16 @@ def protect_part(
     if guides:
         space = encode(columns, scales=scales and scales[: len(columns)])
     moments = partition.moments if space.unit == "raw" else None  # grouped and measured by the same values
-    groups = [
-        publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments).without(
-            thin_cells(plan, column, partition, weight, units)
-        )
-        for column in columns
-    ]
+    groups = []
+    for column in columns:
+        thin = thin_cells(plan, column, partition, weight, units)
+        if thin is not None and column.categorical and column.gaps is None:
+            raise InputError(
+                f"column {column.name!r} has groups with too few contributors, and no gap that could stand "
+                "for them: leave it or the weight out, or ask for less (contributors=1, contributor_share=1)"
+            )
+        values = publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments)
+        groups.append(values.without(thin))
     loss = measure(space, columns, groups, partition, weight, moments)
     if scales is not None:  # the table's centre is 0 in every coordinate; a block's is not
         loss = loss._replace(total=float(np.square(space.matrix).sum()))

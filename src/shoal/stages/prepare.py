@@ -21,9 +21,9 @@ from shoal.stages.units import read_units
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """`strata` has the stratum of each record, or is None; `weight` the survey weight, or is None.
+    """`strata`, `weight` and `units` have those of each record, or are None.
 
-    `units` has the unit of each record, or is None. `changed` has stratum columns in which small strata publish what they were merged with; `suspects` the
+    `changed` has stratum columns in which small strata publish what they were merged with; `suspects` the
     columns that should not be published as they are unless somebody says so.
     """
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.kernels.neighbours.lists import nearest
-from shoal.kernels.search.gaps import descend, means, rings
+from shoal.kernels.search.gaps import Groups, descend, dissolve, means, rings
+from shoal.kernels.search.required import NOTHING, Asked, Kernels, compiled
 
 #: Visits of each record at the most. It is a guard: on the tables of benchmarks/gaps.py records come to rest
 #: within a dozen visits.
@@ -74,7 +75,15 @@ def refine_stratum(
     passes: int = PASSES,
 ) -> NDArray[np.int64]:
     """Better labels of the records of one stratum, whose groups 0, 1, .. have at least k records each."""
-    neighbours = candidates(points, k)
+    gs = in_groups(points, has, labels)
+    settle(
+        gs, candidates(points, k), k, 2 * k - 1, (compiled([]), NOTHING, np.empty(0, np.int64)), end, passes
+    )
+    return gs.labels
+
+
+def in_groups(points: NDArray[np.float64], has: NDArray[np.bool_], labels: NDArray[np.int64]) -> Groups:
+    """The records as the search takes them; every group is taken for changed."""
     n, d = points.shape
     P, there = np.zeros((n + 1, d)), np.zeros((n + 1, d), np.int8)  # one row more, for `no record`
     P[:n], there[:n] = points - points.mean(axis=0), has
@@ -82,18 +91,35 @@ def refine_stratum(
     after, before = np.empty(n, np.int64), np.empty(n, np.int64)
     sizes = rings(labels, groups, after, before)
     C, counts = np.zeros((groups, d)), np.zeros((groups, d), np.int64)
-    changed, seen = np.zeros(groups, np.int64), np.full(n, -1)
-    moves = 0
-    for _ in range(passes):
+    means(P, there, labels, C, counts)
+    changed, fails, worth = np.zeros(groups, np.int64), np.zeros(groups, bool), np.zeros(groups)
+    return Groups(P, there, C, counts, sizes, labels, after, before, changed, fails, worth)
+
+
+def settle(
+    gs: Groups,
+    neighbours: NDArray[np.int32],
+    k: int,
+    most: int,
+    tables: tuple[Kernels, Asked, NDArray[np.int64]],
+    end: float | None = None,
+    passes: int = PASSES,
+) -> None:
+    """Move records until no move helps; where groups may have more than 2k-1, dissolve groups as well."""
+    n, moves = len(gs.labels), 0
+    seen = np.full(n, -1)
+    for done in range(passes):
         if end is not None and time.perf_counter() > end:
             break
-        means(P, there, labels, C, counts)
-        least = LEAST * float(np.square(P[:n] - C[labels])[has].sum()) / n
-        state = (sizes, labels, after, before, neighbours, k, least, changed, seen)
-        moves, already = descend(P, there, C, counts, *state, moves), moves
+        if done:
+            means(gs.P, gs.has, gs.labels, gs.C, gs.counts)
+        least = LEAST * float(np.square(gs.P[:n] - gs.C[gs.labels])[gs.has[:n] > 0].sum()) / n
+        already = moves
+        moves = descend(gs, neighbours, k, most, least, seen, moves, *tables)
+        if most >= 2 * k:
+            moves = dissolve(gs, neighbours, least, moves, *tables)
         if moves == already:
             break
-    return labels
 
 
 def candidates(points: NDArray[np.float64], k: int) -> NDArray[np.int32]:

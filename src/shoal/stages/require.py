@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
+from shoal.kernels.search import required
+from shoal.kernels.search.gaps import Groups
 from shoal.requirements import Requirement
 from shoal.requirements.contributors import Contributors
 from shoal.requirements.units import Units
+from shoal.stages.refine_gaps import LEAST, candidates, in_groups, settle
 
 if TYPE_CHECKING:
-    from shoal.kernels.search.required import Asked, Groups
     from shoal.plan import Plan
 
-#: Visits of each record at the most: a guard, for records come to rest within a dozen.
-PASSES = 100
-#: A change must lower the loss by this part of the mean loss of a record: less is rounding.
-LEAST = 1e-9
+Tables = tuple[required.Kernels, required.Asked, NDArray[np.int64]]
+
 #: Records that are gathered unit by unit at a time: each group costs a look at all of them.
-BLOCK = 8000
+BLOCK = 2000
 #: Where more than this share of groups has too few units, their records are gathered anew, unit by unit.
 MANY = 0.25
 #: Records visited by searches from a shaken partition: many for small tables, none for large ones.
@@ -79,16 +79,14 @@ def thin_cells(
 
 def failing(partition: Partition, requirements: Sequence[Requirement]) -> NDArray[np.bool_]:
     """Which groups do not hold all requirements."""
-    fails = np.zeros(len(partition), np.bool_)
-    if requirements:
-        from shoal.kernels.search import required
+    fails = [_failing(partition, _tables([requirement])) for requirement in requirements]
+    return np.logical_or.reduce(fails) if fails else np.zeros(len(partition), bool)
 
-        order = np.argsort(partition.labels, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(partition.sizes)])
-        for requirement in requirements:
-            these = np.empty(len(partition), np.bool_)
-            required.failing(*_tables([requirement]), order, starts, these)
-            fails |= these
+
+def _failing(partition: Partition, tables: Tables) -> NDArray[np.bool_]:
+    fails = np.empty(len(partition), np.bool_)
+    starts = np.concatenate([[0], np.cumsum(partition.sizes)])
+    required.failing(*tables, np.argsort(partition.labels, kind="stable"), starts, fails)
     return fails
 
 
@@ -106,9 +104,10 @@ def hold(
 ) -> Partition:
     """The partition itself if every group holds all requirements, else one near it whose groups do.
 
-    Only strata where a group fails are touched; one that cannot hold a requirement as a whole is refused, unless
-    gaps can stand for the cells that fail: then it is not asked there. Groups have at least k records, and more than 2k - 1 where a
-    split would break a requirement. `has` tells which coordinates of the points are values, not gaps.
+    Only strata where a group fails are touched; one that cannot hold a requirement as a whole is refused,
+    unless gaps can stand for the cells that fail: then it is not asked there. Groups have at least k records,
+    and more than 2k - 1 where a split would break a requirement. `has` tells which coordinates of the points
+    are values, not gaps.
     """
     fails = failing(partition, requirements)
     if not fails.any():
@@ -132,28 +131,30 @@ def hold(
     rounds = min(MOST_ROUNDS, VISITS // max(sum(len(rows) for rows, _ in tasks), 1))
     for done, (rows, asked) in enumerate(tasks):
         there = np.ones((len(rows), points.shape[1]), bool) if has is None else has[rows]
-        stratum = _Stratum(points[rows], there, labels[rows], k, asked, rows, seed)
-        labels[rows] = stratum.solve(end, rounds) + len(labels) * (done + 1)
+        search = _Stratum(points[rows], there, k, asked, rows, seed)
+        labels[rows] = search.solve(labels[rows], rounds, end) + len(labels) * (done + 1)
         if progress is not None:
             progress((done + 1) / len(tasks))
     return Partition(labels)
 
 
-def _tables(
-    requirements: Sequence[Requirement], rows: NDArray[np.int64] | slice = slice(None)
-) -> tuple[tuple, Asked, NDArray[np.int64]]:
+def _tables(requirements: Sequence[Requirement], rows: NDArray[np.int64] | slice = slice(None)) -> Tables:
     """The requirements as kernels take them, for some of the records; and room for the members of a group."""
-    from shoal.kernels.search.required import Asked, compiled
-
     kinds = list(dict.fromkeys(type(requirement) for requirement in requirements))
     wide = max(len(requirement.parameters) for requirement in requirements)
-    asked = Asked(
+    asked = required.Asked(
         np.array([kinds.index(type(requirement)) for requirement in requirements]),
         np.stack([requirement.codes[rows] for requirement in requirements]),
         np.stack([requirement.values[rows] for requirement in requirements]),
         np.stack([np.pad(r.parameters, (0, wide - len(r.parameters))) for r in requirements]),
     )
-    return compiled([kind.kernel for kind in kinds]), asked, np.empty(asked.codes.shape[1] + 1, np.int64)
+    room = np.empty(asked.codes.shape[1] + 1, np.int64)
+    return required.compiled([kind.kernel for kind in kinds]), asked, room
+
+
+def _by_group(labels: NDArray[np.int64], groups: int) -> list[NDArray[np.int64]]:
+    """The members of each group."""
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=groups))[:-1])
 
 
 class _Stratum:
@@ -163,108 +164,164 @@ class _Stratum:
         self,
         points: NDArray[np.float64],
         has: NDArray[np.bool_],
-        labels: NDArray[np.int64],
         k: int,
         requirements: Sequence[Requirement],
         rows: NDArray[np.int64],
         seed: int,
     ):
-        from shoal.kernels.neighbours.lists import nearest
-
-        n, d = points.shape
-        self.k, self.requirements, self.rng = k, requirements, np.random.default_rng(seed)
-        self.tables = _tables(requirements, rows)
-        self.P, self.has = np.zeros((n + 1, d)), np.zeros((n + 1, d), np.int8)
         scale = max(float(np.abs(points).max()), 1.0)  # of raw numbers: their squares must not overflow
-        points = points / scale
-        self.P[:n], self.has[:n] = points - points.mean(axis=0), has
-        self.neighbours = nearest(self.P[:n], 2 * k + 8)[0]
-        self.labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        self.points, self.has, self.k, self.rows = points / scale, has, k, rows
+        self.requirements, self.rng = requirements, np.random.default_rng(seed)
+        self.tables = _tables(requirements, rows)
+        self.neighbours = candidates(self.points, k)
 
-    def solve(self, end: float | None = None, rounds: int = 0) -> NDArray[np.int64]:
+    def solve(self, labels: NDArray[np.int64], rounds: int, end: float | None = None) -> NDArray[np.int64]:
         """Labels of groups that hold.
 
-        Small tables are searched again from partitions that were shaken: some near records changed places.
+        Small tables are searched again from partitions that were shaken: the records of a group, or of two
+        near ones, were dealt anew.
         """
-        from shoal.kernels.search.required import gather_units
-
-        labels, touched = self.labels, self._fails(self.labels)[self.labels]
+        part = Partition(labels)
+        labels, touched = part.labels.copy(), _failing(part, self.tables)[part.labels]
         for codes, requirement in zip(self.tables[1].codes, self.requirements):
-            if isinstance(requirement, Units) and touched.mean() > MANY:
-                pool = np.flatnonzero(touched)
-                labels, first = np.where(touched, -1, labels), int(labels.max()) + 1
-                for block in _blocks(self.P, pool, codes, self.k):
-                    first = gather_units(self.P, block, codes, int(codes.max()) + 1, self.k, labels, first)
-        best, sse = self._settle(labels, touched, end)
+            enough = len(np.unique(codes[touched])) >= self.k
+            if isinstance(requirement, Units) and enough and touched.mean() > MANY:
+                labels[touched] = -1
+                for block in _blocks(self.points, np.flatnonzero(touched), codes, self.k):
+                    _gather(self.points, block, codes, self.k, labels)
+        best, sse = self._search(labels, touched, end)
         for _ in range(rounds):
             if end is not None and time.perf_counter() > end:
                 break
-            shaken = best.copy()
-            for x in self.rng.integers(len(best), size=int(self.rng.integers(1, 4))):
-                y = self.rng.choice(self.neighbours[x])
-                shaken[x], shaken[y] = shaken[y], shaken[x]
-            again, lower = self._settle(shaken, shaken != best, end)
+            x = self.rng.integers(len(best))
+            pair = np.isin(best, best[[x, self.rng.choice(self.neighbours[x])]])
+            shaken, count = best.copy(), int(pair.sum())
+            shaken[pair] = len(best) + self.rng.permutation(np.arange(count) % min(2, count // self.k))
+            again, lower = self._search(shaken, pair, end)
             if lower < sse * (1 - LEAST):
                 best, sse = again, lower
         return best
 
-    def _fails(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-        from shoal.kernels.search.required import failing
-
-        sizes = np.bincount(labels)
-        fails = np.empty(len(sizes), np.bool_)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        failing(*self.tables, np.argsort(labels, kind="stable"), starts, fails)
-        return fails
-
-    def _settle(
+    def _search(
         self, labels: NDArray[np.int64], touched: NDArray[np.bool_], end: float | None
     ) -> tuple[NDArray[np.int64], float]:
-        """Repaired and improved until nothing changes: labels and SSE. It begins at the groups of `touched`."""
-        from shoal.kernels.search import required
+        """Groups that hold, improved until nothing changes, and their SSE; first those of `touched`."""
+        gs = self._settled(labels, touched, end)
+        labels, touched = self._merged(gs)
+        tried: set[bytes] = set()
+        while touched.any():
+            gs = self._settled(labels, touched, end)
+            labels, touched = gs.labels.copy(), np.zeros(len(labels), bool)
+            for members in _by_group(gs.labels, len(gs.sizes)):
+                if len(members) < 2 * self.k:
+                    continue
+                cut = members[:0] if members.tobytes() in tried else self._cut(members)
+                tried.add(members.tobytes())
+                labels[cut] = labels.max() + 1
+                touched[members] |= len(cut) > 0
+        within = (gs.P[:-1] - gs.C[gs.labels]) * gs.has[:-1]
+        return labels, float(np.square(within).sum())
 
-        labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-        n, d = len(labels), self.P.shape[1]
-        fails = self._fails(labels)
-        slots = max(n // self.k, len(fails)) + 1
-        gs = required.Groups(
-            *(
-                self.P,
-                self.has,
-                np.empty((slots, d)),
-                np.empty((slots, d), np.int64),
-                np.empty(slots, np.int64),
-            ),
-            *(labels, *np.empty((2, n), np.int64), np.empty(slots, np.int64)),
-            *(np.zeros(slots, np.int8), np.zeros(slots), np.full(slots, -1)),
-        )
-        required.fill(gs)
-        gs.fails[: len(fails)] = fails
-        gs.changed[labels[touched]] = 0
-        seen, tried, now = np.full(n, -1), np.full(slots, -1), 0
-        least = LEAST * self._sse(gs) / n
-        for merging in (fails.any(), False):
-            if merging:
-                required.value(*self.tables, gs, self.neighbours)
-            for _ in range(PASSES):
-                before = now
-                now = required.descend(*self.tables, gs, self.neighbours, self.k, least, seen, now)
-                if not merging:
-                    now = required.reshape(*self.tables, gs, self.neighbours, self.k, least, tried, now)
-                if now == before or (end is not None and time.perf_counter() > end):
+    def _settled(self, labels: NDArray[np.int64], touched: NDArray[np.bool_], end: float | None) -> Groups:
+        """Records moved until no move helps; to make a group hold may cost as much as to merge it."""
+        part = Partition(labels)
+        gs = in_groups(self.points, self.has, part.labels)
+        gs.changed[:] = -1
+        gs.changed[part.labels[touched]] = 0
+        gs.fails[:] = _failing(part, self.tables)
+        groups = _by_group(part.labels, len(part)) if gs.fails.any() else []
+        for g in np.flatnonzero(gs.fails):
+            gs.worth[g] = self._mergers(gs, g, groups[g])[1].min()
+        settle(gs, self.neighbours, self.k, len(labels), self.tables, end)
+        return gs
+
+    def _mergers(
+        self, gs: Groups, g: np.integer, members: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Groups near the members (all, if there is none), and by how much the SSE grows if g joins them."""
+        others = np.unique(gs.labels[self.neighbours[members]])
+        if len(others) < 2:
+            others = np.unique(gs.labels)
+        others = others[others != g]
+        a, b = gs.counts[g], gs.counts[others]
+        return others, (a * b / np.maximum(a + b, 1) * np.square(gs.C[g] - gs.C[others])).sum(axis=1)
+
+    def _merged(self, gs: Groups) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Labels after each group that fails was merged with others; and the records of groups that changed.
+
+        It takes the cheapest with which it holds, or else the cheapest, until it holds.
+        """
+        moved, groups = gs.changed >= 0, _by_group(gs.labels, len(gs.sizes))
+        for g in np.flatnonzero(gs.fails):
+            while len(groups[g]) and not self._hold(groups[g]):
+                others, cost = self._mergers(gs, g, groups[g])
+                others = others[np.argsort(cost, kind="stable")]
+                unions = [np.concatenate([groups[g], groups[h]]) for h in others[:8]]
+                best = next((i for i, union in enumerate(unions) if self._hold(union)), 0)
+                h, members = others[best], unions[best]
+                groups[g], groups[h] = members[:0], members
+                counts = gs.counts[g] + gs.counts[h]
+                sums = gs.C[g] * gs.counts[g] + gs.C[h] * gs.counts[h]
+                gs.C[h], gs.counts[h], gs.labels[members] = sums / np.maximum(counts, 1), counts, h
+                g = h
+                moved[g] = True
+        return gs.labels, moved[gs.labels]
+
+    def _hold(self, members: NDArray[np.int64]) -> bool:
+        return all(requirement.holds(self.rows[members]) for requirement in self.requirements)
+
+    def _cut(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of a group the part to split off, so that both hold and lose least; empty if none was found.
+
+        Tried are the cuts of two orders: by the distance to its outermost member, and from that to the member
+        farthest from it.
+        """
+        P, has, k = self.points[members], self.has[members], self.k
+        away = np.square(P - P[np.argmax(np.square(P - P.mean(axis=0)).sum(axis=1))]).sum(axis=1)
+        back = np.square(P - P[np.argmax(away)]).sum(axis=1)
+        best, cut = np.inf, members[:0]
+        for order in (np.argsort(away, kind="stable"), np.argsort(away - back, kind="stable")):
+            values = P[order] * has[order]
+            sums = [np.cumsum(x, axis=0) for x in (has[order], values, np.square(values))]
+            sse = np.zeros(len(members))
+            for count, total, squares in (sums, [x[-1] - x for x in sums]):
+                sse += (squares - np.square(total) / np.maximum(count, 1)).sum(axis=1)
+            for t in k + np.argsort(sse[k - 1 : len(members) - k], kind="stable"):
+                if sse[t - 1] >= best:
                     break
-            if merging:
-                now = required.merge(*self.tables, gs, self.neighbours, now)
-        return labels, self._sse(gs)
+                if self._hold(members[order[:t]]) and self._hold(members[order[t:]]):
+                    best, cut = sse[t - 1], members[order[t:]]
+                    break
+        return cut
 
-    def _sse(self, gs: Groups) -> float:
-        return float(np.square((self.P[:-1] - gs.C[gs.labels]) * self.has[:-1]).sum())
+
+def _gather(
+    P: NDArray[np.float64],
+    free: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    k: int,
+    labels: NDArray[np.int64],
+) -> None:
+    """Groups of k units: the free record farthest from the mean, and of the nearest units one record each.
+
+    When fewer than k units are left, their records join the group of the nearest record.
+    """
+    rows = free
+    while len(np.unique(codes[free])) >= k:
+        far = free[np.argmax(np.square(P[free] - P[free].mean(axis=0)).sum(axis=1))]
+        near = free[np.argsort(np.square(P[free] - P[far]).sum(axis=1), kind="stable")]
+        first = np.sort(np.unique(codes[near], return_index=True)[1])[:k]
+        labels[near[first]] = labels.max() + 1
+        free = free[labels[free] < 0]
+    taken = rows[labels[rows] >= 0]
+    for x in free:
+        labels[x] = labels[taken[np.argmin(np.square(P[taken] - P[x]).sum(axis=1))]]
 
 
 def _blocks(
     P: NDArray[np.float64], rows: NDArray[np.int64], codes: NDArray[np.int64], k: int, most: int = BLOCK
 ) -> Iterator[NDArray[np.int64]]:
-    """The records in blocks that lie together, by halves of the widest coordinate; each has at least k units."""
+    """The records in blocks that lie together, by halves of the widest coordinate; each has k units."""
     if len(rows) > most:
         order = rows[np.argsort(P[rows, np.argmax(P[rows].var(axis=0))], kind="stable")]
         halves = order[: len(order) // 2], order[len(order) // 2 :]

@@ -1,11 +1,12 @@
 // What the browser does by itself: take files, copy lines, and say when the server has stopped.
 (() => {
-  if (location.search) history.replaceState(null, "", "/"); // the cookie has taken the token's place
+  if (location.search) history.replaceState(null, "", location.pathname); // the code is used
 
   const send = (zone, file) => {
     const limit = Number(zone.dataset.limit) * 1e6;
     const state = zone.querySelector(".state");
     const bar = zone.querySelector("progress");
+    const stop = zone.querySelector("button");
     if (file.size > limit) {
       emitEvent("shoal-uploaded", {
         sentence:
@@ -15,13 +16,18 @@
       return;
     }
     const request = new XMLHttpRequest();
-    request.open("POST", "/upload");
+    request.open("POST", window.path_prefix + "/upload");
+    request.setRequestHeader("X-Tab", window.clientId);
     request.setRequestHeader("X-Name", encodeURIComponent(file.name));
-    bar.hidden = false;
+    bar.hidden = stop.hidden = false;
+    stop.onclick = (event) => {
+      event.preventDefault(); // it lies on what opens the choice of files
+      request.abort(); // the server hears it, and stops reading
+    };
     state.textContent = "Reading " + file.name;
     request.upload.onprogress = (event) => (bar.value = (100 * event.loaded) / event.total);
     const over = (answer) => {
-      bar.hidden = true;
+      bar.hidden = stop.hidden = true;
       state.textContent = "";
       emitEvent("shoal-uploaded", answer);
     };
@@ -33,6 +39,7 @@
       }
     };
     request.onerror = () => over({ sentence: "The file did not arrive: is the server still running?" });
+    request.onabort = () => over({ sentence: "Cancelled: " + file.name + " was not kept." });
     request.send(file);
   };
 

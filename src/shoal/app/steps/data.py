@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import bars, joined, select, show, table
+from shoal.app.markup import pieces, show
 from shoal.app.office import DATABASES
 from shoal.app.tab import Tab
 from shoal.errors import ShoalError
@@ -20,6 +20,7 @@ MEANINGS = {
     "confidential": "kept, and watched",
     "stratum": "kept; groups stay within it",
     "weight": "kept; weighs the means",
+    "unit": "left out; k counts whom it names",
     "other": "kept as it is",
 }
 
@@ -42,44 +43,22 @@ def build(tab: Tab) -> None:
     _columns(tab, facts)
     show(Markup("<h3>The first rows</h3>"))
     names = [column["name"] for column in facts["columns"]]
-    show(table(names, facts["preview"], "The first rows of the table", "rows"))
+    show(pieces.table(names, facts["preview"], "The first rows of the table", "rows"))
     with ui.element("section").classes("again"):
         show(Markup("<h3>Another table</h3>"))
         _door(tab)
 
 
 def _welcome(tab: Tab) -> None:
-    show(
-        Markup(
-            "<section class='hero'><h2>Publish a table in which nobody stands out</h2>"
-            "<p>Similar records are put into groups of at least <i>k</i>, and each is published as its "
-            "group's mean. You see what is lost, what an intruder could still find out, and a proof of how "
-            "little any release could lose. Everything stays on this machine.</p></section>"
-        )
-    )
+    show(pieces.welcome())
     _door(tab)
-    show(
-        Markup(
-            "<ol class='way'><li><b>Data</b>What the columns are is guessed, with reasons; you decide.</li>"
-            "<li><b>Settings</b>How many records share a value, and the method.</li>"
-            "<li><b>Run</b>As many as you like; each is kept, and can be cancelled.</li>"
-            "<li><b>Look</b>Loss, risk and proof; two runs side by side.</li>"
-            "<li><b>Take away</b>Release, reports, plan, and the same in Python.</li></ol>"
-        )
-    )
+    show(pieces.way())
 
 
 def _door(tab: Tab) -> None:
     """Where a file is dropped, and the demo beside it."""
     endings = ",".join((*FORMATS, *DATABASES))
-    show(
-        Markup(
-            "<label class='drop' data-limit='{}'><input type='file' accept='{}' aria-describedby='kinds'>"
-            "<b>Drop a file here, or choose one</b><span id='kinds' class='soft'>CSV, TSV, Parquet, Arrow, "
-            "Stata, SPSS, SAS, Excel or SQLite, up to {} MB</span><progress max='100' value='0' hidden "
-            "aria-label='Upload'></progress><span class='state' role='status'></span></label>"
-        ).format(tab.upload_limit, endings, f"{tab.upload_limit:,}")
-    )
+    show(pieces.drop(tab.upload_limit, endings))
     ui.button("Start with the demo survey", icon="dataset", on_click=lambda: _demo(tab)).props(
         "outline no-caps"
     )
@@ -99,42 +78,11 @@ def _columns(tab: Tab, facts: dict[str, Any]) -> None:
     """Every column with what it holds; its role and type are changed on the spot."""
     roles = [(role, f"{role}: {MEANINGS[role]}") for role in sorted(ROLES, key=list(MEANINGS).index)]
     rows = []
-    for j, column in enumerate(facts["columns"]):
-        name, role = column["name"], tab.draft.roles[column["name"]]
-        kind = tab.draft.types[name] or ""
-        stored = f"{column['kind']} (stored)"
-        types = [("", stored), *((word, word) for word in TYPES if word != column["kind"])]
-        gaps = (
-            Markup("<span class='gaps'>{} gaps</span>").format(f"{column['gaps']:,}")
-            if column["gaps"]
-            else ""
-        )
-        rows.append(
-            Markup(
-                "<tr data-role='{}'><th scope='row'>{}</th><td>{}<span class='why'>{}</span></td><td>{}"
-                "<span class='why'>{}</span></td><td>{}<span class='why'>{} different {}</span></td>"
-                "<td>{}</td></tr>"
-            ).format(
-                role,
-                name,
-                select(f"Role of {name}", roles, role, column=j, what="role"),
-                column["reason"],
-                select(f"Type of {name}", types, kind, column=j, what="type"),
-                column["stored"],
-                column["range"],
-                f"{column['distinct']:,}",
-                gaps,
-                bars(column["counts"], column["classes"], f"Histogram of {name}"),
-            )
-        )
-    whole = show(
-        Markup(
-            "<div class='scroll'><table class='columns'><caption class='unseen'>The columns</caption><thead>"
-            "<tr><th scope='col'>Column</th><th scope='col'>Role</th><th scope='col'>Type</th>"
-            "<th scope='col'>Values</th><th scope='col'>Distribution</th></tr></thead>"
-            "<tbody>{}</tbody></table></div>"
-        ).format(joined(rows))
-    )
+    for column in facts["columns"]:
+        kind, name = column["kind"], column["name"]
+        types = [("", f"{kind} (stored)"), *((word, word) for word in TYPES if word != kind)]
+        rows.append((column, tab.draft.roles[name], types, tab.draft.types[name] or ""))
+    whole = show(pieces.columns(rows, roles))
     whole.on(
         "change",
         lambda event: _change(tab, event.args),

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app import charts
-from shoal.app.markup import joined, sentence, show, table
+from shoal.app.markup import joined, pieces, sentence, show
 from shoal.app.office import Run
 from shoal.app.tab import Tab
 from shoal.measures.measure import shown
@@ -208,12 +208,7 @@ def _figures(run: Run) -> Markup:
             f"{shown(risk['before']['linkage']['overall'], 'share')} in the original",
         ),
     ]
-    return Markup("<dl class='figures'>{}</dl>").format(
-        joined(
-            Markup("<div><dt>{}</dt><dd>{}</dd><dd class='soft'>{}</dd></div>").format(*figure)
-            for figure in figures
-        )
-    )
+    return pieces.figures(figures)
 
 
 def _above(run: Run) -> str:
@@ -242,13 +237,8 @@ def _loss(run: Run) -> Markup:
     columns = run.results["utility"].get("information_loss", {}).get("columns", {})
     rows += [(name, value, "column") for name, value in columns.items()]
     top = max([value for _, value, _ in rows] + [1e-9])
-    drawn = joined(
-        Markup(
-            "<div class='bar {}' title='{}: {}'><span>{}</span><i style='width:{}%'></i><b>{}</b></div>"
-        ).format(kind, name, shown(value, "%"), name, f"{60 * value / top:.2f}", shown(value, "%"))
-        for name, value, kind in rows
-    )
-    return Markup("<p>{}</p><div class='barlist'>{}</div>").format(words, drawn)
+    drawn = [(kind, name, shown(value, "%"), f"{60 * value / top:.2f}") for name, value, kind in rows]
+    return pieces.losses(words, drawn)
 
 
 def _distribution(tab: Tab, facts: dict[str, Any]) -> None:
@@ -290,13 +280,13 @@ def _risks(before: dict[str, Any], after: dict[str, Any]) -> Markup:
         for key in RISKS
         if key in after
     ]
-    return table(("Measure", "Original", "Release"), rows, "Risk before and after", "figures-table")
+    return pieces.table(("Measure", "Original", "Release"), rows, "Risk before and after", "figures-table")
 
 
 def _changes(changes: list[dict[str, Any]]) -> Markup:
     if not changes:
         return Markup("<p class='soft'>No number changed.</p>")
     rows = [(f"{c['record']:,}", c["column"], c["before"], c["after"], f"{c['sd']:+.2f}") for c in changes]
-    return table(
+    return pieces.table(
         ("Record", "Column", "Original", "Release", "Change, sd"), rows, "Largest changes", "changes"
     )

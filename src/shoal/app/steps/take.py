@@ -8,7 +8,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import code, show
+from shoal.app.markup import pieces, show
 from shoal.app.office import Run
 from shoal.app.tab import Tab
 from shoal.app.uploads import ending_of
@@ -69,7 +69,7 @@ def build(tab: Tab) -> None:
     for title, words in lines:
         with ui.element("section").classes("card"):
             show(Markup("<h3>{}</h3>").format(title))
-            show(code(words, title))
+            show(pieces.code(words, title))
             if title == "The plan":
                 ui.button("plan.toml", icon="download", on_click=lambda: _plan(tab, run)).props(
                     "outline no-caps"

@@ -31,6 +31,7 @@ from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.measures.uniqueness import few_valued
 from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan, PlanFields, explicit
+from shoal.stages.kept import SAMPLE
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
 from shoal.stages.units import group_sizes
@@ -117,8 +118,6 @@ def run(
     a block plan to follow instead of making one, `block_records` the size of its blocks. `batch_records` are
     read at once, and a part file has `part_records`.
     """
-    import pyarrow as pa
-
     began = time.perf_counter()
     report = progress or (lambda fraction: None)
     target = Path(target)
@@ -127,8 +126,7 @@ def run(
     if len(table) < plan.k:
         raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {len(table)}: lower k")
     chosen = columns_to_protect(plan, table.schema)
-    _, first = next(table.batches(table.schema.names))
-    said = first_look(plan, chosen, pa.table(first))
+    said = first_look(plan, chosen, _first_rows(table, SAMPLE))
     if blocks is None:
         size = block_records or block_size(len(table))
         blocks = _plan(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
@@ -238,6 +236,18 @@ def _verify(
     counted = "records" if groups.units is None else "units"
     policy.require(groups.k, [list(groups.columns)], findings, agreement, counted)
     return tuple(int((counter.sizes() == 1).sum()) for counter in whole)
+
+
+def _first_rows(table: parquet.ParquetTable, enough: int) -> Any:
+    """The first batches with at least so many records, or all of them, as an Arrow table."""
+    import pyarrow as pa
+
+    batches: list[pa.RecordBatch] = []
+    for begin, batch in table.batches(table.schema.names):
+        batches.append(batch)
+        if begin + len(batch) >= enough:
+            break
+    return pa.Table.from_batches(batches)
 
 
 def _between(stage: int, part: float) -> float:

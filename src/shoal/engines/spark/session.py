@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import re
 import shutil
 import socket
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import Any
 
 import shoal
 from shoal.errors import CheckFailed, MachineError
+from shoal.io.private import private_folder
 
 #: Seconds to wait for a master to answer, before Spark itself would try for a minute.
 PATIENCE = 5
@@ -25,12 +29,18 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.sql.adaptive.coalescePartitions.enabled": "false",  # joined blocks would wait for one another
     "spark.executorEnv.SHOAL_THREADS": "1",  # Spark fills the cores with tasks
+    "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from where they were started
 }
+#: For a session within this process, whose blocks hold original rows. Spark draws the secrets itself.
+SECRECY = {"spark.authenticate": "true", "spark.io.encryption.enabled": "true"}
 
 
 @contextlib.contextmanager
 def session(master: str | None, settings: Mapping[str, str] | None = None) -> Iterator[Any]:
-    """A session on that cluster (or on this machine's cores), stopped at the end; `settings` are Spark's."""
+    """A session on that cluster (or on this machine's cores), stopped at the end; `settings` are Spark's.
+
+    What this machine keeps of it lies in a private folder, in spark.local.dir if that is given.
+    """
     _refuse_without_java()
     _refuse_unreachable(master or "")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -40,7 +50,9 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     except ImportError:
         raise MachineError("Spark is not installed: pip install 'shoal-sdc[spark]'") from None
     builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
-    for name, value in {**SETTINGS, **(settings or {})}.items():
+    secrecy = SECRECY if re.fullmatch(r"local(\[.*\])?", master or "local") else {}
+    wanted = {**SETTINGS, **secrecy, **(settings or {})}
+    for name, value in wanted.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
     home = str(Path(shoal.__file__).parents[1])
@@ -48,12 +60,27 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     builder = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(paths))
     if (master or "local").startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    given = os.environ.get("SPARK_LOCAL_DIRS")  # which Spark prefers
+    folder = _folder_for_blocks(
+        (given or wanted.get("spark.local.dir") or tempfile.gettempdir()).split(",")[0]
+    )
+    if given:
+        os.environ["SPARK_LOCAL_DIRS"] = folder
     with speaking("Spark did not start"):
-        spark = builder.getOrCreate()
+        spark = builder.config("spark.local.dir", folder).getOrCreate()
     try:
         yield spark
     finally:
         spark.stop()
+
+
+@functools.cache
+def _folder_for_blocks(base: str) -> str:
+    """A private folder for as long as this process lives, for Java keeps to the first that it was given."""
+    os.makedirs(base, exist_ok=True)
+    kept = contextlib.ExitStack()
+    atexit.register(kept.close)
+    return str(kept.enter_context(private_folder("shoal-spark", base)))
 
 
 def _refuse_without_java() -> None:

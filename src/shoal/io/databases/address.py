@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, unquote
 
+from shoal.errors import InputError
 from shoal.io.limits import refuse_names
+
+#: A password ends at the first @ after which the rest is a URL: it may hold any character.
+_URL = re.compile(
+    r"postgres(?:ql)?://(?:(?P<user>[^:/?#]*?)(?::(?P<password>.*?))?@)??"
+    r"(?P<host>\[[^\]]*\]|[^:/?#@\[\]]*)(?::(?P<port>\d{1,5}))?"
+    r"(?:/(?P<database>[^?#]*))?(?:\?(?P<query>[^#]*))?(?:#(?P<table>.*))?",
+    re.DOTALL,
+)
 
 
 class Address(NamedTuple):
@@ -15,21 +25,55 @@ class Address(NamedTuple):
     database: str  # a file, or the URL's part before the #
     table: str  # or a query
 
+    def __repr__(self) -> str:
+        return f"Address({shown(self.database)!r}, {self.table!r})"
+
     @property
     def is_query(self) -> bool:
         return len(self.table.split()) > 1
 
     @property
+    def name(self) -> str:
+        """The table's name as SQL takes it; a dot parts a schema from the table only in PostgreSQL."""
+        return column_name(self.table) if self.kind == "sqlite" else quoted(self.table)
+
+    @property
     def select(self) -> str:
-        return self.table.rstrip("; \n") if self.is_query else f"SELECT * FROM {quoted(self.table)}"
+        return self.table.rstrip("; \n") if self.is_query else f"SELECT * FROM {self.name}"
 
 
-def shown(url: str) -> str:
-    """The URL without its password."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return url.replace(f":{parts.password}@", ":...@", 1)
+class Server(NamedTuple):
+    """A database of a server of PostgreSQL, as a URL names it."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str | None
+    options: dict[str, str]
+
+
+def parted(url: str) -> tuple[Server, str, str]:
+    """The server, the URL without the table, and the table of a URL of PostgreSQL."""
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise InputError(
+            "a URL of PostgreSQL is postgresql://user:password@host:5432/database#table; "
+            "in names and passwords, write odd characters as %23 and the like"
+        )
+    port = int(found["port"] or 5432)
+    if not 0 < port < 1 << 16:
+        raise InputError(f"a port is a number from 1 to 65535, not {port}")
+    options = {name: values[-1] for name, values in parse_qs(found["query"] or "").items()}
+    host = options.pop("host", unquote(found["host"].strip("[]")) or "localhost")
+    words = [None if word is None else unquote(word) for word in found.group("database", "user", "password")]
+    server = Server(host, port, words[0] or "", words[1] or "", words[2] or None, options)
+    return server, url if found["table"] is None else url[: found.start("table") - 1], found["table"] or ""
+
+
+def shown(words: str) -> str:
+    """A URL, or words with one, without the password."""
+    return re.sub(r"(\w://[^:/?#\s]*:).*@", r"\1***@", words)
 
 
 def quoted(name: str) -> str:
@@ -47,4 +91,5 @@ def refuse_twice(names: list[str], place: Address) -> None:
 
 def sentence(error: Exception) -> str:
     facts = error.args[0] if error.args else ""
-    return str(facts.get("M", facts) if isinstance(facts, dict) else facts)
+    said = facts.get("M", facts) if isinstance(facts, dict) else facts
+    return str(error.strerror if isinstance(error, OSError) and error.strerror else said)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import ipaddress
 import os
+import ssl
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from shoal.errors import InputError, needs_extra
-from shoal.io.databases.address import Address, quoted, refuse_twice, sentence, shown
+from shoal.io.databases.address import Address, Server, parted, quoted, refuse_twice, sentence, shown
 from shoal.io.formats import text
 from shoal.io.metadata import details_of, with_details
 
@@ -29,6 +30,41 @@ _POSTGRESQL = {
 }
 
 
+def _encryption(server: Server) -> ssl.SSLContext | bool | None:
+    """How a connection is encrypted and the server known; None is as a server on this machine likes it."""
+    options = dict(server.options)
+    root = options.pop("sslrootcert", None)
+    mode = options.pop("sslmode", None if root is None and _is_here(server.host) else "verify-full")
+    if options:
+        raise InputError(
+            f"unknown part {next(iter(options))!r} of the URL: there are host, sslmode and sslrootcert"
+        )
+    if mode is None:
+        return None
+    if mode not in ("verify-full", "verify-ca", "require", "disable") or (mode == "disable" and root):
+        raise InputError(
+            f"sslmode is verify-full, verify-ca, require or disable (without sslrootcert), not {mode!r}"
+        )
+    if mode == "disable":
+        return False
+    try:
+        context = ssl.create_default_context(cafile=root)
+    except OSError as error:
+        raise InputError(f"sslrootcert {root!r} cannot be read as certificates: {sentence(error)}") from None
+    context.check_hostname = mode == "verify-full"
+    if mode == "require" and root is None:
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _is_here(host: str) -> bool:
+    """Whether a connection stays on this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.startswith("/")
+
+
 class Postgresql:
     """A server of PostgreSQL, within one transaction. Cells travel as the text that COPY writes."""
 
@@ -37,27 +73,27 @@ class Postgresql:
             import pg8000.dbapi as driver
         except ImportError:
             raise needs_extra("PostgreSQL needs", "sql") from None
-        parts = urlsplit(place.database)
-        extra = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-        host = extra.pop("host", unquote(parts.hostname or "localhost"))
-        secure = extra.pop("sslmode", "prefer") not in ("disable", "allow", "prefer")
-        if extra:
-            raise InputError(f"unknown part {next(iter(extra))!r} of the URL: there are host and sslmode")
-        port = parts.port or 5432
-        way: dict[str, Any] = {"host": host, "port": port}
-        if host.startswith("/"):
-            way = {"unix_sock": f"{host}/.s.PGSQL.{port}"}
+        server = parted(place.database)[0]
+        way: dict[str, Any] = {"host": server.host, "port": server.port}
+        way["ssl_context"] = _encryption(server)
+        if server.host.startswith("/"):  # never leaves this machine
+            way = {"unix_sock": f"{server.host}/.s.PGSQL.{server.port}", "ssl_context": False}
         self.errors = (driver.Error,)
         try:
             self.connection = driver.connect(
-                user=unquote(parts.username or os.environ.get("PGUSER", "postgres")),
-                password=unquote(parts.password) if parts.password else os.environ.get("PGPASSWORD"),
-                database=unquote(parts.path.lstrip("/")) or None,
-                ssl_context=True if secure else None,
+                user=server.user or os.environ.get("PGUSER", "postgres"),
+                password=server.password or os.environ.get("PGPASSWORD"),
+                database=server.database or None,
                 application_name="shoal",
                 **way,
             )
-        except (driver.Error, OSError) as error:
+        except ssl.SSLError as error:
+            why = getattr(error, "verify_message", "") or error.reason
+            raise InputError(
+                f"{shown(place.database)} is not to be trusted ({why}): name the certificate that vouches "
+                "for it with sslrootcert=FILE, or mend the host's name"
+            ) from None
+        except (driver.Error, OSError, UnicodeDecodeError) as error:
             raise InputError(f"{shown(place.database)} cannot be reached: {sentence(error)}") from None
         if read_only:
             self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -75,7 +111,7 @@ class Postgresql:
         content = io.BytesIO()
         text.render(table, content, text.Dialect(), header=False)
         content.seek(0)
-        self.execute(f"COPY {quoted(place.table)} FROM STDIN WITH (FORMAT csv)", stream=content)
+        self.execute(f"COPY {place.name} FROM STDIN WITH (FORMAT csv)", stream=content)
 
     def read(self, place: Address) -> tuple[pa.Table, pa.Table]:
         import pyarrow as pa

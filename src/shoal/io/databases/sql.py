@@ -13,15 +13,15 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, MachineError
-from shoal.io.databases.address import Address, column_name, quoted, sentence, shown
+from shoal.io.databases.address import Address, column_name, parted, sentence, shown
 from shoal.io.databases.postgresql import Postgresql
-from shoal.io.databases.sqlite import Sqlite
+from shoal.io.databases.sqlite import Sqlite, refuse_planted
 from shoal.io.formats import text
 from shoal.io.metadata import details_of
 
@@ -40,6 +40,8 @@ def address(url: str) -> Address:
     """The URL taken apart; a sentence says what is missing."""
     database, _, table = url.partition("#")
     scheme, _, rest = database.partition("://")
+    if scheme != "sqlite":
+        _, database, table = parted(url)
     table = unquote(table).strip()
     if not table:
         raise InputError(f"which table? end the URL with #table, such as {shown(database)}#firms")
@@ -111,8 +113,10 @@ def refuse_target(url: str, replacing: bool, source: Any = None) -> None:
         )
     if isinstance(source, SqlOrigin) and _same(place, source.address):
         raise InputError(f"table {place.table!r} is the input, which is never overwritten: name another")
-    if place.kind == "sqlite" and not os.path.exists(place.database):
-        return
+    if place.kind == "sqlite":
+        refuse_planted(place.database)
+        if not os.path.exists(place.database):
+            return
     with _transaction(place) as database:
         _refuse_existing(database, place, replacing)
 
@@ -120,19 +124,19 @@ def refuse_target(url: str, replacing: bool, source: Any = None) -> None:
 def write(url: str, table: pa.Table, replacing: bool, check: Callable[[pa.Table, pa.Table], None]) -> None:
     """Put the table into a new table, check what is then there, and only then commit."""
     place = address(url)
-    new = place.kind == "sqlite" and not os.path.exists(place.database)
+    new = place.kind == "sqlite" and not os.path.lexists(place.database)
     try:
         with _transaction(place) as database:
             _refuse_existing(database, place, replacing)
             if replacing:
-                database.execute(f"DROP TABLE IF EXISTS {quoted(place.table)}")
+                database.execute(f"DROP TABLE IF EXISTS {place.name}")
             details = details_of(table).get("sql", {})
             types = details.get("types", {}) if details.get("kind") == place.kind else {}
             made = ", ".join(
                 f"{column_name(field.name)} {types.get(field.name, _sql_type(field.type, place.kind))}"
                 for field in table.schema
             )
-            database.execute(f"CREATE TABLE {quoted(place.table)} ({made})")
+            database.execute(f"CREATE TABLE {place.name} ({made})")
             database.fill(place, table)
             check(*database.read(place))
     except BaseException:
@@ -148,12 +152,8 @@ def _same(one: Address, other: Address) -> bool:
         same = os.path.exists(one.database) and os.path.samefile(one.database, other.database)
         return same and one.table.lower() == other.table.lower()
     plain = [a.table.removeprefix("public.") for a in (one, other)]
-    return plain[0] == plain[1] and _server(one) == _server(other)
-
-
-def _server(place: Address) -> tuple[str | int | list[str] | None, ...]:
-    parts = urlsplit(place.database)
-    return parts.hostname, parts.port or 5432, parts.path, parse_qs(parts.query).get("host")
+    servers = [parted(a.database)[0][:3] for a in (one, other)]  # whoever asks
+    return plain[0] == plain[1] and servers[0] == servers[1]
 
 
 def _refuse_existing(database: Sqlite | Postgresql, place: Address, replacing: bool) -> None:
@@ -165,21 +165,19 @@ def _sql_type(kind: pa.DataType, database: str) -> str:
     """The SQL type for an Arrow type."""
     import pyarrow.types as t
 
-    postgresql = database == "postgresql"
-    if t.is_boolean(kind):
-        return "boolean"
-    if t.is_integer(kind):
-        return "bigint" if postgresql else "INTEGER"
-    if t.is_floating(kind):
-        return "double precision" if postgresql else "REAL"
-    if t.is_decimal(kind):
-        return "numeric"
-    if t.is_date(kind):
-        return "date"
-    if t.is_timestamp(kind):
-        return "timestamp with time zone" if kind.tz else "timestamp"
-    if t.is_binary(kind):
-        return "bytea" if postgresql else "BLOB"
+    if t.is_timestamp(kind) and kind.tz:
+        return "timestamp with time zone"
+    for is_such, sqlite, postgresql in (
+        (t.is_boolean, "boolean", "boolean"),
+        (t.is_integer, "INTEGER", "bigint"),
+        (t.is_floating, "REAL", "double precision"),
+        (t.is_decimal, "numeric", "numeric"),
+        (t.is_date, "date", "date"),
+        (t.is_timestamp, "timestamp", "timestamp"),
+        (t.is_binary, "BLOB", "bytea"),
+    ):
+        if is_such(kind):
+            return sqlite if database == "sqlite" else postgresql
     return "text"
 
 

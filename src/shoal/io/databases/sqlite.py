@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import marshal
+import os
 import sqlite3
+import stat
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from shoal.errors import InputError
+from shoal.io import limits
 from shoal.io.atomic import refuse_missing_folder
-from shoal.io.databases.address import Address, column_name, quoted, refuse_twice
+from shoal.io.databases.address import Address, refuse_twice, sentence
 from shoal.io.metadata import with_details
 from shoal.io.mixed_cells import mixed_column, own_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def refuse_planted(file: str) -> None:
+    """Refuse to write through a link, or into a pipe, that somebody has put where the database is to be."""
+    for name in (file, *(f"{file}-{part}" for part in ("journal", "wal", "shm"))):
+        if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):
+            raise InputError(
+                f"{file!r} cannot be opened as SQLite: {name!r} is a link, a folder or a pipe; name another"
+            )
 
 
 class Sqlite:
@@ -23,22 +38,26 @@ class Sqlite:
     errors = (sqlite3.Error, OverflowError)  # whole numbers have 64 bits there
 
     def __init__(self, place: Address, read_only: bool = False):
-        mode = "ro" if read_only else "rwc"
+        mode = "ro" if read_only else "rw"
         refuse_missing_folder(Path(place.database).absolute().parent)
         try:
+            if not read_only:
+                with suppress(FileExistsError):
+                    os.close(os.open(place.database, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+                refuse_planted(place.database)
             file = f"file:{quote(str(Path(place.database).absolute()))}?mode={mode}"
             self.connection = sqlite3.connect(file, uri=True, isolation_level=None)
             self.execute("BEGIN" if read_only else "BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            raise InputError(f"{place.database!r} cannot be opened as SQLite: {error}") from None
+            self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.LONGEST_LINE)
+        except (sqlite3.Error, OSError) as error:
+            raise InputError(f"{place.database!r} cannot be opened as SQLite: {sentence(error)}") from None
 
     def execute(self, command: str) -> sqlite3.Cursor:
         return self.connection.execute(command)
 
     def has(self, table: str) -> bool:
-        name = table.rpartition(".")[2]
         find = "SELECT 1 FROM sqlite_master WHERE lower(name) = lower(?)"
-        return self.connection.execute(find, (name,)).fetchone() is not None
+        return self.connection.execute(find, (table,)).fetchone() is not None
 
     def fill(self, place: Address, table: pa.Table) -> None:
         import pyarrow.types as t
@@ -56,19 +75,17 @@ class Sqlite:
                 column = column.cast("string")
             columns.append(column.to_pylist())
         marks = ", ".join("?" * len(columns))
-        self.connection.executemany(f"INSERT INTO {quoted(place.table)} VALUES ({marks})", zip(*columns))
+        self.connection.executemany(f"INSERT INTO {place.name} VALUES ({marks})", zip(*columns))
 
-    def read(self, place: Address) -> tuple[pa.Table, pa.Table]:
+    def read(self, place: Address, patience: float = 60.0) -> tuple[pa.Table, pa.Table]:
+        """The table, and its cells as they stand; the next row must come within so many seconds."""
         import pyarrow as pa
 
-        cursor = self.execute(place.select)
-        names = [item[0] for item in cursor.description]
-        refuse_twice(names, place)
-        columns = list(zip(*cursor.fetchall())) or [()] * len(names)
+        names, rows = self._rows(place, patience)
+        columns = list(zip(*rows)) or [()] * len(names)
         types = {}
         if not place.is_query:
-            plain = column_name(place.table.rpartition(".")[2])
-            types = {fact[1]: fact[2] for fact in self.execute(f"PRAGMA table_info({plain})")}
+            types = {fact[1]: fact[2] for fact in self.execute(f"PRAGMA table_info({place.name})")}
         table = pa.table({name: _column(cells) for name, cells in zip(names, columns)})
         table = with_details(table, sql={"kind": "sqlite", "types": types})
         exact = table
@@ -76,6 +93,36 @@ class Sqlite:
             if _kind(cells) is None:
                 exact = exact.set_column(j, *mixed_column(name, cells))
         return table, exact
+
+    def _rows(self, place: Address, patience: float) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Names and rows. A view may be without an end: time and memory are watched."""
+        rows, size, checked, packed = [], 0, 0, os.path.getsize(place.database)
+        last = time.monotonic()
+
+        def late() -> bool:
+            return time.monotonic() - last > patience
+
+        self.connection.set_progress_handler(late, 100_000)
+        try:
+            cursor = self.execute(place.select)
+            names = [item[0] for item in cursor.description]
+            refuse_twice(names, place)
+            for row in cursor:
+                rows.append(row)
+                last = time.monotonic()
+                size += len(marshal.dumps(row)) + 40 * len(row)  # about what Python needs
+                if size > checked:
+                    limits.refuse_size(size, packed, place.table)
+                    checked = size + (1 << 20)
+        except sqlite3.OperationalError:
+            if late():
+                raise InputError(
+                    f"{place.table!r} gave no row for {patience:.0f} seconds: is it a view without an end?"
+                ) from None
+            raise
+        finally:
+            self.connection.set_progress_handler(None, 0)
+        return names, rows
 
     def commit(self) -> None:
         self.execute("COMMIT")

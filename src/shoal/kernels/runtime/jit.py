@@ -5,12 +5,60 @@ Work is spread over cores by calling such kernels from ordinary threads on fixed
 of threads, and worker processes can be forked safely.
 """
 
+import functools
+import os
+import stat
+import warnings
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numba
 
-kernel: Any = numba.njit(cache=True, nogil=True)
+
+def kernel(function: Any) -> Any:
+    """Compile a function when it is first called. What was compiled is kept where nobody else can write."""
+    try:
+        made = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no folder can be written to
+        return numba.njit(nogil=True)(function)
+    if not hasattr(made, "stats") or _is_private(made.stats.cache_path):  # or the compiler is switched off
+        return made
+    return numba.njit(nogil=True)(function)
+
+
+@functools.lru_cache
+def _is_private(folder: str) -> bool:
+    """Whether nobody else can put code there, which would be loaded and run."""
+    if not hasattr(os, "geteuid"):  # Windows
+        return True
+    first = Path(folder).resolve()
+    for place in (first, *first.parents):
+        facts = place.stat()
+        shared = facts.st_mode & (stat.S_IWOTH | (0 if _is_own_group(facts.st_gid) else stat.S_IWGRP))
+        if place != first and facts.st_mode & stat.S_ISVTX:  # as /tmp: only owners rename what is in it
+            shared = 0
+        if shared or facts.st_uid not in (0, os.geteuid()):
+            warnings.warn(
+                f"others can write to {str(place)!r}, so compiled kernels are not kept there: set "
+                "NUMBA_CACHE_DIR to a folder of your own, and later runs need not compile them again",
+                stacklevel=2,
+            )
+            return False
+    return True
+
+
+def _is_own_group(number: int) -> bool:
+    """Whether a group is root's, or has this user as its only member and is called after them."""
+    import grp
+    import pwd
+
+    try:
+        name, group = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(number)
+    except KeyError:
+        return False
+    return number == 0 or (group.gr_name == name and set(group.gr_mem) <= {name})
+
 
 #: Records up to which numpy is quicker than to load or compile the kernels of the k-d tree.
 WORTH_COMPILING = 500

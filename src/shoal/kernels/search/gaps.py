@@ -1,13 +1,35 @@
-"""Groups of records with gaps: moves that lower the SSE over the values that are there.
+"""Moves that lower the SSE over the values that are there, and break no requirement that a group holds.
 
 Column by column that SSE is the sum of (x - y)^2 over all pairs of a group that both have the column, divided
 by how many have it. Gaps do not enter it. The members of a
 group stand in a ring: `after` and `before` tell each record's neighbours in it.
 """
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.search.required import holds_after
+
+
+class Groups(NamedTuple):
+    """Records in groups. The last row of P and `has` stands for no record: it has no value."""
+
+    P: NDArray[np.float64]
+    has: NDArray[np.int8]
+    C: NDArray[np.float64]  # means of the values that are there, and how many they are
+    counts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    after: NDArray[np.int64]
+    before: NDArray[np.int64]
+    changed: NDArray[np.int64]  # at which move a group last changed; below 0 if it did not
+    fails: NDArray[np.bool_]  # the groups that do not hold what is required
+    worth: NDArray[np.float64]  # the loss at which it pays to make such a group hold
 
 
 @kernel
@@ -48,17 +70,26 @@ def leaves_one(has, counts, g, out, into):
 
 
 @kernel
-def _better(P, has, C, counts, A, B, x, z, freed, best):
+def _better(gs, A, B, x, y, z, freed, best, holds, asked, members):
     """Change of SSE when x of group A and z of group B change places; `best` if not below it, or forbidden.
 
-    The SSE of A falls by no more than if only x left it, which changes it by `freed`.
+    The SSE of A falls by no more than if only x left it, which changes it by `freed`. What a group is worth
+    that then holds is taken off. y is a member of B.
     """
+    P, has, C, counts = gs.P, gs.has, gs.C, gs.counts
+    hoped = gs.fails[A] * gs.worth[A] + gs.fails[B] * gs.worth[B]
     promised = change(P, has, C, counts, B, z, x)
-    if promised + freed < best:
-        promised += change(P, has, C, counts, A, x, z)
-        if promised < best and not leaves_one(has, counts, A, x, z) and not leaves_one(has, counts, B, z, x):
-            return promised
-    return best
+    if promised + freed - hoped >= best:
+        return best
+    promised += change(P, has, C, counts, A, x, z)
+    if promised - hoped >= best or leaves_one(has, counts, A, x, z) or leaves_one(has, counts, B, z, x):
+        return best
+    for g, begin, out, into in ((A, x, x, z), (B, y, z, x)):
+        if holds_after(holds, asked, members, gs.after, begin, out, into):
+            promised -= gs.fails[g] * gs.worth[g]
+        elif not gs.fails[g]:
+            return best
+    return min(promised, best)
 
 
 @kernel
@@ -103,14 +134,24 @@ def rings(labels, groups, after, before):
 
 
 @kernel
-def descend(P, has, C, counts, sizes, labels, after, before, neighbours, k, least, changed, seen, now):
+def _transfer(gs, x, B, beside):
+    """Move x to group B: the means too."""
+    A, nobody = gs.labels[x], len(gs.labels)
+    _exchange(gs.P, gs.has, gs.C, gs.counts, A, x, nobody)
+    _exchange(gs.P, gs.has, gs.C, gs.counts, B, nobody, x)
+    _move(x, B, beside, gs.labels, gs.sizes, gs.after, gs.before)
+
+
+@kernel
+def descend(gs, neighbours, k, most, least, seen, now, holds, asked, members):
     """Visit each record once and make the move of it that lowers the SSE most, if by more than `least`.
 
     It may go to the group of one of its neighbours, alone or for a member of that group, unless that leaves
-    a group with fewer than k or more than 2k-1 records. `changed` tells at which move a group last changed,
-    `seen` after how many moves a record was last visited: what has not changed since is not tried again.
-    The last row of P and `has` stands for no record: it has no value. Returns the number of moves so far.
+    a group with fewer than k or more than `most` records, or breaks what it holds. `seen` tells after how
+    many moves a record was last visited: what has not changed since is not tried again. Returns the number
+    of moves so far.
     """
+    P, has, C, counts, sizes, labels, after = gs.P, gs.has, gs.C, gs.counts, gs.sizes, gs.labels, gs.after
     nobody = len(labels)
     looked = np.full(len(sizes), -1)
     for x in range(len(labels)):
@@ -118,18 +159,19 @@ def descend(P, has, C, counts, sizes, labels, after, before, neighbours, k, leas
         best = -least
         place = partner = -1
         freed = change(P, has, C, counts, A, x, nobody)
-        for y in neighbours[x]:
+        for near in neighbours[x]:
+            y = np.int64(near)
             B = labels[y]
-            if A == B or looked[B] == x or max(changed[A], changed[B]) <= seen[x]:
+            if A == B or looked[B] == x or max(gs.changed[A], gs.changed[B]) <= seen[x]:
                 continue
             looked[B] = x
-            if sizes[A] > k and sizes[B] < 2 * k - 1:
-                promised = _better(P, has, C, counts, A, B, x, nobody, freed, best)
+            if sizes[A] > k and sizes[B] < most:
+                promised = _better(gs, A, B, x, y, nobody, freed, best, holds, asked, members)
                 if promised < best:
                     best, place, partner = promised, y, nobody
             z = y
-            while sizes[B] < 2 * k:  # a larger group need not take one back
-                promised = _better(P, has, C, counts, A, B, x, z, freed, best)
+            while sizes[B] <= min(most, 4 * k):  # a larger group need not take one back
+                promised = _better(gs, A, B, x, y, z, freed, best, holds, asked, members)
                 if promised < best:
                     best, place, partner = promised, y, z
                 z = after[z]
@@ -141,10 +183,57 @@ def descend(P, has, C, counts, sizes, labels, after, before, neighbours, k, leas
         B = labels[place]
         _exchange(P, has, C, counts, A, x, partner)
         _exchange(P, has, C, counts, B, partner, x)
-        beside = before[x]
-        _move(x, B, place, labels, sizes, after, before)
+        beside = gs.before[x]
+        _move(x, B, place, labels, sizes, after, gs.before)
         if partner != nobody:
-            _move(partner, A, beside, labels, sizes, after, before)
+            _move(partner, A, beside, labels, sizes, after, gs.before)
         now += 1
-        changed[A] = changed[B] = now
+        gs.changed[A] = gs.changed[B] = now
+        if gs.fails[A]:
+            gs.fails[A] = not holds_after(holds, asked, members, after, beside, nobody, nobody)
+        if gs.fails[B]:
+            gs.fails[B] = not holds_after(holds, asked, members, after, x, nobody, nobody)
+    return now
+
+
+@kernel
+def dissolve(gs, neighbours, least, now, holds, asked, members):
+    """Visit each group that changed, and send its members to the near groups where each adds least.
+
+    If the SSE does not fall by that, or a member finds no group that still holds with it, all return.
+    Returns the number of moves so far.
+    """
+    nobody = len(gs.labels)
+    tried = gs.changed < 0
+    for first in range(nobody):
+        A = gs.labels[first]
+        if tried[A]:
+            continue
+        tried[A] = True
+        gone, moved, gain = np.empty(gs.sizes[A], np.int64), 0, 0.0
+        x = first
+        for t in range(len(gone)):
+            gone[t] = x
+            for j in range(gs.P.shape[1]):
+                gain -= gs.has[x, j] * (gs.P[x, j] - gs.C[A, j]) ** 2
+            x = gs.after[x]
+        for x in gone:
+            goal, beside, cost = -1, -1, np.inf
+            for y in neighbours[x]:
+                B = gs.labels[y]
+                if B != A and goal != B:
+                    price = change(gs.P, gs.has, gs.C, gs.counts, B, nobody, x)
+                    if price < cost and holds_after(holds, asked, members, gs.after, y, nobody, x):
+                        goal, beside, cost = B, y, price
+            gain += cost
+            if gain >= -least:
+                break
+            _transfer(gs, x, goal, beside)
+            moved += 1
+        for t in range(moved):
+            if moved < len(gone):
+                _transfer(gs, gone[t], A, gone[-1])
+            else:
+                now += 1
+                gs.changed[gs.labels[gone[t]]] = now
     return now

@@ -1,0 +1,28 @@
+"""Private folders: only their owner can look into them, and none stays behind for good."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from shoal.io.atomic import new_part, sweep
+
+
+@contextlib.contextmanager
+def private_folder(name: str, base: str | None = None) -> Iterator[Path]:
+    """A new folder (0700) in `base` or the temporary folder, deleted at the end.
+
+    Like any part it is locked while this process lives. Those that killed processes left are deleted first.
+    """
+    path = Path(base or tempfile.gettempdir(), name)
+    sweep(path)
+    folder, lock = new_part(path, folder=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
