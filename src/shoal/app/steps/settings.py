@@ -32,6 +32,15 @@ CENTROID_WORDS = {
     "trimmed": "trimmed mean",
     "mode": "mode",
 }
+#: Fields with a word each: what they are called, and what their words mean.
+CHOICES = {
+    "zeros": ("Zeros", {"value": "a number like others", "group": "grouped apart, as gaps are"}),
+    "thin": ("Cells of too few records", {"widen": "widen their group", "gap": "publish a gap"}),
+    "order": (
+        "Rows in the file",
+        {"shuffle": "shuffled: their place tells nothing", "keep": "in their order"},
+    ),
+}
 FIELD = "outlined dense hide-bottom-space"
 
 
@@ -205,7 +214,9 @@ def _more(tab: Tab, put: Any) -> None:
 
     places = dict(enumerate(names))
     index = lambda role: [names.index(name) for name in draft.named(role)]  # noqa: E731
-    with ui.expansion("More: strata, weights, centroids, missing values, scaling").classes("more"):
+    with ui.expansion("More: units, strata, weights, centroids, missing values, order of rows").classes(
+        "more"
+    ):
         with ui.element("div").classes("grid3"):
             ui.select(
                 places,
@@ -224,6 +235,41 @@ def _more(tab: Tab, put: Any) -> None:
             words("Centroid: what a group publishes", "centroids", CENTROID_WORDS)
             words("Missing values", "missing", {word: MISSING_WORDS[word] for word in MISSING})
             words("Scaling for grouping", "scaling", {word: SCALING_WORDS[word] for word in SCALINGS})
+            for field, (label, options) in CHOICES.items():
+                words(label, field, options)
+            ui.select(
+                places,
+                label="Unit: whom k counts, where one has several rows (dropped)",
+                multiple=True,
+                value=index("unit"),
+                on_change=lambda e: give("unit", e.value),
+            ).props(FIELD + " use-chips")
+            ui.select(
+                places,
+                label="Kept columns that an intruder may know (none: those with few values)",
+                multiple=True,
+                value=[names.index(name) for name in draft.known or ()],
+                on_change=lambda e: put("known", [names[j] for j in e.value] or None),
+            ).props(FIELD + " use-chips")
+            ui.input(
+                "Codes for missing values: 99, or wage=999999",
+                value=draft.missing_codes,
+                on_change=lambda e: put("missing_codes", e.value or ""),
+            ).props(FIELD)
+            ui.number(
+                "Records that each published cell is made of, at least",
+                value=draft.contributors,
+                min=1,
+                precision=0,
+                on_change=lambda e: put("contributors", int(e.value or 1)),
+            ).props(FIELD)
+            ui.number(
+                "The largest share of the weight that one may have in it",
+                value=draft.contributor_share,
+                min=0.01,
+                max=1,
+                on_change=lambda e: put("contributor_share", e.value or 1.0),
+            ).props(FIELD)
             ui.number(
                 "Seed: the same gives the same release",
                 value=draft.seed,
