@@ -38,7 +38,7 @@ CHOICES = {
     "thin": ("Cells of too few records", {"widen": "widen their group", "gap": "publish a gap"}),
     "order": (
         "Rows in the file",
-        {"shuffle": "shuffled: their place tells nothing", "keep": "in their order"},
+        {"shuffle": "shuffled: a place tells nothing", "keep": "in their order"},
     ),
 }
 FIELD = "outlined dense hide-bottom-space"
@@ -214,9 +214,7 @@ def _more(tab: Tab, put: Any) -> None:
 
     places = dict(enumerate(names))
     index = lambda role: [names.index(name) for name in draft.named(role)]  # noqa: E731
-    with ui.expansion("More: units, strata, weights, centroids, missing values, order of rows").classes(
-        "more"
-    ):
+    with ui.expansion("More: strata, units, weights, centroids, gaps, order of rows").classes("more"):
         with ui.element("div").classes("grid3"):
             ui.select(
                 places,
