@@ -207,10 +207,10 @@ def test_a_worker_can_be_stopped_and_starts_again(tmp_path):
 
 
 def test_every_centroid_has_words():
-    from shoal.app.steps.settings import CENTROID_WORDS
+    from shoal.app.steps.settings import CHOICES
     from shoal.words import CENTROIDS
 
-    assert set(CENTROID_WORDS) == {"", *CENTROIDS}
+    assert set(CHOICES["centroids"][1]) == {"", *CENTROIDS}
 
 
 def endless(path):
