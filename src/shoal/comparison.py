@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +15,7 @@ from shoal.bounds import lower_bound
 from shoal.errors import InputError, ShoalError
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
+from shoal.io.json_text import json_text
 from shoal.io.source import frame_of
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.pipeline import run
@@ -151,7 +151,7 @@ class Comparison:
         path = Path(path)
         refuse_ending(path)
         ending = path.suffix.lower()
-        text = json.dumps(self.facts(), indent=1) + "\n" if ending == ".json" else getattr(self, ending[1:])()
+        text = json_text(self.facts(), indent=1) + "\n" if ending == ".json" else getattr(self, ending[1:])()
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
 

@@ -338,6 +338,7 @@ class Release:
                 ready.table,
                 replace,
                 lambda *contents: self._verify(Contents(*contents), ready, rounding=True),
+                self.origin,
             )
             return ()
         path = Path(path)

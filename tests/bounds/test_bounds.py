@@ -5,6 +5,7 @@ import dataclasses
 import itertools
 import json
 import pickle
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -354,3 +355,80 @@ def test_the_verifier_shares_no_code_with_the_search():
         elif isinstance(node, ast.Import):
             imported |= {(alias.name, "") for alias in node.names}
     assert {pair for pair in imported if pair[0].split(".")[0] == "shoal"} == allowed
+
+
+GOOD = {"sse": 1.0, "information_loss": 1.0, "method": "m", "seconds": 0.1, "proof": "prices", "k": 1}
+HOSTILE = {
+    "no zip": b"nothing",
+    "empty": b"",
+    "no figures": {"facts": None},
+    "no JSON": {"facts": "{"},
+    "deep JSON": {"facts": "[" * 100_000},
+    "a list": {"facts": "[1, 2]"},
+    "k is a text": {"facts": {"k": "3"}},
+    "k is negative": {"facts": {"k": -3}},
+    "k has 5,000 digits": {
+        "facts": json.dumps({**GOOD, "fingerprint": ""}).replace('"k": 1', '"k": ' + "9" * 5000)
+    },
+    "sse is no number": {"facts": {"sse": float("nan")}},
+    "a figure is missing": {"facts": json.dumps(GOOD)},
+    "a figure too many": {"facts": {"records": 3}},
+    "objects": {"prices": np.array([{}], dtype=object)},
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_malformed_certificate_is_one_sentence(kind, tmp_path):
+    path, content = tmp_path / "bound.npz", HOSTILE[kind]
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        facts = content.get("facts", {})
+        text = json.dumps({**GOOD, "fingerprint": "", **facts}) if isinstance(facts, dict) else facts
+        with path.open("wb") as file:
+            np.savez(file, **{**content, "facts": text} if text is not None else {"prices": np.ones(3)})
+    with pytest.raises(InputError, match="is no certificate of a bound") as said:
+        Bound.load(path)
+    assert "\n" not in str(said.value)
+    assert len(str(said.value)) < 500
+
+
+def test_a_certificate_that_unpacks_to_gigabytes_is_refused(tmp_path):
+    path = tmp_path / "bound.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("prices.npy", bytes(400 << 20))
+    with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
+        Bound.load(path)
+    with pytest.raises(InputError, match="there is no certificate"):
+        Bound.load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("k", [1, 31, 59, 60])
+@pytest.mark.parametrize("proof", ["prices", "neighbours", "matrix"])
+def test_a_hostile_k_does_not_reach_the_kernels(proven, tmp_path, k, proof):
+    """It crashed the process: the search for groups of 2k - 1 = 1 record writes beside its arrays."""
+    X, bound = proven
+    arrays = dict(bound.certificate.arrays)
+    arrays = {"matrix": {"block": np.arange(60), "M": np.zeros((60, 60))}, "prices": arrays}.get(proof, {})
+    certificate = dataclasses.replace(
+        bound.certificate, k=k, proof=proof, arrays=arrays, fingerprint=verify._fingerprint(bound.records, k)
+    )
+    lie = dataclasses.replace(bound, certificate=certificate)
+    assert not lie.verify()
+    lie.save(tmp_path / "lie.npz")
+    assert not Bound.load(tmp_path / "lie.npz").verify(X)
+    assert (tmp_path / "lie.npz").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"prices": np.array(["a"] * 60)},
+        {"prices": np.ones(60, complex)},
+        {"triples": np.zeros((0, 3))},
+        {"triples": np.zeros((0, 3), bool), "penalties": np.zeros(0, np.uint8)},
+        {"more": np.ones(3)},
+    ],
+)
+def test_arrays_of_another_kind_prove_nothing(proven, arrays):
+    assert not changed(proven[1], **arrays).verify()

@@ -12,6 +12,7 @@ import shoal
 from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.io import files
+from shoal.io.json_text import json_text
 
 
 @pytest.fixture
@@ -113,14 +114,14 @@ def test_demo(tmp_path):
 
 
 BAD_TABLES = {
-    "text.csv": ("a,b\n1,2\nx,3\n4,5\n", "column 'a' holds text, first 'x' in row 2"),
+    "text.csv": ("a,b\n1,2\nx,3\n4,5\n", "column 'a' holds text, first in row 2"),
     "inf.csv": ("a,b\n1,2\ninf,3\n4,5\n", "column 'a' has the value inf in row 2"),
     "short.csv": ("a,b\n1,2\n", "k=2 needs at least 2 records, but the table has 1"),
     "header.csv": ("a,b\n", "k=2 needs at least 2 records, but the table has 0"),
     "nul.csv": ("a,b\n1,2\n\0,5\n", "NUL byte in line 3"),
     "empty.csv": ("", "is empty"),
     "twice.csv": ("a,a\n1,2\n3,4\n", "two columns of"),
-    "ragged.csv": ("a,b\n1,2\n3\n", "cannot be read as CSV"),
+    "ragged.csv": ("a,b\n1,2\n3\n", "has 1 cells in row 3 but 2 columns"),
     "fake.parquet": ("not a parquet file", "cannot be read as Parquet"),
     "odd.xyz": ("a,b\n1,2\n", "has an ending shoal does not know"),
 }
@@ -253,3 +254,38 @@ def test_two_reports_cannot_be_one_file(data):
     said = call("protect", data, "-k", 5, "--report", both, "--public-report", both, status=2).stderr
     assert "cannot be a report and another file too" in said
     assert not both.exists()
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5000])
+def test_a_setting_that_is_too_deep_or_too_long(data, value):
+    said = call("protect", data, "-k", 5, "-m", "vmdav", "--set", f"gamma={value}", status=2).stderr
+    assert said.startswith("shoal: ")
+    assert said.count("\n") == 1
+
+
+def test_a_k_of_five_thousand_digits(data):
+    said = call("protect", data, "-k", "9" * 5000, status=2).stderr
+    assert "k must be a whole number of at least 1" in said
+    assert len(said) < 200
+
+
+def test_huge_weights_are_one_sentence_and_json_is_json(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{x},{weight}" for x, weight in zip((1.5, 2, 8, 9, 40, 50), ["1e308"] * 6)]
+    path.write_text("\n".join(["x,w", *rows]))
+    words = ("protect", path, "-k", 2, "-c", "x", "--weight", "w", "-o", tmp_path / "out.csv", "--json")
+    said = call(*words, status=2).stderr
+    assert said.count("\n") == 1
+    assert "above 1e100" in said
+    path.write_text("\n".join(["x,w", *rows]).replace("e308", "e100"))
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    facts = json.loads(call(*words).stdout, parse_constant=refuse)
+    assert facts["information_loss"] > 0
+    path.write_text("x\n1\n1\n2\n2\n")
+    words = ("protect", path, "-k", 2, "-o", tmp_path / "out.csv", "--bound", "--replace", "--json")
+    facts = json.loads(call(*words).stdout, parse_constant=refuse)
+    assert facts["gap"] == 0
+    assert json_text({"a": [float("nan"), (1.5, float("inf"))]}) == '{"a": [null, [1.5, null]]}'

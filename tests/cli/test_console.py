@@ -95,3 +95,35 @@ def test_ctrl_c_stops_a_long_mdav_and_nothing_is_written(tmp_path, tmp_path_fact
     assert run.returncode == 130, errors
     assert "no file is left half-written" in errors
     assert [path.name for path in tmp_path.iterdir()] == ["large.parquet"]
+
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eSECRET\r\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect", "t.parquet"),
+        ("protect", "t.parquet", "-k", "2", "-o", "out.parquet"),
+        ("protect", "t.parquet", "-k", "2", "-c", "no", "-o", "out.parquet"),
+        ("protect", "t.parquet", "-k", "2", "-o", "out.csv", "--report", "-"),
+        ("plan", "t.parquet"),
+        ("check", "t.parquet", "-k", "3"),
+        ("protect", "gone\x1b[2J.csv", "-k", "2"),
+        ("compare", "t.parquet", "-k", "2", "-m", "mdav,kmeans\x1b[2J"),
+    ],
+)
+def test_nothing_from_data_steers_the_terminal(tmp_path, words):
+    """Names of columns, of files, levels: whatever is shown has its control characters escaped."""
+    table = {f"n{EVIL}": [1.0, 2, 3, 4], f"id{EVIL}": [1, 2, 3, 4], "t": [f"{EVIL}{j}" for j in range(4)]}
+    shoal.write(pa.table(table), tmp_path / "t.parquet")
+    run = subprocess.run(
+        [sys.executable, "-m", "shoal", *words], capture_output=True, cwd=tmp_path, timeout=120
+    )
+    for stream in (run.stdout.decode(), run.stderr.decode()):
+        assert all(sign.isprintable() or sign == "\n" for sign in stream), stream
+    assert "Traceback" not in run.stderr.decode()
+
+
+def test_what_is_printed_is_still_readable():
+    assert console.plain("Ärger\xa0 'x'\x1b[0m\n") == "Ärger\xa0 'x'\\x1b[0m\\n"

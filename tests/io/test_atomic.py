@@ -238,6 +238,7 @@ def test_parts_of_the_dead_are_swept_and_those_of_the_living_are_not(folder):
     other = folder / ".else.csv.0123abcd.part"
     for path in (stale, other):
         path.write_bytes(b"half")
+        path.chmod(0o600)
     with parts.replacing(folder / "out.csv") as mine:
         assert not stale.exists()
         assert other.exists()
@@ -251,7 +252,7 @@ def test_parts_of_the_dead_are_swept_and_those_of_the_living_are_not(folder):
 
 
 def release_folder(path, content):
-    path.mkdir()
+    path.mkdir(mode=0o700)
     (path / "part").write_text(content)
     return path
 
@@ -269,11 +270,11 @@ def test_folders_of_the_dead_are_swept_and_those_of_the_living_are_not(folder):
 
 def test_an_old_folder_whose_replacer_was_killed_gets_its_name_back(folder):
     stale = folder / ".out.0123abcd.part"
-    stale.mkdir()
+    stale.mkdir(mode=0o700)
     release_folder(stale / parts.OLD, "old")
     parts.sweep(folder / "out")
     assert (folder / "out" / "part").read_text() == "old"
-    stale.mkdir()
+    stale.mkdir(mode=0o700)
     release_folder(stale / parts.OLD, "older")  # the new one has its name already
     parts.sweep(folder / "out")
     assert (folder / "out" / "part").read_text() == "old"
@@ -400,3 +401,84 @@ def test_a_place_where_no_part_can_be_made(tmp_path, monkeypatch):
     with pytest.raises(shoal.errors.MachineError, match="cannot be written: No space left on device"):
         shoal.write(pa.table({"a": [1]}), tmp_path / "t.csv")
     assert not list(tmp_path.iterdir())
+
+
+def test_what_others_planted_under_the_name_of_a_part_is_not_touched(folder):
+    """A pipe would make the run wait for ever; a link, or a folder with something `old`, would move files."""
+    victim = folder / "victim"
+    victim.write_bytes(b"mine")
+    planted = [folder / f".new.csv.{4 * word}.part" for word in ("aa", "bb", "cc", "dd")]
+    planted[0].symlink_to(victim)
+    os.mkfifo(planted[1], 0o600)
+    release_folder(folder / "elsewhere", "kept").joinpath(parts.OLD).write_text("victim")
+    planted[2].symlink_to(folder / "elsewhere")
+    planted[3].mkdir()
+    planted[3].chmod(0o777)  # as one that others may fill
+    (planted[3] / parts.OLD).write_text("planted")
+    run = protect(folder / "in.csv", folder / "new.csv", timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert shoal.read(folder / "new.csv").num_rows == 3000
+    assert victim.read_bytes() == b"mine"
+    assert (folder / "elsewhere" / parts.OLD).read_text() == "victim"
+    assert all(os.path.lexists(path) for path in planted)
+
+
+def test_a_part_of_another_user_is_not_touched(folder, monkeypatch):
+    part = folder / ".out.csv.0123abcd.part"
+    part.write_bytes(b"theirs")
+    part.chmod(0o600)
+    monkeypatch.setattr(os, "geteuid", lambda: part.stat().st_uid + 1)
+    parts.sweep(folder / "out.csv")
+    assert part.read_bytes() == b"theirs"
+
+
+def plant(part, victim):
+    part.unlink()
+    part.symlink_to(victim)
+
+
+def test_an_unfinished_file_that_somebody_changed_is_not_published(folder):
+    with (
+        pytest.raises(MachineError, match="somebody else has changed the unfinished file"),
+        parts.replacing(folder / "out.csv") as part,
+    ):
+        plant(part, folder / "in.csv")
+    assert (folder / "out.csv").read_bytes() == OLD
+
+
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "out.csv")
+    with pytest.raises(InputError, match="is a pipe or a device"), parts.replacing(tmp_path / "out.csv"):
+        raise AssertionError
+
+
+@pytest.fixture
+def mask():
+    before = os.umask(0o027)
+    yield
+    os.umask(before)
+
+
+def mode(path):
+    return path.stat().st_mode & 0o777
+
+
+def test_permissions_of_outputs(tmp_path, mask):
+    out, old = tmp_path / "out.csv", tmp_path / "old.csv"
+    old.write_bytes(OLD)
+    old.chmod(0o604)
+    for path in (out, old):
+        with parts.replacing(path) as part:
+            part.write_bytes(b"half")
+            assert mode(part) == 0o600
+    assert (mode(out), mode(old)) == (0o640, 0o604)
+    release = shoal.microaggregate(survey(60), 3, columns=["turnover", "wages"], method="multi_dsort")
+    for edition, wanted in (("internal", 0o600), ("public", 0o640)):
+        release.report(tmp_path / f"{edition}.txt", edition)
+        assert mode(tmp_path / f"{edition}.txt") == wanted
+    with parquet.workplace(tmp_path / "made") as work:
+        assert mode(work) == 0o700
+        target = release_folder(tmp_path / "made", "old")
+        target.chmod(0o705)
+        parquet.publish(release_folder(work / "release", "new"), target)
+    assert mode(tmp_path / "made") == 0o705

@@ -17,8 +17,8 @@ from openpyxl import Workbook, load_workbook
 import shoal
 from shoal.datasets import survey
 from shoal.errors import InputError
+from shoal.frame.metadata import details_of
 from shoal.io.formats import text
-from shoal.io.metadata import details_of
 from shoal.verify.files import check_original
 
 

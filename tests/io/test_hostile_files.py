@@ -340,7 +340,7 @@ def test_odd_texts(tmp_path, name):
 def test_ragged_files_are_told_with_their_own_delimiter(tmp_path):
     path = tmp_path / "ragged.csv"
     path.write_text("a;b\n1;2\n3\n")
-    refused(path, "Expected 2 columns, got 1")
+    refused(path, "has 1 cells in row 3 but 2 columns")
     path.write_text("a;b;c\n1,5;2;3\n3;4;5\n5;6;7\n")
     assert shoal.read(path)["a"].to_pylist() == [1.5, 3.0, 5.0]
 
@@ -415,3 +415,106 @@ def test_a_fault_of_our_own_is_one_sentence(tmp_path, monkeypatch):
 
     monkeypatch.setattr("shoal.engines.memory.prepare", no_thread)
     assert "the memory does not suffice" in call("protect", path, "-k", 2, status=3).stderr
+
+
+def small_machine():
+    """Half of what each of these files would take."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (5 << 30, 5 << 30))
+
+
+def refused_in_little_memory(path, sentence, *words):
+    words = [sys.executable, "-m", "shoal", "protect", path, "-k", "2", "-o", path.parent / "out.csv", *words]
+    run = subprocess.run(words, capture_output=True, text=True, preexec_fn=small_machine, timeout=120)
+    assert run.returncode == 2, run.stderr
+    assert sentence in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+LONG = "x" * 1_000_000
+
+
+def repeated(count):
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([LONG]))
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("kind", ["texts", "dictionary", "lists", "shared beginnings"])
+def test_a_long_text_that_repeats_in_parquet(tmp_path, kind, engine):
+    """20 GB in 50 kB; of the last kind, 2 GB in 200 kB."""
+    path = tmp_path / "bomb.parquet"
+    texts, count = repeated(20_000), np.arange(20_000)
+    if kind == "lists":
+        texts = pa.ListArray.from_arrays(pa.array(np.arange(20_001, dtype=np.int32)), texts)
+    if kind == "shared beginnings":
+        options = {"use_dictionary": False, "column_encoding": {"s": "DELTA_BYTE_ARRAY"}}
+        with pq.ParquetWriter(path, pa.schema([("s", pa.string()), ("n", pa.int64())]), **options) as file:
+            for _ in range(4):
+                file.write_table(pa.table({"s": pa.array([LONG] * 500), "n": count[:500]}))
+    else:
+        pq.write_table(pa.table({"s": texts, "n": count}), path, store_schema=kind == "dictionary")
+    refused_in_little_memory(path, "unpacks to more than 1000 times its size", "--engine", engine, "-c", "n")
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_four_hundred_million_nulls_in_parquet(tmp_path, engine):
+    path = tmp_path / "bomb.parquet"
+    with pq.ParquetWriter(path, pa.schema([("a", pa.int64()), ("b", pa.null())])) as file:
+        table = pa.table({"a": pa.nulls(20_000_000, pa.int64()), "b": pa.nulls(20_000_000)})
+        for _ in range(20):
+            file.write_table(table, row_group_size=20_000_000)
+    refused_in_little_memory(path, "unpacks to more than 1000 times its size", "--engine", engine)
+
+
+def test_a_long_text_that_repeats_in_arrow(tmp_path):
+    path = tmp_path / "bomb.arrow"
+    shoal.write(pa.table({"s": repeated(20_000), "n": np.arange(20_000)}), path)
+    refused_in_little_memory(path, "unpacks to more than 200 times its size", "-c", "n")
+
+
+def test_workbooks_of_far_rows_and_repeated_texts(tmp_path):
+    path = tmp_path / "bomb.xlsx"
+    row = b'<row r="1"><c r="A1"><v>1</v></c></row><row r="3000000000"><c r="A3000000000"><v>1</v></c></row>'
+    workbook(path, HEAD % b"" + b"<sheetData>" + row + b"</sheetData></worksheet>")
+    refused_in_little_memory(path, "more rows than Excel's 1,048,576")
+    from openpyxl import Workbook
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for text_ in ["a", *["y" * 30_000] * 20_000]:
+        sheet.append([text_])
+    book.save(path)
+    refused_in_little_memory(path, "unpacks to more than 200 times its size")
+    empty = b"".join(b'<row r="%d"><c r="XFD%d"/></row>' % (i, i) for i in range(1, 99))
+    workbook(path, HEAD % b"" + b"<sheetData>" + empty + b"</sheetData></worksheet>")
+    with pytest.raises(InputError, match="more than 50,000 cells"):
+        excel.read(path, most_cells=50_000)
+
+
+def test_every_kind_of_column_comes_through_a_packed_file(tmp_path):
+    """What cannot be read as a dictionary first is read in small batches; the outcome is what Arrow reads."""
+    n = 3000
+    words = [None if j % 7 == 0 else f"word {j % 5}" for j in range(n)]
+    table = pa.table(
+        {
+            "text": words,
+            "large": pa.array(words, pa.large_string()),
+            "bytes": pa.array(words).cast(pa.binary()),
+            "levels": pa.array(words).dictionary_encode(),
+            "list": pa.array([[word, "more"] for word in words]),
+            "record": pa.array([{"a": word, "b": j} for j, word in enumerate(words)]),
+            "map": pa.array([[("k", word)] for word in words], pa.map_(pa.string(), pa.string())),
+            "pairs": pa.array([[1, 2]] * n, pa.list_(pa.int64(), 2)),
+            "n": np.arange(n),
+        }
+    )
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path)
+    assert shoal.read(path).equals(pq.read_table(path))
+    views = table.select(["n"]).append_column("view", pa.array(words, pa.string_view()))
+    pq.write_table(views, path)
+    assert shoal.read(path).equals(pq.read_table(path))
+    pq.write_table(table, path, use_dictionary=False, column_encoding={"text": "DELTA_BYTE_ARRAY"})
+    assert shoal.read(path).equals(pq.read_table(path))
+    assert pq.read_table(path)["n"].to_pylist() == list(range(n))

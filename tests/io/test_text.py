@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.errors import InputError
 from shoal.io.formats import text
 
 
@@ -14,7 +15,7 @@ def test_categories_are_written_as_their_words(tmp_path):
 
 def test_a_long_record_does_not_hide_what_is_wrong_after_it():
     content = b"a,b\n1," + b"x" * (3 << 20) + b"\n1,2,3\n"
-    with pytest.raises(pa.ArrowInvalid, match="Expected 2 columns, got 3"):
+    with pytest.raises(InputError, match="has 3 cells in row 3 but 2 columns"):
         text.texts(content, text.Dialect(), "t.csv")
 
 
@@ -29,3 +30,11 @@ def test_gaps_of_the_only_column_are_written_although_a_line_may_not_be_empty(tm
         None,
         None,
     ]
+
+
+def test_no_cell_stands_in_the_sentence_on_a_ragged_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n\n3,Jane Doe,5\n")
+    with pytest.raises(InputError, match=r"has 3 cells in row 3 but 2 columns") as said:
+        shoal.read(path)
+    assert "Jane" not in str(said.value)

@@ -10,6 +10,7 @@ import pytest
 import shoal
 from shoal.datasets import survey
 from shoal.report import build
+from tests.measures.test_gaps import brute_linkage
 
 CODES = {"sector": "nominal", "code": "nominal", "size": "ordinal", "day": "date"}
 
@@ -183,3 +184,16 @@ def test_codes_for_gaps_are_gaps_in_the_measures(gaps):
         assert {key: m.overall for key, m in one.items()} == pytest.approx(
             {key: m.overall for key, m in two.items()}
         )
+
+
+def test_what_is_the_same_within_units_loses_as_the_outcome_says():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"house": np.repeat(np.arange(40), 3), "income": rng.lognormal(8, 1, 40).repeat(3)})
+    table["age"], table["wage"] = rng.integers(1, 90, 120).astype(float), rng.lognormal(5, 1, 120)
+    plan = {"columns": ["income", "age", "wage"], "unit": "house", "method": "mdav_generic"}
+    release = shoal.microaggregate(table, 3, **plan)
+    lost = release.utility()["information_loss"]
+    assert np.mean(list(lost.columns.values())) == pytest.approx(lost.overall) == release.information_loss
+    assert release.risk()["k"].overall >= 3
+    linked = release.risk()["linkage"].overall
+    assert linked == pytest.approx(brute_linkage(table[plan["columns"]], release.table, units=table["house"]))

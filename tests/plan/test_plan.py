@@ -385,3 +385,25 @@ def test_a_plan_shows_only_what_was_asked_for():
     plan = shoal.Plan(3, roles={"a": "quasi", "i": "identifier", "s": "stratum"}, missing="drop")
     assert repr(plan) == "Plan(3, columns=('a',), roles={'i': 'identifier'}, missing='drop', strata=('s',))"
     assert eval(repr(plan), {"Plan": shoal.Plan}) == plan
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[release]\nk = " + "9" * 5000,
+        "[release]\nk = 0x" + "f" * 5000,
+        "[parameters]\nx = " + "[" * 100_000 + "]" * 100_000,
+        "[parameters]\nx = [[0x" + "f" * 5000 + "]]",
+    ],
+)
+def test_a_plan_that_is_too_deep_or_too_long_is_one_sentence(text):
+    with pytest.raises(InputError, match="the text is no plan") as said:
+        shoal.Plan.parse(text)
+    assert len(str(said.value)) < 200
+
+
+def test_a_number_of_many_digits_is_no_k():
+    with pytest.raises(InputError, match="at most 38 digits"):
+        shoal.Plan(k=10**5000)
+    with pytest.raises(InputError, match="at most 38 digits"):
+        shoal.Plan(k=3, seed=10**5000)

@@ -66,7 +66,7 @@ def test_compare_names_each_fault():
     assert faults == (
         "column 'c' should not be there",
         "column 'b' is missing",
-        "column 'a' is not what it was in row 2, 2: it became 3",
+        "column 'a' is not what it was in row 2",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
+from shoal.io.atomic import replacing
+from shoal.io.limits import refuse_size
 
 #: Every price is lowered, every penalty raised by this share of itself before they are summed. Rounding in
 #: the proofs is below 1e-12 of the same quantities, so the stated bound holds for exact arithmetic too.
 MARGIN = 1e-9
+_NUMBERS, _WORDS = {"sse", "information_loss", "seconds"}, {"method", "proof", "fingerprint"}
 
 
 @dataclass(frozen=True)
@@ -64,18 +68,40 @@ class Bound:
         return 0.0 if information_loss <= 0 else math.inf
 
     def save(self, path: str | Path) -> None:
-        """Write the figures and the certificate, not the records, as a .npz file."""
+        """Write the figures and the certificate, not the records, as a .npz file.
+
+        It is for auditors inside, and only its owner may read it: it has one price for each record,
+        in the order of the rows, which tells how far out the record lies. Never publish it beside a release.
+        """
         facts = {name: getattr(self, name) for name in ("sse", "information_loss", "method", "seconds")}
         facts |= {name: getattr(self.certificate, name) for name in ("proof", "k", "fingerprint")}
-        with open(path, "wb") as file:
-            stored: dict[str, Any] = {"facts": json.dumps(facts), **self.certificate.arrays}
+        stored: dict[str, Any] = {"facts": json.dumps(facts), **self.certificate.arrays}
+        with replacing(Path(path), private=True) as part, part.open("wb") as file:
             np.savez_compressed(file, **stored)
 
     @classmethod
     def load(cls, path: str | Path) -> Bound:
-        with np.load(path, allow_pickle=False) as stored:
-            facts = json.loads(str(stored["facts"]))
-            arrays = {name: stored[name] for name in stored.files if name != "facts"}
+        """The bound in a file that `save` wrote; it proves nothing before `verify(data)` says so."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"there is no certificate {str(path)!r}")
+        try:
+            with zipfile.ZipFile(path) as package:
+                size = sum(part.file_size for part in package.infolist())
+            refuse_size(size, path.stat().st_size, str(path))
+            with np.load(path, allow_pickle=False) as stored:
+                facts = json.loads(str(stored["facts"]))
+                arrays = {name: stored[name] for name in stored.files if name != "facts"}
+            kinds = {**dict.fromkeys(_NUMBERS, float), **dict.fromkeys(_WORDS, str), "k": int}
+            if {name: type(fact) for name, fact in facts.items()} != kinds or not 1 <= facts["k"] + facts[
+                "sse"
+            ] < np.inf:
+                raise ValueError("its figures are not those of a bound")
+        except InputError:
+            raise
+        except Exception as error:  # a damaged file fails in many ways
+            said = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+            raise InputError(f"{str(path)!r} is no certificate of a bound ({said})") from None
         certificate = Certificate(facts.pop("proof"), facts.pop("k"), facts.pop("fingerprint"), arrays)
         return cls(certificate=certificate, **facts)
 

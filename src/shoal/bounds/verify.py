@@ -31,9 +31,15 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
     k, arrays = certificate.k, certificate.arrays
     if certificate.fingerprint != _fingerprint(X, k) or not 1 <= k <= n or certificate.proof not in PROOFS:
         return False
-    if any(not np.isfinite(array).all() for array in arrays.values()):
-        return False
+    if certificate.proof != "one group" and not 2 <= k <= n // 2:
+        return False  # fewer than 2k records form one group
     try:
+        for name, array in arrays.items():
+            if (
+                array.dtype.kind != ("i" if name in ("triples", "block") else "f")
+                or not np.isfinite(array).all()
+            ):
+                return False
         value = PROOFS[certificate.proof](X, k, **arrays)
     except (TypeError, ValueError, IndexError):
         return False  # arrays missing, or of a wrong shape

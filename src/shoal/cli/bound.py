@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from shoal.cli.console import guarded, interruptible, print_table
 from shoal.cli.options import whole
 from shoal.cli.places import source_of
 from shoal.errors import CheckFailed
+from shoal.io.json_text import json_text
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
@@ -64,7 +64,7 @@ def bound(
     ]
     print_table(None, rows, stderr=True)
     if as_json:
-        print(json.dumps({"k": size, **facts(proven)}))
+        print(json_text({"k": size, **facts(proven)}))
     else:
         print(proven.information_loss, file=sys.stdout)
 

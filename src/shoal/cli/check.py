@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.app import AsJson, app
-from shoal.cli.console import guarded
+from shoal.cli.console import guarded, say
 from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_of
+from shoal.io.json_text import json_text
 
 
 @app.command()
@@ -63,15 +62,15 @@ def check(
             )
             findings.append(agreement)
     for finding in findings:
-        print(finding, file=sys.stderr)
+        say(finding)
     if wanted.apart:
         part = "column" if wanted.per_column else "block"
-        print(f"k was checked for each {part} alone, not for the record", file=sys.stderr)
+        say(f"k was checked for each {part} alone, not for the record")
     passed = all(finding.passed for finding in findings)
     if as_json:
         answer: dict[str, Any] = {"passed": passed, "findings": [asdict(f) for f in findings]}
         if original is not None:
             answer["original"] = answer["findings"].pop()
-        print(json.dumps(answer))
+        print(json_text(answer))
     if not passed:
         raise typer.Exit(1)

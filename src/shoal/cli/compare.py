@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +10,10 @@ import typer
 
 import shoal
 from shoal.cli.app import AsJson, Columns, app
-from shoal.cli.console import guarded, interruptible, print_table, watching
+from shoal.cli.console import guarded, interruptible, print_table, say, watching
 from shoal.cli.options import whole
 from shoal.cli.places import source_of
+from shoal.io.json_text import json_text
 from shoal.plan.options import split as listed
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def compare(
         )
     show(comparison, output)
     if as_json:
-        print(json.dumps(comparison.facts()))
+        print(json_text(comparison.facts()))
 
 
 def refuse_outputs(paths: Sequence[Path] | None) -> None:
@@ -108,12 +107,9 @@ def show(comparison: Comparison, outputs: Sequence[Path] | None) -> None:
         )
     heads = ("", "method", "k", "lost", "proven least", "linked", "within 5 % sd", "groups", "time")
     print_table(heads, rows, stderr=True)
-    print(
-        "* no other run loses less and risks less; linked: knowing all protected columns and --known",
-        file=sys.stderr,
-    )
+    say("* no other run loses less and risks less; linked: knowing all protected columns and --known")
     for failure in comparison.failures:
-        print(f"note: {failure.method} at k={failure.k}: {failure.error}", file=sys.stderr)
+        say(f"note: {failure.method} at k={failure.k}: {failure.error}")
     for path in outputs or ():
         comparison.write(path)
-        print(f"written to {path}", file=sys.stderr)
+        say(f"written to {path}")

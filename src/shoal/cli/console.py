@@ -94,15 +94,25 @@ def interruptible(function: Callable[[], Any]) -> Any:
     return outcome["value"]
 
 
+def plain(text: object) -> str:
+    """A text, which may come from data, with all that could steer a terminal written as an escape."""
+    return "".join(c if c.isprintable() or c == "\xa0" else ascii(c)[1:-1] for c in str(text))
+
+
+def say(text: object) -> None:
+    """One line on stderr."""
+    print(plain(text), file=sys.stderr, flush=True)
+
+
 def _stop(message: str, status: int) -> None:
     """End at once: a kernel may still be computing in its thread, and nobody waits for it."""
-    print(f"shoal: {message}", file=sys.stderr, flush=True)
+    say(f"shoal: {message}")
     sys.stdout.flush()
     os._exit(status)
 
 
 def _fail(message: str, status: int) -> None:
-    print(f"shoal: {shown(message)}", file=sys.stderr)
+    say(f"shoal: {shown(message)}")
     raise typer.Exit(status)
 
 
@@ -180,7 +190,7 @@ def show_outcome(
         rows.insert(lost + 1, ("proven", bound_in_words(outcome.k, proof)))
     print_table(None, [*rows, ("written to", shown(target))], stderr=True)
     for note in (*outcome.notes, *notes):
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}")
 
 
 def bound_in_words(k: int, proof: Mapping[str, Any]) -> str:
@@ -204,5 +214,5 @@ def print_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], stder
     for name in head or rows[0]:
         table.add_column(name if head else "")
     for row in rows:
-        table.add_row(*[Text(cell) for cell in row])
+        table.add_row(*[Text(plain(cell)) for cell in row])
     Console(stderr=stderr).print(table)

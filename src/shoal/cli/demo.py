@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +10,10 @@ import typer
 import shoal
 from shoal.cli.app import K, app
 from shoal.cli.bound import facts
-from shoal.cli.console import guarded, interruptible, show_outcome, watching
+from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.options import whole
 from shoal.cli.protect import write_reports
+from shoal.io.json_text import json_text
 
 
 @app.command()
@@ -38,7 +37,7 @@ def demo(
     proof = facts(bound, release.information_loss)
     show_outcome(release.outcome, str(target), proof)
     outcome = {**release.summary(), "output": str(target), **proof}
-    (folder / "outcome.json").write_text(json.dumps(outcome, indent=1) + "\n")
+    (folder / "outcome.json").write_text(json_text(outcome, indent=1) + "\n")
     editions = {"internal": folder / "report.html", "public": folder / "report.public.html"}
     write_reports(release, editions, {"formula": "turnover ~ employees + wages", "bound": bound})
-    print(f"Compare {original} with {target}; {editions['internal']} explains it.", file=sys.stderr)
+    say(f"Compare {original} with {target}; {editions['internal']} explains it.")

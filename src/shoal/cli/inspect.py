@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from shoal.cli.app import AsJson, app
-from shoal.cli.console import guarded, print_table
+from shoal.cli.console import guarded, plain, print_table
 from shoal.cli.places import source_of
 from shoal.io.databases.address import shown
+from shoal.io.json_text import json_text
 
 
 @app.command()
@@ -30,11 +30,8 @@ def inspect(
     guesses = guess_roles(frame)
     notes = notes_on_codes(read_column(frame, name) for name in frame.numeric())
     if as_json:
-        print(
-            json.dumps(
-                {"records": len(frame), "columns": [asdict(guess) for guess in guesses], "notes": notes}
-            )
-        )
+        facts = {"records": len(frame), "columns": [asdict(guess) for guess in guesses], "notes": notes}
+        print(json_text(facts))
         return
     rows = [
         (str(g.name), g.role, g.type or "", f"{g.distinct:,}", f"{g.gaps:,}" if g.gaps else "", g.reason)
@@ -42,7 +39,8 @@ def inspect(
     ]
     print_table(("column", "role", "type", "values", "gaps", "why"), rows)
     for note in notes:
-        print(note)
+        print(plain(note))
     name = shown(file)
-    print(f"{len(frame):,} records. These are guesses; `shoal plan {name} > plan.toml` writes them down.")
+    told = f"{len(frame):,} records. These are guesses; `shoal plan {name} > plan.toml` writes them down."
+    print(plain(told))
     print("Without a plan or -c, `shoal protect` uses every numeric column, whatever its role.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ import typer
 import shoal
 from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, print_table
+from shoal.io.json_text import json_text
 
 
 @app.command()
@@ -24,7 +24,7 @@ def methods(
 
     chosen = [get_method(key)] if key else list(shoal.methods().values())
     if as_json:
-        print(json.dumps({info.key: _facts(info) for info in chosen}))
+        print(json_text({info.key: _facts(info) for info in chosen}))
     elif key:
         (info,) = chosen
         rows = [

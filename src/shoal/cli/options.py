@@ -83,4 +83,4 @@ def whole(text: str) -> Any:
     try:
         return int(text)
     except ValueError:
-        return text
+        return text if len(text) <= 40 else f"{text[:40]}..."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,7 +11,7 @@ import typer
 
 from shoal.cli.app import AsJson, app
 from shoal.cli.bound import BoundTime, facts
-from shoal.cli.console import guarded, interruptible, show_outcome, watching
+from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.large import Engine, Master, engine_for, protect_large
 from shoal.cli.large import refuse_reports as refuse_large_reports
 from shoal.cli.light import without_scipy
@@ -21,6 +19,7 @@ from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_and_target
 from shoal.errors import InputError
 from shoal.io.databases.address import shown
+from shoal.io.json_text import json_text
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -88,7 +87,7 @@ def protect(
         outcome, target = protect_large(where, wanted, file, output, replace, master)
         show_outcome(outcome, target)
         if as_json:
-            print(json.dumps({**outcome.summary(), "output": target}))
+            print(json_text({**outcome.summary(), "output": target}))
         return
     editions = {"internal": report, "public": public_report}
     options: dict[str, Any] = {"formula": formula, "confidential": confidential, "sums": sums or ()}
@@ -103,11 +102,11 @@ def protect(
             proof = facts(options["bound"], release.information_loss)
         show_outcome(release.outcome, output or target, proof, notes)
         for edition, path in write_reports(release, editions, options):
-            print(f"{edition} report: {path}", file=sys.stderr)
+            say(f"{edition} report: {path}")
     if as_json:
         summary = release.summary()
         print(
-            json.dumps(
+            json_text(
                 {**summary, "output": shown(output or target), "notes": [*summary["notes"], *notes], **proof}
             )
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 import typer
@@ -11,9 +9,10 @@ import typer
 import shoal
 from shoal.cli.app import AsJson, Columns, app
 from shoal.cli.compare import Known, Methods, Outputs, Seed, Source, TimeLimit, refuse_outputs, show
-from shoal.cli.console import guarded, interruptible, watching
+from shoal.cli.console import guarded, interruptible, say, watching
 from shoal.cli.options import whole
 from shoal.cli.places import source_of
+from shoal.io.json_text import json_text
 from shoal.plan.options import split as listed
 
 
@@ -53,8 +52,8 @@ def suggest(
             )
         )
     show(suggestion.comparison, output)
-    print(suggestion.reason, file=sys.stderr)
+    say(suggestion.reason)
     if as_json:
-        print(json.dumps(suggestion.facts()))
+        print(json_text(suggestion.facts()))
     if suggestion.k is None:
         raise typer.Exit(1)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frame.column import Column
+from shoal.frame.guess import index_roles
 from shoal.grouping.runner import share
 from shoal.io.source import frame_of
 from shoal.measures.order import order_attack
@@ -32,6 +34,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     frame = frame_of(data)
     loaded = time.perf_counter()
     plan = plan.called(frame.names)
+    plan = replace(plan, roles={**plan.roles, **index_roles(frame, plan.roles)})
     table = prepare(plan, frame)
     if strict:
         refuse(table.suspects)
@@ -65,7 +68,9 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     origin = table.frame.origin
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
-        table=table.frame.replace(released | table.changed, [*plan.named("identifier"), *plan.unit]),
+        table=table.frame.replace(
+            released | table.changed, [*plan.named("identifier"), *plan.unit], plan.levels
+        ),
         labels=np.stack(labels, axis=1) if plan.apart else labels[0],
         plan=plan,
         columns=tuple(released),

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.column import Column
-from shoal.frame.series import as_table
+from shoal.frame.levels import arrow_levels, enum_levels, pandas_levels
+from shoal.frame.metadata import foreign, published
+from shoal.frame.series import as_table, index_names
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -28,6 +30,8 @@ class Frame:
         self._first_row = first_row  # its place in a larger table; None where rows have no place
         if type(data).__name__ == "LazyFrame":
             raise InputError("a LazyFrame holds no records yet: give what its collect() returns")
+        self.notes = foreign(data)
+        self.index = index_names(data)
         data, self._give_back = as_table(data)
         self.native = data
         self._array: NDArray | None = None
@@ -155,11 +159,22 @@ class Frame:
         part._give_back = self._give_back
         return part
 
-    def replace(self, columns: Mapping[Any, Column], dropped: Collection[Any] = ()) -> Any:
-        """A new table of the same kind in which these columns hold these cells; the rest is untouched."""
-        return self._give_back(self._replaced(columns, dropped))
+    def replace(
+        self,
+        columns: Mapping[Any, Column],
+        dropped: Collection[Any] = (),
+        levels: Mapping[Any, Collection[Any]] | None = None,
+    ) -> Any:
+        """A new table of the same kind in which these columns hold these cells; the rest is untouched.
 
-    def _replaced(self, columns: Mapping[Any, Column], dropped: Collection[Any]) -> Any:
+        Categories have the `levels` declared for them, else those that occur; what stands beside the cells
+        is left out.
+        """
+        return self._give_back(self._replaced(columns, dropped, levels or {}))
+
+    def _replaced(
+        self, columns: Mapping[Any, Column], dropped: Collection[Any], levels: Mapping[Any, Collection[Any]]
+    ) -> Any:
         if self._array is not None:
             gaps = any(c.gaps is not None and c.code is None and c.first is None for c in columns.values())
             kind = np.dtype(float) if gaps and self._array.dtype.kind != "f" else self._array.dtype
@@ -176,15 +191,22 @@ class Frame:
             table = self.native.copy()
             for name, column in columns.items():
                 table[name] = self._pandas_array(column)
-            return table.drop(columns=list(dropped))
+            table, table.attrs = table.drop(columns=list(dropped)), {}
+            for name in table.columns:
+                made = pandas_levels(old := table[name], levels.get(name))
+                if made is not old:
+                    table[name] = made.array
+            return table
         new = [self._series(column) for column in columns.values()]
-        table = self._frame.with_columns(*new).drop(list(dropped)).to_native()
-        if self._frame.implementation.is_pyarrow():
-            import pyarrow as pa
-
-            fields = [self.native.schema.field(name) for name in table.column_names]
-            return table.cast(pa.schema(fields, self.native.schema.metadata))
-        return table
+        made = self._frame.with_columns(*new).drop(list(dropped))
+        if not self._frame.implementation.is_pyarrow():
+            new = [enum_levels(made[name], levels.get(name)) for name in made.columns]
+            return made.with_columns(*new).to_native()
+        table, schema = made.to_native(), self.native.schema
+        for place, name in enumerate(table.column_names):
+            column = arrow_levels(table[name].cast(schema.field(name).type), levels.get(name))
+            table = table.set_column(place, schema.field(name).with_type(column.type), column)
+        return published(table.replace_schema_metadata(schema.metadata))
 
     def _cells(self, column: Column) -> NDArray:
         """The cells of a column of an array: gaps as NaN, or as the code that whole numbers have for them."""
@@ -255,7 +277,7 @@ def _unknown_kind(data: Any) -> InputError:
 
 
 def _not_numeric(name: Any, column: nw.Series) -> InputError:
-    """An error that shows the first cell that is not a number."""
+    """An error that names the first row whose cell is not a number."""
     import narwhals as nw
 
     for row, cell in enumerate(column.to_list() if column.dtype in (nw.String, nw.Object) else ()):
@@ -263,7 +285,7 @@ def _not_numeric(name: Any, column: nw.Series) -> InputError:
             float(cell if cell is not None else "nan")
         except (TypeError, ValueError):
             return InputError(
-                f"column {name!r} holds text, first {cell!r} in row {row + 1}: "
+                f"column {name!r} holds text, first in row {row + 1}: "
                 "choose numeric columns, mend it, or say that it is 'nominal' (types=, --type)"
             )
     return InputError(

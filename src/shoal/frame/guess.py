@@ -140,6 +140,12 @@ def _far(values: NDArray, counts: NDArray, codes: int) -> bool:
     return bool(spike or rest[0] >= 2 * inner.max(initial=ways.min()))
 
 
+def index_roles(frame: Frame, known: Mapping[Any, str]) -> dict[Any, str]:
+    """The parts of the table's index that look like identifiers and have no role yet: they are dropped."""
+    looks = {name: _guess(frame, name).role for name in frame.index if name not in known}
+    return {name: role for name, role in looks.items() if role == "identifier"}
+
+
 def notes_on_columns(columns: Mapping[Any, Column]) -> list[str]:
     """Columns that were protected though they look like something else."""
     notes = []

@@ -1,15 +1,29 @@
-"""A single column given on its own (a Series of pandas or polars, an array of Arrow), as a table and back."""
+"""What is given as no plain table (a single column, an index with names, masked cells), as one and back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from shoal.errors import InputError
+
 
 def as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The data as a table, and how to make of such a table again what was given."""
     library = type(data).__module__.partition(".")[0]
     kind = type(data).__name__
+    if isinstance(data, np.ma.MaskedArray):
+        return _filled(data), lambda table: table
+    named = index_names(data)
+    if named:
+        try:
+            table = data.reset_index(level=named)
+        except ValueError:
+            raise InputError("the index of the table is called like one of its columns: rename one") from None
+        others = data.index.nlevels > len(named)
+        return table, lambda made: _indexed(made, [name for name in named if name in made.columns], others)
     if library == "pandas" and kind == "Series":
         return data.to_frame(), lambda table: table.iloc[:, 0].rename(data.name)
     if library == "polars" and kind == "Series":
@@ -21,3 +35,26 @@ def as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
         give_back = lambda table: table.column(0) if chunked else table.column(0).combine_chunks()  # noqa: E731
         return pa.table({"0": data}), give_back
     return data, lambda table: table
+
+
+def index_names(data: Any) -> list[Any]:
+    """The names that the index of a table of pandas has: each is a column to us."""
+    if type(data).__module__.partition(".")[0] != "pandas" or type(data).__name__ != "DataFrame":
+        return []
+    return [name for name in data.index.names if name is not None]
+
+
+def _indexed(table: Any, names: list[Any], others: bool) -> Any:
+    """The table with these columns as its index again, beside `others` that have no name."""
+    return table.set_index(names, append=others) if names else table
+
+
+def _filled(data: np.ma.MaskedArray) -> np.ndarray:
+    """Masked cells as gaps: what lies under a mask is never published."""
+    if not np.ma.is_masked(data):
+        return np.asarray(data)
+    if data.dtype.kind != "f":
+        raise InputError(
+            "a masked array of whole numbers has no sign for a gap: convert it with astype(float)"
+        )
+    return np.asarray(data.filled(np.nan))

@@ -48,7 +48,7 @@ def read_column(
         if fraction.any():
             row = int(np.argmax(fraction))
             raise InputError(
-                f"column {name!r} is said to hold whole numbers, but has {values[row]}{frame.in_row(row)}: "
+                f"column {name!r} is said to hold whole numbers, but has a fraction{frame.in_row(row)}: "
                 "mend it, or call it 'continuous'"
             )
     if kind == "continuous" and values.dtype.kind != "f":
@@ -180,12 +180,13 @@ def _categories(
     if strange:
         row = cells.index(strange[0]).as_py()
         raise InputError(
-            f"column {name!r} has {strange[0]!r} in row {row + 1}, which is not among its levels "
-            f"{', '.join(map(repr, order))}: add it to them, or mend it"
+            f"column {name!r} has in row {row + 1} what is not among its {len(order)} levels: "
+            "add it to them, or mend it"
         )
     if kind == "boolean" and len(present) > 2:
-        shown = ", ".join(repr(level) for level in sorted(present)[:3])
-        raise InputError(f"column {name!r} is said to be boolean, but has more than two values: {shown}, ...")
+        raise InputError(
+            f"column {name!r} is said to be boolean, but has {len(present)} values: call it 'nominal'"
+        )
     gaps = encoded.is_null().to_numpy(zero_copy_only=False)
     rows: NDArray = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
     places = np.array([position.get(level, 0) for level in listed] or [0], np.int64)
@@ -248,7 +249,7 @@ def _parsed(texts: pa.Array, name: Any, codes: Sequence[Any]) -> pa.Array:
         good = pa.array([_is_date(text) for text in texts.to_pylist()])
     row = good.index(False).as_py()
     raise InputError(
-        f"column {name!r} is said to hold dates, but row {row + 1} has {texts[row].as_py()!r}: "
+        f"column {name!r} is said to hold dates, but row {row + 1} has none: "
         "dates are written like 2031-12-24"
     )
 

@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,12 +20,17 @@ try:
 except ImportError:  # pragma: no cover - Windows: what a killed process left stays until deleted by hand
     fcntl = None  # type: ignore[assignment]
 
+#: A part is opened as what it is: no link is followed, and a pipe that was planted does not make us wait.
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 OLD = "old"  # how an old folder is called in a part, until the new one has its name
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, private: bool = False) -> Iterator[Path]:
     """A new name beside `path` to write to; it takes the place of `path` only if all went well.
+
+    A file keeps the permissions of the one that it replaces; a new one has those that are usual, or none for
+    others if it is `private`.
 
     The part is locked while its writer lives: what a killed process left behind is unlocked, and swept away
     by the next that writes to the same path.
@@ -32,13 +38,21 @@ def replacing(path: Path) -> Iterator[Path]:
     refuse_missing_folder(path.parent)
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder: name a file to write to")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{str(path)!r} is a pipe or a device: name a file to write to")
     try:
         sweep(path)
         part, lock = new_part(path)
+        usual = stat.S_IMODE(os.fstat(lock).st_mode)
+        os.fchmod(lock, 0o600)
         try:
             yield part
             with part.open("rb") as handle:
                 os.fsync(handle.fileno())
+            if not os.path.samestat(part.lstat(), os.fstat(lock)):
+                raise OSError("somebody else has changed the unfinished file")
+            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else usual
+            os.fchmod(lock, 0o600 if private else mode)
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -63,6 +77,8 @@ def refuse_input(target: Path, source: Path) -> None:
 def sweep(path: Path) -> None:
     """Delete the parts that killed writers of this path left; those of living ones are locked.
 
+    What another user put there under such a name, or what is neither file nor folder, is not touched.
+
     An old release that was to be replaced just then, and lies in the part, gets its name back.
     """
     if fcntl is None:  # pragma: no cover - Windows
@@ -72,17 +88,25 @@ def sweep(path: Path) -> None:
     ):
         part = path.parent / name
         with contextlib.suppress(OSError):  # another sweeper was quicker, or it is not ours to delete
-            lock = os.open(part, os.O_RDONLY)
+            lock = os.open(part, os.O_RDONLY | _AS_IT_IS)
             try:
+                if not _ours(os.fstat(lock)):
+                    continue
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if not part.is_dir():
                     part.unlink()
                     continue
                 if (part / OLD).exists() and not path.exists():
-                    (part / OLD).rename(path)
+                    os.rename(OLD, path, src_dir_fd=lock)
                 shutil.rmtree(part)
             finally:
                 os.close(lock)
+
+
+def _ours(facts: os.stat_result) -> bool:
+    """Whether a part was made by this user, for nobody else, and is a file or a folder."""
+    kind = stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)
+    return kind and facts.st_uid == os.geteuid() and not stat.S_IMODE(facts.st_mode) & 0o077
 
 
 def new_part(path: Path, folder: bool = False) -> tuple[Path, int]:
@@ -92,7 +116,8 @@ def new_part(path: Path, folder: bool = False) -> tuple[Path, int]:
         if folder:
             part.mkdir(mode=0o700)
         with contextlib.suppress(FileNotFoundError):  # a folder that was swept before it was opened
-            lock = os.open(part, os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+            how = os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL
+            lock = os.open(part, how | _AS_IT_IS, 0o666)
             if _locked(lock) and part.exists():
                 return part, lock
             os.close(lock)  # a sweeper has it, or had it, in the moment before it was locked

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shoal.errors import InputError, did_you_mean
+from shoal.frame.levels import arrow_levels
+from shoal.frame.metadata import published
 from shoal.frame.series import as_table
 from shoal.io.atomic import first_sentence, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
 from shoal.io.formats import arrow, excel, stats, text
 from shoal.io.limits import refuse_memory, refuse_names
+from shoal.io.parquet import ParquetTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,15 +81,9 @@ def read_parts(folder: str | os.PathLike[str]) -> pa.Table:
     """
     import pyarrow as pa
 
-    paths = [p for p in sorted(Path(folder).glob("*.parquet")) if not p.name.startswith((".", "_"))]
-    if not paths:
-        raise InputError(f"{str(folder)!r} has no .parquet files: name a file, or a folder of Parquet files")
-    refuse_memory(sum(path.stat().st_size for path in paths), str(folder))
-    parts = [read(path) for path in paths]
-    for path, part in zip(paths, parts):
-        if not part.schema.equals(parts[0].schema):
-            raise InputError(f"{str(path)!r} has other columns than {paths[0].name!r}: they are no one table")
-    return pa.concat_tables(parts)
+    parts = ParquetTable(folder)
+    refuse_memory(sum(path.stat().st_size for path in parts.files), str(folder))
+    return pa.Table.from_batches([batch for _, batch in parts.batches(parts.schema.names)], parts.schema)
 
 
 def read(path: str | os.PathLike[str]) -> pa.Table:
@@ -181,11 +178,20 @@ def as_arrow(table: Any) -> pa.Table:
     import narwhals as nw
     import pyarrow as pa
 
-    if isinstance(table, np.ndarray):
-        columns = table.reshape(len(table), -1).T
+    data = as_table(table)[0]
+    if isinstance(data, np.ndarray):
+        columns = data.reshape(len(data), -1).T
         return pa.table({str(j): np.ascontiguousarray(column) for j, column in enumerate(columns)})
     try:
-        return nw.from_native(as_table(table)[0], eager_only=True).to_arrow()
+        frame = nw.from_native(data, eager_only=True)
+        if frame.implementation.is_pandas():
+            made = pa.Table.from_pandas(data, preserve_index=False)
+        else:
+            made = frame.to_arrow()
+        for place, field in enumerate(made.schema):
+            if pa.types.is_dictionary(field.type) and not field.type.ordered:  # polars has them by row
+                made = made.set_column(place, field.name, arrow_levels(made[field.name]))
+        return published(made)
     except TypeError:
         raise InputError(
             f"a {type(table).__name__} cannot be written: give a pandas, polars or pyarrow table"

@@ -9,8 +9,8 @@ from shoal.errors import InputError
 
 MOST_COLUMNS = 20_000
 LONGEST_LINE = 1 << 26  # bytes of one record of a text file
-_ALWAYS = 1 << 28  # bytes that any packed file may unpack to,
-_TIMES = 200  # and beyond them so many times its own size: real tables stay far below
+#: Bytes that any packed file may unpack to, and beyond them so many times its own size.
+_ALWAYS, _TIMES = 1 << 28, 200
 
 
 def refuse_names(names: Iterable[str], where: str) -> None:
@@ -28,9 +28,14 @@ def refuse_names(names: Iterable[str], where: str) -> None:
 
 def refuse_size(size: int, packed: int, where: str) -> None:
     """Refuse to unpack `packed` bytes into `size` bytes, if no real table is packed so tightly."""
-    if size > _ALWAYS + _TIMES * packed:
-        raise InputError(f"{where!r} unpacks to more than {_TIMES} times its size: it is no table")
+    refuse_bomb(size, packed, where, _ALWAYS, _TIMES)
     refuse_memory(size, where)
+
+
+def refuse_bomb(size: int, packed: int, where: str, always: int, times: int) -> None:
+    """The same, whatever this machine's memory: a file may have `always` bytes and `times` its own size."""
+    if size > always + times * packed:
+        raise InputError(f"{where!r} unpacks to more than {times} times its size: it is no table")
 
 
 def refuse_memory(size: int, where: str) -> None:

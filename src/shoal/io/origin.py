@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
+from shoal.frame.metadata import described
 from shoal.io.files import file_format, read_contents
 from shoal.io.formats import stats
 
@@ -52,7 +53,7 @@ class Origin:
         table = with_columns(table, cells, protected)
         table = table.replace_schema_metadata(cells.schema.metadata or table.schema.metadata)
         family = file_format(self.path).family
-        return stats.forget_codes(table, protected) if family == "sav" else table
+        return described(stats.forget_codes(table, protected) if family == "sav" else table)
 
 
 def with_columns(table: pa.Table, other: pa.Table, besides: Collection[str]) -> pa.Table:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, MachineError
-from shoal.io.atomic import exchange, new_part, refuse_input, refuse_missing_folder, replacing, sweep
+from shoal.frame.levels import arrow_levels
+from shoal.frame.metadata import foreign, from_outside, published
+from shoal.io import atomic
+from shoal.io.atomic import first_sentence, refuse_input, refuse_missing_folder
+from shoal.io.json_text import json_text
+from shoal.io.limits import refuse_names
+from shoal.io.packed import BATCH, PackedFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: Records that are read at once: 20 MB for ten columns of doubles. And records of a part file: some 100 MB.
-BATCH = 262_144
-PART = 2_000_000
+PART = 2_000_000  # records of a part file: some 100 MB
 MANIFEST = "_manifest.json"  # readers of a folder pass over names with an underscore
 
 
@@ -33,14 +37,15 @@ class ParquetTable:
         self._stamps = [_stamp(path) for path in self.files]
         self.rows: list[int] = []
         for path in self.files:
-            with _open(path) as file:
-                schema = file.schema_arrow
+            with _open(path, batch) as file:
+                refuse_names(file.schema.names, str(path))
+                carried = from_outside(file.schema.empty_table())
+                schema = published(carried).schema
                 if not self.rows:
-                    self.schema = schema
-                    _refuse_duplicates(schema, path)
+                    self.schema, self.notes = schema, foreign(carried)
                 else:
                     _same_columns(self.schema, self.files[0], schema, path)
-                self.rows.append(file.metadata.num_rows)
+                self.rows.append(file.rows)
 
     def __len__(self) -> int:
         return sum(self.rows)
@@ -54,8 +59,8 @@ class ParquetTable:
             if not path.exists() or _stamp(path) != stamp:
                 raise InputError(f"{str(path)!r} has changed since it was first read: protect it again")
             first = begin
-            with _open(path) as file:
-                parts = file.iter_batches(self.batch, columns=list(columns))
+            with _open(path, self.batch) as file:
+                parts = file.batches(list(columns))
                 while True:
                     try:
                         batch = next(parts, None)
@@ -87,21 +92,20 @@ def _find(source: Path) -> list[Path]:
 
 
 @contextlib.contextmanager
-def _open(path: Path) -> Iterator[pq.ParquetFile]:
+def _open(path: Path, batch: int) -> Iterator[PackedFile]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        packed = PackedFile(path, batch)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
-    with file:
-        yield file
+    with packed.file:
+        yield packed
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
-    words = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-    return InputError(f"{str(path)!r} cannot be read as Parquet, it may be cut short: {words}")
+    why = first_sentence(error)
+    return InputError(f"{str(path)!r} cannot be read as Parquet, it may be cut short: {why}")
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -109,29 +113,15 @@ def _stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _refuse_duplicates(schema: pa.Schema, path: Path) -> None:
-    for name in schema.names:
-        if schema.names.count(name) > 1:
-            raise InputError(f"two columns of {str(path)!r} are called {name!r}: rename one of them")
-
-
 def _same_columns(schema: pa.Schema, first: Path, other: pa.Schema, path: Path) -> None:
     """Files of one table have the same columns of the same types; their order may differ."""
-    _refuse_duplicates(other, path)
-    for name in schema.names:
-        if name not in other.names:
-            raise InputError(
-                f"{str(path)!r} has no column {name!r}, which {first.name!r} has: mend the files"
-            )
+    for name in [*schema.names, *other.names]:
+        if name not in other.names or name not in schema.names:
+            raise InputError(f"only one of {first.name!r} and {str(path)!r} has a column {name!r}: mend them")
         ours, theirs = schema.field(name).type, other.field(name).type
         if ours != theirs:
             raise InputError(
                 f"column {name!r} is {ours} in {first.name!r} but {theirs} in {str(path)!r}: convert one"
-            )
-    for name in other.names:
-        if name not in schema.names:
-            raise InputError(
-                f"{str(path)!r} has a column {name!r}, which {first.name!r} has not: mend the files"
             )
 
 
@@ -143,16 +133,15 @@ def workplace(target: Path) -> Iterator[Path]:
     """
     refuse_missing_folder(target.parent)
     try:
-        sweep(target)
-        folder, lock = new_part(target, folder=True)
+        atomic.sweep(target)
+        folder, lock = atomic.new_part(target, folder=True)
         try:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
     except OSError as error:
-        why = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
-        raise MachineError(f"{str(target)!r} cannot be written: {why}") from None
+        raise MachineError(f"{str(target)!r} cannot be written: {first_sentence(error)}") from None
 
 
 def refuse_target(source: Path, target: Path, replace: bool) -> None:
@@ -187,13 +176,15 @@ class PartWriter:
             place.mkdir()
 
     def write(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         if self._file is None:
             name = self.place if self.single else self.place / f"part-{len(self.parts):05d}.parquet"
             self._file, self._rows = pq.ParquetWriter(name, self.schema), 0
             self.parts.append(name)
-        self._file.write_batch(batch)
+        columns = [arrow_levels(pa.chunked_array([column])).combine_chunks() for column in batch.columns]
+        self._file.write_batch(pa.RecordBatch.from_arrays(columns, schema=self.schema))
         self._rows += len(batch)
         if self._rows >= self.part and not self.single:
             self.close()
@@ -213,7 +204,7 @@ def write_manifest(folder: Path, parts: Sequence[Path], facts: dict[str, Any]) -
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         listed.append({"name": path.name, "records": pq.read_metadata(path).num_rows, "sha256": digest})
-    (folder / MANIFEST).write_text(json.dumps({**facts, "parts": listed}, indent=1) + "\n")
+    (folder / MANIFEST).write_text(json_text({**facts, "parts": listed}, indent=1) + "\n")
 
 
 def private_path(target: str | os.PathLike[str]) -> Path:
@@ -224,9 +215,8 @@ def private_path(target: str | os.PathLike[str]) -> Path:
 def write_private(target: Path, facts: dict[str, Any]) -> str:
     """Write them for their owner alone; gives the note that tells where."""
     path = private_path(target)
-    with replacing(path) as part:
-        part.chmod(0o600)
-        part.write_text(json.dumps(facts, indent=1) + "\n")
+    with atomic.replacing(path, private=True) as part:
+        part.write_text(json_text(facts, indent=1) + "\n")
     return private_note(str(path))
 
 
@@ -242,7 +232,9 @@ def publish(made: Path, target: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+    if target.exists():
+        made.chmod(stat.S_IMODE(target.stat().st_mode))
     if target.is_dir() and any(target.iterdir()):
-        exchange(made, target)
+        atomic.exchange(made, target)
     else:
         made.replace(target)

@@ -72,35 +72,19 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list
         best = max(shares, key=lambda subset: shares[subset])
         mean = float(np.mean(list(shares.values())))
         low, high = wilson(mean, len(tried), n)
-        levels.append(
-            {
-                "known": size,
-                "share": mean,
-                "low": low,
-                "high": high,
-                "highest": shares[best],
-                "highest_columns": [str(linking[j].name) for j in best],
-                "subsets": len(shares),
-                "records": len(tried),
-            }
-        )
+        which = [str(linking[j].name) for j in best]
+        level = {"known": size, "share": mean, "low": low, "high": high, "highest": shares[best]}
+        levels.append({**level, "highest_columns": which, "subsets": len(shares), "records": len(tried)})
         if worst is None or shares[best] > worst["highest"]:
             worst = levels[-1]
-    overall, names = (levels[-1]["share"] if levels else 0.0), [str(name) for name in both.known]
-    alone = overall
+    last = levels[-1] if levels else {"share": 0.0, "low": 0.0, "high": 0.0}
+    alone, names = last["share"], [str(name) for name in both.known]
     if names and linking:
         alone = float(link(same(published), rows, spaces, ()).mean())
     besides = f" and of {', '.join(names)}, kept as they are," if names else ""
-    detail = {
-        "records": len(rows),
-        "low": levels[-1]["low"] if levels else 0.0,
-        "high": levels[-1]["high"] if levels else 0.0,
-        "by_known_columns": levels,
-        "most_telling": worst,
-        "known": names,
-        "without_known": alone,
-    }
-    measures = [measure("linkage", overall, single, detail, known=besides)]
+    detail = {"records": len(rows), "low": last["low"], "high": last["high"], "by_known_columns": levels}
+    detail |= {"most_telling": worst, "known": names, "without_known": alone}
+    measures = [measure("linkage", last["share"], single, detail, known=besides)]
     if both.weight is not None and both.weight[rows].any():
         share = np.average(credits, weights=both.weight[rows])
         measures.append(measure("linkage_weighted", share, {}, {}))

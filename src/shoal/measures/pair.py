@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from shoal.io.source import frame_of
 from shoal.measures.groups import same
 from shoal.measures.uniqueness import FEW, codes_of
 from shoal.words import CATEGORIES
-
-if TYPE_CHECKING:
-    from narwhals.dtypes import DType
 
 #: Columns by their names, or one of them.
 Names = Sequence[Any] | str | int
@@ -217,7 +214,7 @@ def column_values(frame: Frame, name: Any, which: str = "table") -> NDArray:
     import narwhals as nw
 
     column = nw.from_native(frame.native, eager_only=True)[name]
-    if _is_moment(column.dtype):
+    if column.dtype in (nw.Date, nw.Datetime):
         column = column.cast(nw.Datetime("us")).dt.timestamp("us")
     if column.dtype.is_numeric():
         import pyarrow as pa
@@ -235,12 +232,6 @@ def _text(cell: Any) -> str:
     if len(text) <= LONGEST:
         return text
     return text[:20] + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _is_moment(kind: DType) -> bool:
-    import narwhals as nw
-
-    return kind in (nw.Date, nw.Datetime)
 
 
 def _objects(frame: Frame, name: Any, kind: str) -> NDArray[np.float64]:

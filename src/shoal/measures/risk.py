@@ -119,19 +119,15 @@ def _achieved(both: Pair) -> Measure:
     names, published = zip(*((column.name, column.after) for column in both.columns))
     sizes = _sizes(published, both.units)
     counted = np.bincount(sizes)
-    return measure(
-        "k",
-        sizes.min(),
-        {name: float(_sizes([values], both.units).min()) for name, values in zip(names, published)},
-        {
-            "groups": len(sizes),
-            "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
-            "mean_size": float(sizes.mean()),
-            "unique_records": int((sizes == 1).sum()),
-            "expected_share_found": len(sizes) / len(published[0]),
-        },
-        records="records" if both.units is None else "units",
-    )
+    columns = {name: float(_sizes([values], both.units).min()) for name, values in zip(names, published)}
+    detail = {
+        "groups": len(sizes),
+        "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
+        "mean_size": float(sizes.mean()),
+        "unique_records": int((sizes == 1).sum()),
+        "expected_share_found": len(sizes) / len(published[0]),
+    }
+    return measure("k", sizes.min(), columns, detail, records="records" if both.units is None else "units")
 
 
 def _sizes(published: Sequence[NDArray], units: NDArray[np.int64] | None) -> NDArray[np.int64]:

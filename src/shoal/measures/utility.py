@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.measures.groups import same
 from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.models import propensity, regression
 from shoal.measures.pair import Column, Names, Pair, column_values, names_of, pair
@@ -127,7 +128,12 @@ def _mean(X: NDArray, weight: NDArray | float = 1.0) -> NDArray:
 def _loss(both: Pair) -> Measure:
     """The definition of `Outcome.information_loss`, for each column."""
     weight = np.ones(len(both.original)) if both.weight is None else both.weight
-    squares = {c.name: _squares(c, weight, both.labels.get(c.name)) for c in both.columns}
+    labels = dict(both.labels)
+    if labels and both.units is not None:  # what is the same in all records of a unit was grouped over units
+        _, first, unit = np.unique(both.units, return_index=True, return_inverse=True)
+        once = [c for c in both.columns if np.array_equal(c.before, c.before[first[unit]], c.numeric)]
+        labels |= {c.name: same([column.after for column in once]) for c in once}
+    squares = {c.name: _squares(c, weight, labels.get(c.name)) for c in both.columns}
     lost, total = (sum(pair[side] for pair in squares.values()) for side in (0, 1))
     means = "the means of their groups" if both.labels else "what is published"
     overall = both.loss if both.loss is not None else 100 * lost / total if total else 0.0

@@ -465,6 +465,8 @@ def _whole(name: str, value: Any, least: int) -> int:
         number = operator.index(value)
     except TypeError:
         number = None
+    if number is not None and number.bit_length() > 128:
+        raise InputError(f"{name} must be a whole number of at least {least} and at most 38 digits")
     if number is None or isinstance(value, bool) or number < least:
         raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return number

@@ -135,8 +135,13 @@ def parse_plan(text: str, k: int | None = None, called: str = "the text") -> Pla
     """The plan in a text, which messages call so."""
     try:
         found = tomllib.loads(text)
+        repr(found)  # which Python refuses where a number (0xfff...) has too many digits
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{called} is not a plan in TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"{called} is no plan: a number has too many digits, or lists lie too deep in lists"
+        ) from None
     _known("section", found, _SECTIONS)
     _known("key of [made]", _table(found, "made"), _MADE)
     release = _table(found, "release")
@@ -191,7 +196,7 @@ def _known(what: str, given: Collection[str], known: Collection[str]) -> None:
 
 
 def _remark(text: str | None) -> str:
-    return "" if not text else "  # " + " ".join(text.split())
+    return "" if not text else "  # " + _text(" ".join(text.split()))[1:-1].replace('\\"', '"')
 
 
 def _value(value: Any) -> str:
@@ -209,4 +214,6 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """As a quoted text, with what steers a terminal escaped."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() or c == "\xa0" else f"\\U{ord(c):08x}" for c in quoted)

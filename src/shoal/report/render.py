@@ -16,7 +16,7 @@ from shoal.report.drawing import Picture, visible
 def write(model: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a report; the ending tells how it is rendered. It appears whole or not at all."""
     text = render(model, report_format(path))
-    with replacing(Path(path)) as part:
+    with replacing(Path(path), private=model["edition"] == "internal") as part:
         part.write_text(text, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Gap patterns: records of a stratum that lack the same values (or share zeros), grouped apart."""
+"""Gap patterns: records of a stratum that lack the same values or share zeros, grouped apart."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         )
         for name in names
     }
-    notes: list[str] = []
+    notes = list(frame.notes)
     gaps = _any_gap(columns)
     if gaps is not None and plan.missing == "error":
         raise _gap_error(columns)
@@ -107,8 +107,10 @@ def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> NDArray[np.fl
     bad = values < 0 if gaps is None else gaps | (values < 0)
     if bad.any():
         row = int(np.argmax(bad))
-        what = "no weight" if gaps is not None and gaps[row] else f"the weight {values[row]}"
+        what = "no weight" if gaps is not None and gaps[row] else "a negative weight"
         raise InputError(f"column {name!r} has {what} in row {row + 1}: a weight is a number from 0 up")
+    if values.max() > 1e100:
+        raise InputError(f"column {name!r} has weights above 1e100: divide all weights by the same number")
     if not values.any():
         raise InputError(f"all weights in column {name!r} are 0: name another column, or none")
     return values.astype(np.float64)

@@ -72,10 +72,7 @@ def compare(
     for name in untouched:
         row = same(name, original[name], release[name])
         if row is not None:
-            was, became = original[name][row].as_py(), release[name][row].as_py()
-            faults.append(
-                f"column {name!r} is not what it was in row {row + 1}, {was!r}: it became {became!r}"
-            )
+            faults.append(f"column {name!r} is not what it was in row {row + 1}")
     return Agreement(len(release), untouched, tuple(faults))
 
 

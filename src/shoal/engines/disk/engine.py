@@ -158,7 +158,7 @@ def run(
         unique = _verify(
             table, writer.parts, schema.names, groups, places, lambda part: report(SHARES[3] + 0.05 * part)
         )
-        notes = [*said, *notes_on(plan, list(groups.used), groups.counts)]
+        notes = [*table.notes, *said, *notes_on(plan, list(groups.used), groups.counts)]
         outcome = Outcome.of(
             plan,
             blocks.names,

@@ -9,9 +9,9 @@ import ssl
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, needs_extra
+from shoal.frame.metadata import with_details
 from shoal.io.databases.address import Address, Server, parted, quoted, refuse_twice, sentence, shown
 from shoal.io.formats import text
-from shoal.io.metadata import details_of, with_details
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,9 +123,9 @@ class Postgresql:
         content = io.BytesIO()
         self.execute(f"COPY ({place.select}) TO STDOUT WITH (FORMAT csv, HEADER)", stream=content)
         cells = text.texts(content.getvalue(), text.Dialect(), place.table)
-        cells = with_details(cells, sql={"kind": "postgresql", "types": types})
+        cells = with_details(cells, sql={"types": types})
         columns = {name: _typed(cells[name], types[name].partition("(")[0]) for name in names}
-        return with_details(pa.table(columns), **details_of(cells)), cells
+        return pa.table(columns), cells
 
     def _types(self, place: Address, oids: dict[str, int]) -> dict[str, str]:
         """Each column's type as PostgreSQL writes it; of a table with its length or precision."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,16 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, MachineError
+from shoal.frame.metadata import details_of
 from shoal.io.databases.address import Address, column_name, parted, sentence, shown
 from shoal.io.databases.postgresql import Postgresql
 from shoal.io.databases.sqlite import Sqlite, refuse_planted
 from shoal.io.formats import text
-from shoal.io.metadata import details_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _SCHEMES = ("sqlite", "postgresql", "postgres")
+#: What a column's type may look like: words and lengths, and nothing that begins a constraint or a command.
+_WORD = r'(?:[A-Za-z_][A-Za-z0-9_]*|"[^"]+")'
+_TYPE = re.compile(
+    r"(?!(?i:.*\b(?:as|check|collate|constraint|default|generated|key|not|null|primary|references|unique)\b))"
+    rf"{_WORD}(?:\.{_WORD})?(?: {_WORD}){{0,3}}(?:\(\d+(?:, ?-?\d+)?\))?(?: {_WORD}){{0,3}}(?:\[\])*"
+)
 _DATABASES: dict[str, type[Sqlite | Postgresql]] = {"sqlite": Sqlite, "postgresql": Postgresql}
 
 
@@ -60,6 +67,11 @@ class SqlOrigin:
     cells: pa.Table
     chosen: NDArray[np.bool_] | None = None  # the records that the table has, if some were left out
     path: None = None
+
+    def types(self, kind: str) -> dict[str, str]:
+        """The types of the columns as the database told them, for a table in a database of the same kind."""
+        types = details_of(self.cells)["sql"]["types"] if kind == self.address.kind else {}
+        return {name: word for name, word in types.items() if not word or _TYPE.fullmatch(word)}
 
     def rows(self, chosen: NDArray[np.bool_]) -> SqlOrigin:
         """The origin of a table with only some of the records."""
@@ -121,8 +133,17 @@ def refuse_target(url: str, replacing: bool, source: Any = None) -> None:
         _refuse_existing(database, place, replacing)
 
 
-def write(url: str, table: pa.Table, replacing: bool, check: Callable[[pa.Table, pa.Table], None]) -> None:
-    """Put the table into a new table, check what is then there, and only then commit."""
+def write(
+    url: str,
+    table: pa.Table,
+    replacing: bool,
+    check: Callable[[pa.Table, pa.Table], None],
+    origin: Any = None,
+) -> None:
+    """Put the table into a new table, check what is then there, and only then commit.
+
+    Types come from the database that the table came from, or from those of Arrow; never from metadata.
+    """
     place = address(url)
     new = place.kind == "sqlite" and not os.path.lexists(place.database)
     try:
@@ -130,8 +151,7 @@ def write(url: str, table: pa.Table, replacing: bool, check: Callable[[pa.Table,
             _refuse_existing(database, place, replacing)
             if replacing:
                 database.execute(f"DROP TABLE IF EXISTS {place.name}")
-            details = details_of(table).get("sql", {})
-            types = details.get("types", {}) if details.get("kind") == place.kind else {}
+            types = origin.types(place.kind) if isinstance(origin, SqlOrigin) else {}
             made = ", ".join(
                 f"{column_name(field.name)} {types.get(field.name, _sql_type(field.type, place.kind))}"
                 for field in table.schema

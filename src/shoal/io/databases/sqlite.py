@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from shoal.errors import InputError
+from shoal.frame.metadata import with_details
 from shoal.io import limits
 from shoal.io.atomic import refuse_missing_folder
 from shoal.io.databases.address import Address, refuse_twice, sentence
-from shoal.io.metadata import with_details
 from shoal.io.mixed_cells import mixed_column, own_cells
 
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ class Sqlite:
         if not place.is_query:
             types = {fact[1]: fact[2] for fact in self.execute(f"PRAGMA table_info({place.name})")}
         table = pa.table({name: _column(cells) for name, cells in zip(names, columns)})
-        table = with_details(table, sql={"kind": "sqlite", "types": types})
-        exact = table
+        exact = with_details(table, sql={"types": types})
         for j, (name, cells) in enumerate(zip(names, columns)):
             if _kind(cells) is None:
                 exact = exact.set_column(j, *mixed_column(name, cells))

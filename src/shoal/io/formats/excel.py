@@ -10,14 +10,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from shoal.errors import InputError, needs_extra
+from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_names, refuse_size
-from shoal.io.metadata import details_of, with_details
 from shoal.io.mixed_cells import mixed_column, own_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # that a sheet has
 MOST_CELLS = 50_000_000  # openpyxl makes a Python object of each, empty ones too
 _LONGEST = 32767  # characters that a cell may have
 _EXACT = 2**53  # whole numbers beyond this are kept as texts: a cell holds a double
@@ -50,8 +51,9 @@ def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
             book.close()
     except (OSError, InputError, MemoryError):
         raise
-    except Exception as error:  # a damaged workbook fails in many ways
-        raise InputError(f"{str(path)!r} cannot be read as Excel: {error or type(error).__name__}") from None
+    except Exception as error:  # a damaged workbook fails in many ways, and a ValueError may tell a cell
+        why = type(error).__name__ if isinstance(error, ValueError) else error or type(error).__name__
+        raise InputError(f"{str(path)!r} cannot be read as Excel: {why}") from None
     while rows and all(cell is None for cell in rows[-1]):
         rows.pop()
     if not rows:
@@ -89,14 +91,21 @@ def _refuse_bomb(file: BinaryIO, path: Path) -> None:
 
 def _rows(sheet: Any, path: Path, most_cells: int) -> list[tuple[Any, ...]]:
     """All rows without the empty cells at their ends, of which a far cell makes many."""
-    rows, cells = [], 0
+    rows: list[tuple[Any, ...]] = []
+    cells = seen = letters = 0
+    packed = path.stat().st_size
     for row in sheet.iter_rows(values_only=True):
         width = len(row)
         while width and row[width - 1] is None:
             width -= 1
         rows.append(row[:width])
+        if len(rows) > MOST_ROWS:
+            raise InputError(f"{str(path)!r} has more rows than Excel's {MOST_ROWS:,}: use CSV or Parquet")
+        letters += sum(len(cell) for cell in rows[-1] if type(cell) is str)  # one text may be in many cells
+        refuse_size(letters, packed, str(path))
         cells += width
-        if cells > most_cells:
+        seen += len(row)
+        if cells > most_cells or seen > 20 * most_cells:
             raise InputError(
                 f"{str(path)!r} has more than {most_cells:,} cells, empty ones among them: use CSV or Parquet"
             )
@@ -124,13 +133,14 @@ def _column(cells: list[Any]) -> pa.Array | None:
 def write(table: pa.Table, path: Path) -> None:
     """Every text as a text: what looks like a formula is none."""
     package = _openpyxl()
-    if len(table) >= 1_048_576 or len(table.column_names) > 16_384:
+    if len(table) >= MOST_ROWS or len(table.column_names) > MOST_COLUMNS:
         raise InputError("an Excel sheet holds 1,048,576 rows and 16,384 columns: write another format")
     columns = [[name, *_cells(table, name)] for name in table.column_names]
     for column in columns:
         _refuse_texts(column, package.cell.cell.ILLEGAL_CHARACTERS_RE)
     book = package.Workbook(write_only=True)
-    sheet = book.create_sheet(details_of(table).get("excel", {}).get("sheet", "Sheet1"))
+    title = details_of(table).get("excel", {}).get("sheet", "Sheet1")
+    sheet = book.create_sheet(title if re.fullmatch(r"[^\[\]:*?/\\]{1,31}", title) else "Sheet1")
 
     def cell(value: Any) -> Any:
         exact = isinstance(value, float) and float(f"{value:.16g}") != value  # openpyxl writes 16 digits

@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, needs_extra
+from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_size
-from shoal.io.metadata import details_of, with_details
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,8 @@ def _read(path: Path, kind: str) -> Contents:
     read = getattr(package, f"read_{kind}")
     try:
         promised = read(str(path), metadataonly=True)[1]
-        size = 8 * (promised.number_rows or 0) * (promised.number_columns or 0)  # is set aside at once
+        widths = (promised.variable_storage_width or {}).values()
+        size = (promised.number_rows or 0) * sum(max(8, width or 0) for width in widths)  # set aside at once
         refuse_size(size, path.stat().st_size, str(path))
         cells, details = read(str(path), output_format="dict", **options)
     except (InputError, MemoryError):

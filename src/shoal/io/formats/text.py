@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from shoal.errors import InputError
+from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import LONGEST_LINE, refuse_memory, refuse_names, refuse_size
-from shoal.io.metadata import details_of, with_details
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +27,7 @@ _NUMBER = (
 _COMMA_NUMBER = _NUMBER.replace(r"\.", ",")
 _GAPS = ("", "NA", "NaN", "nan")
 _DELIMITERS = (",", ";", "\t", "|")
+_ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252")
 _SAMPLE = 1 << 16  # bytes and characters that the dialect is told from
 _CHUNK = 1 << 24  # bytes looked at together
 _PIECE = 1 << 20  # bytes unpacked at a time
@@ -40,6 +41,13 @@ class Dialect(NamedTuple):
     decimal: str = "."
     encoding: str = "utf-8"
     eol: str = "\n"
+
+    @classmethod
+    def of(cls, facts: dict[str, str]) -> Dialect:
+        """The dialect that these say, or the usual one if no file that we read is written so."""
+        given = cls(**{name: word for name, word in facts.items() if name in cls._fields})
+        known = (_DELIMITERS, (".", ","), _ENCODINGS, ("\n", "\r\n"))
+        return given if all(word in words for word, words in zip(given, known)) else cls()
 
 
 def reader(delimiter: str, compression: str | None = None) -> Callable[[Path], Contents]:
@@ -56,7 +64,7 @@ def writer(delimiter: str, compression: str | None = None) -> Callable[[pa.Table
         import pyarrow as pa
 
         details = details_of(table).get("text", {})
-        dialect = Dialect(**details.get("dialect", {}))
+        dialect = Dialect.of(details.get("dialect", {}))
         if delimiter == "\t" or not details:
             dialect = dialect._replace(delimiter=delimiter)
         with pa.output_stream(str(path), compression=compression) as stream:
@@ -114,28 +122,40 @@ def texts(content: pa.Buffer, dialect: Dialect, where: str) -> pa.Table:
     """Every cell as text. An empty cell is a gap, an empty text in quotes is none."""
     import pyarrow as pa
 
-    try:
-        return _texts(content, dialect, where, 1 << 20)
-    except pa.ArrowInvalid as error:
-        if "straddling" not in str(error) and "block" not in str(error):
-            raise
-    try:
-        return _texts(content, dialect, where, LONGEST_LINE)
-    except pa.ArrowInvalid as error:
-        if "straddling" not in str(error) and "block" not in str(error):
-            raise
-        raise InputError(
-            f"{where!r} has a record of more than {LONGEST_LINE >> 20} million letters: is a quote left open?"
-        ) from None
+    for block in (1 << 20, LONGEST_LINE):
+        try:
+            return _texts(content, dialect, where, block)
+        except pa.ArrowInvalid as error:
+            if "Expected" in str(error):
+                raise _uneven(content, dialect, where, block) from None
+            if "straddling" not in str(error) and "block" not in str(error):
+                raise
+    raise InputError(
+        f"{where!r} has a record of more than {LONGEST_LINE >> 20} million letters: is a quote left open?"
+    )
 
 
-def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> pa.Table:
+def _uneven(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> InputError:
+    """Which row has more or fewer cells than the first: Arrow tells if it reads them one after another."""
+    import pyarrow as pa
+
+    said = ""
+    try:
+        _texts(content, dialect, where, block, threads=False)
+    except pa.ArrowInvalid as error:
+        said = str(error)
+    row = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", said)
+    place = f"{row[3]} cells in row {row[1]} but {row[2]} columns" if row else "rows of different lengths"
+    return InputError(f"{where!r} has {place}: is a quote or a sign missing?")
+
+
+def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int, threads: bool = True) -> pa.Table:
     """The same; `block` bytes are read together, and no record may be longer."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
 
     parse_options = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
-    read_options = pacsv.ReadOptions(encoding=dialect.encoding, block_size=block)
+    read_options = pacsv.ReadOptions(use_threads=threads, encoding=dialect.encoding, block_size=block)
     source = pa.BufferReader(content)
     with pacsv.open_csv(source, read_options, parse_options) as head:
         names = head.schema.names
