@@ -28,7 +28,7 @@ def check(
     """Check a released file, from files alone: does every combination occur at least k times?
 
     With --original also whether no row was lost or doubled, and untouched columns are untouched; with the
-    plan or the options of the release, row by row, though rows were shuffled.
+    plan or the options of the release, row by row, though rows were shuffled, and units are counted.
     """
     from dataclasses import asdict
 
@@ -45,6 +45,8 @@ def check(
                 wanted.k,
                 wanted.columns,
                 strata=[name for name in wanted.strata if name not in merged or name not in protected],
+                unit=wanted.unit if original is None else (),
+                plan=wanted,
                 **parts,
             )
         )
@@ -53,7 +55,6 @@ def check(
                 source,
                 original,
                 wanted.columns,
-                dropped=[*wanted.named("identifier"), *wanted.unit],
                 plan=wanted,
                 without_gaps=wanted.missing == "drop",
                 totals_kept=wanted.preserve is not None,
