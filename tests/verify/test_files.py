@@ -327,6 +327,13 @@ def test_levels_that_no_row_has_are_a_no(tmp_path, ending):
     assert [finding.passed for finding in check(path, 2)] == [True]
 
 
+@pytest.mark.parametrize("levels", [[[1], [2], [3]], [Decimal("1.5"), Decimal("2.5"), Decimal("3.5")]])
+def test_levels_may_be_lists_or_decimals(tmp_path, levels):
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array(levels))
+    feather.write_feather(pa.table({"c": column, "x": [1, 1, 1]}), tmp_path / "out.arrow")
+    assert str(check(tmp_path / "out.arrow", 3)[1]) == "no: column 'c' lists levels that no row has: 1"
+
+
 @pytest.mark.parametrize("ending", ["sav", "dta"])
 def test_labels_of_values_that_no_row_has_are_a_no(tmp_path, ending):
     frame = pd.DataFrame({"sex": [1, 1, 2, 2], "x": [1.5] * 4})

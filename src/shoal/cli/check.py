@@ -38,7 +38,7 @@ def check(
     loose = wanted.merge_small_strata or wanted.missing_codes
     merged, protected = wanted.strata if loose else (), wanted.columns or ()
     with source_of(file) as source:
-        parts: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks}
+        told: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks, "plan": wanted}
         findings: list[Any] = list(
             count(
                 source,
@@ -46,8 +46,7 @@ def check(
                 wanted.columns,
                 strata=[name for name in wanted.strata if name not in merged or name not in protected],
                 unit=wanted.unit if original is None else (),
-                plan=wanted,
-                **parts,
+                **told,
             )
         )
         if original is not None:
@@ -55,11 +54,10 @@ def check(
                 source,
                 original,
                 wanted.columns,
-                plan=wanted,
                 without_gaps=wanted.missing == "drop",
                 totals_kept=wanted.preserve is not None,
                 merged=merged,
-                **parts,
+                **told,
             )
             findings.append(agreement)
     for finding in findings:

@@ -56,8 +56,7 @@ def check(
     strata : list of str or array of int, optional
         Count within each stratum: the columns that make it, or its number for each record.
     unit : str or list of str
-        Count distinct units, told by these columns, instead of records. A release without them cannot pass:
-        `check_original` counts its units.
+        Count distinct units, told by these columns. Where a release lacks them, `check_original` counts.
     plan : Plan, optional
         The plan of the release: it names columns that are not protected, and levels that may be unused.
 
@@ -218,8 +217,9 @@ def _beside_rows(table: Any, plan: Plan | None) -> Iterator[str]:
     for name, column in zip(table.column_names, table.columns):
         unused = len(told.get(name, ())) - len(used.get(name, ()))
         if types.is_dictionary(column.type):
+            used_here = [part.dictionary.take(part.indices.drop_null().unique()) for part in column.chunks]
             levels = {str(x) for part in column.chunks for x in part.dictionary.drop_null().to_pylist()}
-            levels -= set(map(str, column.unique().drop_null().to_pylist()))
+            levels -= {str(x) for part in used_here for x in part.to_pylist()}
             unused = len(levels.difference(map(str, () if plan is None else plan.levels.get(name, ()))))
         if unused:
             yield f"column {name!r} lists levels that no row has: {unused}"
