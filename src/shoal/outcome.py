@@ -185,7 +185,11 @@ class Outcome:
         if self.rounding_loss:
             rows.append(("lost by rounding", "another " + percent(self.rounding_loss)))
         if self.unique_rows is not None:
-            few = f", {self.unique_on_categories:,} on those with few values" if self.unique_rows else ""
+            few = (
+                f", {self.unique_on_categories:,} on those with few values"
+                if self.unique_on_categories
+                else ""
+            )
             rows.append(("rows of their own", f"{self.unique_rows:,} on all published columns{few}"))
         return [
             *rows,

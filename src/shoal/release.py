@@ -78,8 +78,10 @@ class Release:
         from shoal.measures.uniqueness import few_valued, unique_rows
 
         published = as_arrow(facts["table"])
-        kept = [name for name in published.column_names if name not in {*map(str, columns)}]
-        few = [*map(str, columns), *few_valued(published, kept)]
+        called = dict(zip(Frame(facts["table"]).names, published.column_names))
+        protected = [called[name] for name in columns]
+        kept = [name for name in published.column_names if name not in set(protected)]
+        few = [*protected, *few_valued(published, kept)]
         outcome = Outcome.of(
             *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
             kept=kept,

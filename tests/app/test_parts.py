@@ -207,10 +207,10 @@ def test_a_worker_can_be_stopped_and_starts_again(tmp_path):
 
 
 def test_every_centroid_has_words():
-    from shoal.app.steps.settings import CENTROID_WORDS
+    from shoal.app.steps.settings import CHOICES
     from shoal.words import CENTROIDS
 
-    assert set(CENTROID_WORDS) == {"", *CENTROIDS}
+    assert set(CHOICES["centroids"][1]) == {"", *CENTROIDS}
 
 
 def endless(path):
@@ -265,3 +265,22 @@ def test_every_role_has_words():
     from shoal.words import ROLES
 
     assert set(MEANINGS) == set(ROLES)
+
+
+def test_the_form_has_every_field_of_a_plan():
+    from dataclasses import fields
+
+    from shoal.app.draft import Draft
+    from shoal.plan import Plan
+
+    of_columns = {"columns", "strata", "weight", "unit", "keep"}  # which the form gives as roles
+    not_there_yet = {"blocks", "log", "column_weights", "version", "sha256"}
+    there = {field.name for field in fields(Draft)} | of_columns | not_there_yet
+    assert {field.name for field in fields(Plan)} <= there
+    draft = Draft({"x": "quasi", "hid": "unit", "s": "other"}, {"x": None, "hid": None, "s": None})
+    draft.missing_codes, draft.known, draft.zeros, draft.contributors = "99 98.5", ["s"], "group", 3
+    plan = draft.plan()
+    assert (plan.missing_codes, plan.known, plan.zeros, plan.contributors) == ((99, 98.5), ("s",), "group", 3)
+    assert (plan.unit, plan.keep) == (("hid",), ("s",))
+    draft.missing_codes = "x=99"
+    assert draft.plan().missing_codes == {"x": (99,)}

@@ -1,5 +1,6 @@
 """Values that stand for a gap: given by the user, or suspected."""
 
+import json
 from datetime import date
 from decimal import Decimal
 
@@ -16,6 +17,7 @@ from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_codes, suspected_codes
 from shoal.frame.types import read_column
 from shoal.stages.strata import read_strata
+from tests.cli.test_commands import call
 
 GAPS = [True, False, False, True]
 
@@ -171,6 +173,15 @@ def test_repeated_extremes_far_outside_are_suspected():
     assert suspects(coded(rng.normal(170, 10, n), 0)) == [(0, 12)]
     assert suspects(coded(rng.lognormal(1.6, 0.5, n).round(2), 99.99)) == [(99.99, 12)]
     assert suspects(coded(coded(rng.integers(18, 80, n), -9), -8, 5)) == [(-9, 7), (-8, 5)]
+
+
+def test_inspect_says_so(tmp_path):
+    values = coded(np.random.default_rng(1).integers(18, 90, 400), -9)
+    shoal.write(pa.table({"age": values, "sex": ["f", "m"] * 200}), tmp_path / "in.csv")
+    said = "column 'age' has -9 in 12 records, far outside the rest: if it stands for a gap, name it "
+    said += "(--missing-code age=-9)"
+    assert said in call("inspect", tmp_path / "in.csv").stdout.splitlines()
+    assert json.loads(call("inspect", tmp_path / "in.csv", "--json").stdout)["notes"] == [said]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -272,9 +272,7 @@ def test_zeros_are_a_pattern_of_their_own():
     together = shoal.microaggregate(X, 4, method="mdav")
     lost = int(((X == 0) & (together.table != 0)).sum())
     assert lost > 0
-    assert any(
-        note.startswith(f"{lost} zeros became other numbers;") for note in together.outcome.notes
-    )
+    assert any(note.startswith(f"{lost} zeros became other numbers;") for note in together.outcome.notes)
     assert not any("zeros" in note for note in apart.outcome.notes)
 
 

@@ -9,6 +9,14 @@ from typing import Any
 
 from shoal.errors import InputError
 from shoal.plan import Plan
+from shoal.plan.options import OPTIONS
+
+#: Fields that the plan takes as they stand in the form.
+PLAIN = (
+    *("seed", "time_limit", "per_column", "missing", "scaling", "merge_small_strata"),
+    *("zeros", "thin", "order", "contributors", "contributor_share", "known"),
+)
+CODES = next(option for option in OPTIONS if option.field == "missing_codes")
 
 
 @dataclass
@@ -28,6 +36,13 @@ class Draft:
     centroids: str | None = None
     preserve: bool = False
     merge_small_strata: bool = False
+    zeros: str = "value"
+    thin: str = "widen"
+    order: str = "shuffle"
+    contributors: int = 2
+    contributor_share: float = 0.9
+    missing_codes: str = ""  # as typed: 99, or wage=99
+    known: list[str] | None = None
     prove: bool = True
     kinds: dict[str, str] = field(default_factory=dict)  # how columns are stored
     levels: dict[str, str] = field(default_factory=dict)  # of ordinal columns, lowest first, as typed
@@ -69,9 +84,6 @@ class Draft:
             self.k,
             method=self.method,
             parameters={name: value for name, value in self.parameters.items() if value is not None},
-            seed=self.seed,
-            time_limit=self.time_limit,
-            per_column=self.per_column,
             roles=self.roles,
             types={name: kind for name in quasi if (kind := self.types[name]) is not None},
             levels={
@@ -79,11 +91,10 @@ class Draft:
                 for name, words in self.levels.items()
                 if words.strip() and self.types.get(name) == "ordinal" and name in quasi
             },
-            missing=self.missing,
-            scaling=self.scaling,
+            missing_codes=CODES.read([word for word in self.missing_codes.split() if word]),
+            **{name: getattr(self, name) for name in PLAIN},
             centroids=self._centroids(quasi),
             preserve="totals" if self.preserve else None,
-            merge_small_strata=self.merge_small_strata,
         )
 
     def _centroids(self, names: list[str]) -> dict[str, str]:

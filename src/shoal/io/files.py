@@ -180,7 +180,7 @@ def as_arrow(table: Any) -> pa.Table:
 
     data = as_table(table)[0]
     if isinstance(data, np.ndarray):
-        columns = data.reshape(len(data), -1).T
+        columns = data.reshape(len(data), -1).astype(data.dtype.newbyteorder("="), copy=False).T
         return pa.table({str(j): np.ascontiguousarray(column) for j, column in enumerate(columns)})
     try:
         frame = nw.from_native(data, eager_only=True)

@@ -173,21 +173,13 @@ def _by_level(x: NDArray, y: NDArray, k: int) -> tuple[int, int]:
 
 def _by_neighbours(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[int, int]:
     """How many values their neighbours in the other column meet; how many one value for all meets."""
-    order = np.argsort(x, kind="stable")
+    order = np.random.default_rng(0).permutation(len(x))  # the order of the rows tells nothing about ties
+    order = order[np.argsort(x[order], kind="stable")]
     x, y = (values[order] / (np.abs(values).max() or 1.0) for values in (x, y))  # no sum can be infinite
     near = NEAR * y.std()
-    begins = np.flatnonzero(np.r_[True, x[1:] != x[:-1]])
-    sizes = np.diff(np.r_[begins, len(x)])
-    sums = np.add.reduceat(y, begins)
-    at, means = x[begins], sums / sizes
-    between = means.copy()  # of one record: the line between its neighbours
-    if len(at) > 1:
-        part = (at[1:-1] - at[:-2]) / (at[2:] - at[:-2])
-        between[1:-1] = means[:-2] + part * (means[2:] - means[:-2])
-        between[[0, -1]] = means[[1, -2]]
-    several = np.repeat(sizes > 1, sizes)
-    others = (np.repeat(sums, sizes) - y) / np.maximum(np.repeat(sizes, sizes) - 1, 1)
-    line = np.where(several, others, np.repeat(between, sizes))
+    before, after = np.r_[y[1], y[:-1]], np.r_[y[1:], y[-2]]
+    left, both = np.r_[0.0, np.diff(x)], np.r_[0.0, x[2:] - x[:-2], 0.0]
+    line = before + np.divide(left, both, out=np.full(len(x), 0.5), where=both > 0) * (after - before)
     mean = np.convolve(np.pad(y, 3, "reflect"), np.array([1, 1, 1, 0, 1, 1, 1]) / 6, "valid")
     hits = max(int((np.abs(guess - y) <= near).sum()) for guess in (line, mean))
     ordered = np.sort(y)

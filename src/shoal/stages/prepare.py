@@ -16,7 +16,7 @@ from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column, require_few_codes, with_codes
 from shoal.stages.kept import Suspect, look
 from shoal.stages.strata import merge_small, read_strata
-from shoal.stages.units import read_units
+from shoal.stages.units import constant_in, read_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,11 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
     units = read_units(frame, plan.unit, plan.k) if plan.unit else None
+    once = [] if units is None or plan.preserve else [n for n, c in columns.items() if constant_in(c, units)]
+    if once:
+        notes.append(
+            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))}"
+        )
     strata, changed = None, dict[Any, Column]()
     if plan.strata:
         merged = merge_small(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -10,27 +11,51 @@ from nicegui import ui
 from shoal.app.markup import joined, show
 from shoal.app.tab import Tab
 from shoal.grouping.registry import methods
-from shoal.words import MISSING, SCALINGS
 
-MISSING_WORDS = {
-    "group": "a gap is a value of its own",
-    "impute": "fill gaps first",
-    "drop": "leave out records with a gap",
-    "error": "refuse a table with gaps",
+#: Fields with a word each: what they are called, and what their words mean.
+CHOICES: dict[str, tuple[str, dict[str, str]]] = {
+    "centroids": (
+        "Centroid: what a group publishes",
+        {
+            "": "by type: mean, median or mode",
+            "mean": "mean",
+            "median": "median",
+            "trimmed": "trimmed mean",
+            "mode": "mode",
+        },
+    ),
+    "missing": (
+        "Missing values",
+        {
+            "group": "a gap is a value of its own",
+            "impute": "fill gaps first",
+            "drop": "leave out records with a gap",
+            "error": "refuse a table with gaps",
+        },
+    ),
+    "scaling": (
+        "Scaling for grouping",
+        {
+            "standard": "standard deviations",
+            "robust": "quartiles (robust)",
+            "range": "the range",
+            "rank": "ranks",
+            "none": "as they are",
+        },
+    ),
+    "zeros": ("Zeros", {"value": "a number like others", "group": "grouped apart, as gaps are"}),
+    "thin": ("Cells of too few records", {"widen": "widen their group", "gap": "publish a gap"}),
+    "order": ("Rows in the file", {"shuffle": "shuffled: a place tells nothing", "keep": "in their order"}),
 }
-SCALING_WORDS = {
-    "standard": "standard deviations",
-    "robust": "quartiles (robust)",
-    "range": "the range",
-    "rank": "ranks",
-    "none": "as they are",
+ROLES_CHOSEN = {
+    "stratum": "Strata: groups never cross them",
+    "unit": "Unit: whom k counts, where one has several rows (dropped)",
 }
-CENTROID_WORDS = {
-    "": "by type: mean, median or mode",
-    "mean": "mean",
-    "median": "median",
-    "trimmed": "trimmed mean",
-    "mode": "mode",
+CHECKS = {
+    "merge_small_strata": "Merge strata that are short of k with the most similar",
+    "preserve": "Keep the totals of whole numbers",
+    "per_column": "Group each column on its own: k then holds for each column, not for the record",
+    "prove": "Prove how little any release could lose (up to 50,000 records)",
 }
 FIELD = "outlined dense hide-bottom-space"
 
@@ -189,67 +214,60 @@ def _levels(tab: Tab, name: str) -> None:
 def _more(tab: Tab, put: Any) -> None:
     draft, work = tab.draft, tab.table
     names = [column["name"] for column in work.facts["columns"]]
+    places = dict(enumerate(names))
 
     def words(label: str, field: str, options: dict[str, str]) -> None:
-        ui.select(
-            options,
-            label=label,
-            value=getattr(draft, field) or "",
-            on_change=lambda e: put(field, e.value or None),
-        ).props(FIELD)
+        value = getattr(draft, field) or ""
+        ui.select(options, label=label, value=value, on_change=lambda e: put(field, e.value or None)).props(
+            FIELD
+        )
 
-    def give(role: str, chosen: Any) -> None:
-        wanted = [names[j] for j in chosen]
-        draft.give(role, wanted)
+    def number(label: str, field: str, empty: float | None, **limits: Any) -> None:
+        whole = limits.get("precision") == 0
+        change = lambda e: put(field, empty if e.value is None else int(e.value) if whole else e.value)  # noqa: E731
+        ui.number(label, value=getattr(draft, field), on_change=change, **limits).props(FIELD + " clearable")
+
+    def several(label: str, chosen: list[str], change: Any) -> None:
+        value = [names.index(name) for name in chosen]
+        told = lambda e: change([names[j] for j in e.value])  # noqa: E731
+        ui.select(places, label=label, multiple=True, value=value, on_change=told).props(FIELD + " use-chips")
+
+    def give(role: str, chosen: list[str]) -> None:
+        draft.give(role, chosen)
         tab.save_draft()
 
-    places = dict(enumerate(names))
-    index = lambda role: [names.index(name) for name in draft.named(role)]  # noqa: E731
-    with ui.expansion("More: strata, weights, centroids, missing values, scaling").classes("more"):
+    with ui.expansion("More: strata, units, weights, centroids, gaps, order of rows").classes("more"):
         with ui.element("div").classes("grid3"):
-            ui.select(
-                places,
-                label="Strata: groups never cross them",
-                multiple=True,
-                value=index("stratum"),
-                on_change=lambda e: give("stratum", e.value),
-            ).props(FIELD + " use-chips")
-            ui.select(
-                places,
-                label="Survey weight",
-                clearable=True,
-                value=next(iter(index("weight")), None),
-                on_change=lambda e: give("weight", [] if e.value is None else [e.value]),
-            ).props(FIELD)
-            words("Centroid: what a group publishes", "centroids", CENTROID_WORDS)
-            words("Missing values", "missing", {word: MISSING_WORDS[word] for word in MISSING})
-            words("Scaling for grouping", "scaling", {word: SCALING_WORDS[word] for word in SCALINGS})
-            ui.number(
-                "Seed: the same gives the same release",
-                value=draft.seed,
-                min=0,
-                precision=0,
-                on_change=lambda e: put("seed", int(e.value or 0)),
-            ).props(FIELD)
-            ui.number(
-                "Time limit, seconds (none: repeatable)",
-                value=draft.time_limit,
-                min=0.1,
-                on_change=lambda e: put("time_limit", e.value or None),
-            ).props(FIELD + " clearable")
+            for role, label in ROLES_CHOSEN.items():
+                several(label, draft.named(role), partial(give, role))
+            weight = next((names.index(name) for name in draft.named("weight")), None)
+            weigh = lambda e: give("weight", [] if e.value is None else [names[e.value]])  # noqa: E731
+            ui.select(places, label="Survey weight", clearable=True, value=weight, on_change=weigh).props(
+                FIELD
+            )
+            for field, (label, options) in CHOICES.items():
+                words(label, field, options)
+            several(
+                "Kept columns that an intruder may know (none: those with few values)",
+                draft.known or [],
+                lambda chosen: put("known", chosen or None),
+            )
+            codes = lambda e: put("missing_codes", e.value or "")  # noqa: E731
+            label = "Codes for missing values: 99, or wage=999999"
+            ui.input(label, value=draft.missing_codes, on_change=codes).props(FIELD)
+            number(
+                "Records that make up each published cell, at least", "contributors", 1, min=1, precision=0
+            )
+            number(
+                "The largest share of weight that one has in it", "contributor_share", 1.0, min=0.01, max=1
+            )
+            number("Seed: the same gives the same release", "seed", 0, min=0, precision=0)
+            number("Time limit, seconds (none: repeatable)", "time_limit", None, min=0.1)
             for name in draft.named("quasi"):
                 if draft.types[name] == "ordinal":
                     _levels(tab, name)
         with ui.element("div").classes("checks"):
-            for field, label in (
-                ("merge_small_strata", "Merge strata that are short of k with the most similar"),
-                ("preserve", "Keep the totals of whole numbers"),
-                (
-                    "per_column",
-                    "Group each column on its own: k then holds for each column, not for the record",
-                ),
-                ("prove", "Prove how little any release could lose (up to 50,000 records)"),
-            ):
+            for field, label in CHECKS.items():
                 ui.checkbox(
                     label, value=getattr(draft, field), on_change=lambda e, field=field: put(field, e.value)
                 )

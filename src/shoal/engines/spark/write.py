@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import secrets
 from typing import Any
@@ -12,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from shoal.engines.blocks.plan import private
-from shoal.engines.spark.fingerprint import fingerprint, salts
+from shoal.engines.spark.fingerprint import fingerprint, hashable, salts
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
 from shoal.engines.spark.tasks import FACTS, PLACE, UNIT
 from shoal.errors import InputError, MachineError
+from shoal.io.json_text import json_text
 from shoal.io.parquet import MANIFEST, private_note
 from shoal.outcome import Outcome, notes_on
 from shoal.stages.loss import Loss
@@ -65,7 +65,8 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
             sorted_rows = observed.drop(*FACTS).sort(PLACE, *[f"`{name}`" for name in blocks.names])
             sorted_rows.drop(PLACE, UNIT).write.parquet(place.made)
             facts = dict(seen.get)
-            _verify(release, measured, spark.read.parquet(place.made))
+            written = spark.read.parquet(place.made)
+            _verify(release, measured, written)
             used = sorted({facts["method"], facts["other_method"]})
             outcome = Outcome.of(
                 blocks.plan,
@@ -77,6 +78,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 release.began,
                 kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
+                unique_rows=_unique(written),
                 engine="spark",
                 blocks=len(blocks.counts),
                 plan_sha256=blocks.sha256(),
@@ -92,7 +94,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 ],
             }
             outcome = outcome.noting(place.write_private(private(outcome, blocks)))
-            place.publish(json.dumps(manifest, indent=1) + "\n")
+            place.publish(json_text(manifest, indent=1) + "\n")
     finally:
         measured.unpersist()
         place.clean()
@@ -126,6 +128,14 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
     finding = Finding(plan.k, tuple(names), records, combinations, rarest, too_few, counted)
     agreement = Agreement(after.rows, tuple(untouched), tuple(faults))
     policy.require(plan.k, [names], [finding] if agreement.passed else [], agreement, counted)
+
+
+def _unique(written: Any) -> int:
+    """How many rows no other row equals."""
+    from pyspark.sql import functions as F
+
+    alike = written.select(F.xxhash64(*hashable(written)).alias("row")).groupBy("row").count()
+    return int(alike.where("count = 1").count())
 
 
 class _Place:
@@ -174,7 +184,7 @@ class _Place:
         path = self._path(self._parent(), f"{self.target.getName()}.private.json")
         owner_only = self._java.permission.FsPermission("600")
         stream = self._files.createFile(path).permission(owner_only).overwrite(True).build()
-        stream.write(bytearray((json.dumps(facts, indent=1) + "\n").encode()))
+        stream.write(bytearray((json_text(facts, indent=1) + "\n").encode()))
         stream.close()
         return private_note(path.toString())
 
