@@ -1,7 +1,5 @@
 """What columns look like: guesses with their reasons, shown to a person and never acted on unasked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

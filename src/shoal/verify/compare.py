@@ -3,8 +3,6 @@
 It looks at two tables and nothing else.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

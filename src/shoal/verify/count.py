@@ -1,7 +1,5 @@
 """How often each published combination of values occurs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
