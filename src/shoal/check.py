@@ -1,7 +1,5 @@
 """`shoal.check(release, k)`, and the names that `from shoal.check import ...` always had."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from types import ModuleType

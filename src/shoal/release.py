@@ -75,19 +75,12 @@ class Release:
         **facts: Any,
     ) -> Release:
         """A release with its outcome; `began` is when the work began, by `time.perf_counter`."""
-        from shoal.measures.uniqueness import few_valued, unique_rows
-
-        published = as_arrow(facts["table"])
-        called = dict(zip(Frame(facts["table"]).names, published.column_names))
-        protected = [called[name] for name in columns]
-        kept = [name for name in published.column_names if name not in set(protected)]
-        few = [*protected, *few_valued(published, kept)]
+        kept = [name for name in Frame(facts["table"]).names if name not in set(columns)]
         outcome = Outcome.of(
             *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
             kept=kept,
             records=len(labels),
-            unique_on_categories=unique_rows(published, few),
-            unique_rows=unique_rows(published, published.column_names),
+            **_unique(facts["table"], columns),
         )
         return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)
 
@@ -409,6 +402,25 @@ class Release:
         comparable = len(table) == len(expected) and table.column_names == expected.column_names
         counted = [count(table, part, self.plan.k, strata, units) for part in parts] if comparable else []
         policy.require(self.plan.k, parts, counted, agreement, "units" if units else "records")
+
+
+def _unique(table: Any, columns: Sequence[Any]) -> dict[str, Any]:
+    """How many rows are one of a kind; nothing is told of a table that Arrow cannot hold."""
+    import pyarrow as pa
+
+    from shoal.measures.uniqueness import few_valued, unique_rows
+
+    try:
+        published = as_arrow(table)
+    except pa.ArrowException:
+        return {}
+    called = dict(zip(Frame(table).names, published.column_names))
+    others = [name for key, name in called.items() if key not in set(columns)]
+    few = [*(called[name] for name in columns), *few_valued(published, others)]
+    return {
+        "unique_on_categories": unique_rows(published, few),
+        "unique_rows": unique_rows(published, published.column_names),
+    }
 
 
 class _Ready(NamedTuple):

@@ -89,6 +89,25 @@ def test_check_says_no_with_the_number_of_short_groups(data):
     assert found["findings"][0]["short_groups"] == found["findings"][0]["groups"]
 
 
+def test_check_reads_what_is_published_and_says_what_it_cannot_tell(data):
+    texts = data.with_name("texts.csv")
+    texts.write_text("x\n1\n1.0\n1e0\n")
+    assert "no: 3 of 3 combinations of x" in call("check", texts, "-k", 2, status=1).stderr
+    texts.write_text("x\n")
+    assert "no: there are no records" in call("check", texts, "-k", 2, status=1).stderr
+    target = data.with_name("out.csv")
+    options = ("-k", 3, "-c", "profit", "-m", "mdav", "--keep", "turnover", "--keep", "wages")
+    dropping = (*options, "--role", "sector=identifier", "--unit", "employees")
+    call("protect", data, *dropping, "-o", target)
+    assert shoal.read(target).column_names == [
+        name for name in survey(3).column_names if name not in ("sector", "employees")
+    ]
+    assert "not checkable from the file" in call("check", target, *dropping, status=1).stderr
+    assert "at least 3 units" in call("check", target, *dropping, "--original", data).stderr
+    said = call("check", target, *options, "--original", data, status=1).stderr
+    assert "column 'sector' is missing; column 'employees' is missing" in said
+
+
 def test_per_column_says_what_k_means(data):
     target = data.with_name("out.csv")
     outcome = call("protect", data, "-k", 5, "--per-column", "-m", "univariate", "-o", target)

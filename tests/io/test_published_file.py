@@ -59,7 +59,7 @@ def found_levels(path):
 @pytest.mark.parametrize("make", [pandas_table, arrow_table, polars_table, inner_table])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_only_levels_that_occur_are_published(make, ordered, tmp_path):
-    release = shoal.microaggregate(make(ordered), 2, columns=["n", "quasi"])
+    release = shoal.microaggregate(make(ordered), 2, order="keep", columns=["n", "quasi"])
     path = tmp_path / "out.parquet"
     release.write(path)
     wanted = ["west", "east"] if ordered else ["east", "west"]
@@ -86,7 +86,20 @@ def test_only_levels_that_occur_are_published_from_a_file(make, engine, tmp_path
         make, lambda: pq.write_table(made, source)
     )()
     assert SECRET.encode() in source.read_bytes()
-    words = ["protect", str(source), "-k", "2", "-c", "n", "-o", str(path), "--engine", engine]
+    words = [
+        "protect",
+        str(source),
+        "-k",
+        "2",
+        "-c",
+        "n",
+        "--order",
+        "keep",
+        "-o",
+        str(path),
+        "--engine",
+        engine,
+    ]
     from typer.testing import CliRunner
 
     from shoal.cli.commands import app
@@ -100,7 +113,7 @@ def test_only_levels_that_occur_are_published_from_a_file(make, engine, tmp_path
 def test_levels_that_the_user_declares_are_published_in_their_order(make, tmp_path):
     levels = ["north", "west", "east"]
     release = shoal.microaggregate(
-        make(), 2, columns=["n", "quasi"], levels={"quasi": levels, "kept": levels[:2]}
+        make(), 2, columns=["n", "quasi"], levels={"quasi": levels, "kept": levels[:2]}, order="keep"
     )
     release.write(tmp_path / "out.parquet")
     table = pq.read_table(tmp_path / "out.parquet")
@@ -120,12 +133,12 @@ def test_levels_of_every_type_are_kept(tmp_path):
             "mixed": pd.Categorical(["b", 2] * 4, [2, "b", 1]),
         }
     )
-    table = shoal.microaggregate(frame, 2, columns=["n"]).table
+    table = shoal.microaggregate(frame, 2, order="keep", columns=["n"]).table
     assert [len(table[name].cat.categories) for name in ("cut", "days", "mixed")] == [2, 1, 2]
     for name in ("cut", "days", "mixed"):
         assert table[name].astype(object).equals(frame[name].astype(object))
     nested = pa.DictionaryArray.from_arrays(pa.array([0] * 8), pa.array([[1], [2]]))
-    made = shoal.microaggregate(pa.table({"n": NUMBERS, "l": nested}), 2, columns=["n"]).table
+    made = shoal.microaggregate(pa.table({"n": NUMBERS, "l": nested}), 2, order="keep", columns=["n"]).table
     assert made["l"].type == pa.list_(pa.int64())
 
 
@@ -152,7 +165,7 @@ def study(tmp_path):
 @pytest.mark.parametrize("ending", ["sav", "dta", "parquet", "arrow", "csv", "xlsx"])
 def test_labels_of_dropped_columns_and_of_values_that_do_not_occur_are_gone(study, tmp_path, ending):
     path = tmp_path / f"out.{ending}"
-    release = shoal.microaggregate(study, 2, columns=["n"], roles={"who": "identifier"})
+    release = shoal.microaggregate(study, 2, order="keep", columns=["n"], roles={"who": "identifier"})
     release.write(path)
     assert SECRET not in str(release.table.schema.metadata)
     if ending in ("parquet", "arrow"):
@@ -182,7 +195,7 @@ def test_stata_letters_and_labels_that_do_not_occur_are_gone(tmp_path):
     pyreadstat.write_dta(
         frame, source, variable_value_labels=labels, missing_user_values={"asks": ["a", "b"]}
     )
-    shoal.microaggregate(source, 2, columns=["n"]).write(path)
+    shoal.microaggregate(source, 2, order="keep", columns=["n"]).write(path)
     cells, facts = pyreadstat.read_dta(path, user_missing=True)
     assert cells["asks"].tolist() == [1.0, "a"] * 4
     assert facts.variable_value_labels == {"asks": {1: "yes", "a": "refused"}}
@@ -199,12 +212,12 @@ def test_foreign_metadata_are_not_written(tmp_path, engine):
     source, path = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pq.write_table(table, source)
     if engine == "disk":
-        notes = shoal.protect_files(source, path, 2, columns=["n"]).notes
+        notes = shoal.protect_files(source, path, 2, order="keep", columns=["n"], keep="name").notes
     else:
-        release = shoal.microaggregate(source, 2, columns=["n"])
+        release = shoal.microaggregate(source, 2, order="keep", columns=["n"], keep="name")
         release.write(path)
         notes = release.notes
-        assert shoal.microaggregate(table, 2, columns=["n"]).table.schema.metadata is None
+        assert shoal.microaggregate(table, 2, order="keep", columns=["n"]).table.schema.metadata is None
     schema = pq.read_schema(path)
     assert schema.metadata is None
     assert not any((field.metadata or {}).get(b"owner") for field in schema)
@@ -215,7 +228,7 @@ def test_foreign_metadata_are_not_written(tmp_path, engine):
 def test_attributes_of_pandas_are_not_written(tmp_path):
     frame = pd.DataFrame({"n": NUMBERS})
     frame.attrs["asked by"] = SECRET
-    release = shoal.microaggregate(frame, 2)
+    release = shoal.microaggregate(frame, 2, order="keep")
     assert release.table.attrs == {}
     assert any("'asked by'" in note for note in release.notes)
     release.write(tmp_path / "out.parquet")
@@ -231,15 +244,15 @@ NAMES = [f"{SECRET} {j}" for j in range(8)]
 @pytest.mark.parametrize("index", [NAMES, [5, 3, 8, 1, 0, 2, 9, 7]])
 def test_an_index_without_a_name_is_not_written(tmp_path, index):
     frame = pd.DataFrame({"n": NUMBERS, "t": list("abcdefgh")}, index=index)
-    release = shoal.microaggregate(frame, 2, columns=["n"])
+    release = shoal.microaggregate(frame, 2, order="keep", columns=["n"])
     assert list(release.table.index) == index
     release.write(tmp_path / "out.parquet")
     release.write(tmp_path / "out.csv")
     frame.to_parquet(tmp_path / "in.parquet")
     assert "__index_level_0__" in pq.read_schema(tmp_path / "in.parquet").names
-    again = shoal.microaggregate(tmp_path / "in.parquet", 2, columns=["n"])
+    again = shoal.microaggregate(tmp_path / "in.parquet", 2, order="keep", columns=["n"])
     again.write(tmp_path / "again.parquet")
-    shoal.protect_files(tmp_path / "in.parquet", tmp_path / "disk.parquet", 2, columns=["n"])
+    shoal.protect_files(tmp_path / "in.parquet", tmp_path / "disk.parquet", 2, order="keep", columns=["n"])
     for name in ("out", "again", "disk"):
         assert pq.read_schema(tmp_path / f"{name}.parquet").names == ["n", "t"]
         assert SECRET.encode() not in (tmp_path / f"{name}.parquet").read_bytes()
@@ -251,40 +264,40 @@ def test_an_index_without_a_name_is_not_written(tmp_path, index):
 
 def test_an_index_with_a_name_is_a_column(tmp_path):
     frame = pd.DataFrame({"n": NUMBERS}, index=pd.Index(WORDS, name="region"))
-    release = shoal.microaggregate(frame, 2)
+    release = shoal.microaggregate(frame, 2, order="keep")
     assert release.table.index.equals(frame.index)
     assert list(release.table.columns) == ["n"]
     release.write(tmp_path / "out.csv")
     written = pd.read_csv(tmp_path / "out.csv")
     assert list(written.columns) == ["region", "n"]
     assert written["region"].tolist() == WORDS
-    dropped = shoal.microaggregate(frame, 2, roles={"region": "identifier"})
+    dropped = shoal.microaggregate(frame, 2, order="keep", roles={"region": "identifier"})
     assert list(dropped.table.index) == list(range(8))
     both = pd.DataFrame(
         {"n": NUMBERS}, index=pd.MultiIndex.from_arrays([WORDS, NAMES], names=["region", None])
     )
-    made = shoal.microaggregate(both, 2)
+    made = shoal.microaggregate(both, 2, order="keep")
     assert made.table.index.get_level_values("region").tolist() == WORDS
     made.write(tmp_path / "both.parquet")
     assert pq.read_schema(tmp_path / "both.parquet").names == ["region", "n"]
     twice = pd.DataFrame({"n": NUMBERS}, index=pd.Index(WORDS, name="n"))
     with pytest.raises(InputError, match="called like one of its columns"):
-        shoal.microaggregate(twice, 2)
+        shoal.microaggregate(twice, 2, order="keep")
 
 
 def test_an_index_that_looks_like_an_identifier_is_dropped(tmp_path):
     frame = pd.DataFrame({"n": NUMBERS}, index=pd.Index(range(100, 108), name="person_id"))
-    release = shoal.microaggregate(frame, 2)
+    release = shoal.microaggregate(frame, 2, order="keep")
     assert list(release.table.columns) == ["n"]
     assert list(release.table.index) == list(range(8))
     assert any("identifiers dropped: person_id" in note for note in release.notes)
-    kept = shoal.microaggregate(frame, 2, columns=["n"], roles={"person_id": "other"})
+    kept = shoal.microaggregate(frame, 2, order="keep", columns=["n"], roles={"person_id": "other"})
     assert kept.table.index.equals(frame.index)
 
 
 def test_a_series_keeps_its_index_and_a_file_has_none(tmp_path):
     series = pd.Series(NUMBERS, index=NAMES, name="n")
-    release = shoal.microaggregate(series, 2)
+    release = shoal.microaggregate(series, 2, order="keep")
     assert list(release.table.index) == NAMES
     release.write(tmp_path / "out.parquet")
     assert pq.read_schema(tmp_path / "out.parquet").names == ["n"]
@@ -294,15 +307,15 @@ def test_what_a_mask_hides_is_a_gap(tmp_path):
     hidden = np.ma.masked_array([[1.0, 777.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0]], mask=False)
     hidden[0, 1] = np.ma.masked
     assert hidden.data[0, 1] == 777
-    release = shoal.microaggregate(hidden, 2)
+    release = shoal.microaggregate(hidden, 2, order="keep")
     assert np.isfinite(release.table).sum() >= 7
     assert not (release.table > 7).any()
     shoal.write(hidden, tmp_path / "out.csv")
     assert "777" not in (tmp_path / "out.csv").read_text()
     plain = np.ma.masked_array([1, 2, 8, 9])
-    assert shoal.microaggregate(plain, 2).table.tolist() == [2, 2, 9, 9]
+    assert shoal.microaggregate(plain, 2, order="keep").table.tolist() == [2, 2, 9, 9]
     with pytest.raises(InputError, match="no sign for a gap"):
-        shoal.microaggregate(np.ma.masked_array([1, 2, 8, 9], mask=[1, 0, 0, 0]), 2)
+        shoal.microaggregate(np.ma.masked_array([1, 2, 8, 9], mask=[1, 0, 0, 0]), 2, order="keep")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,15 @@
 """What is about to be published is read again and compared; a wrong file never takes its name."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
+import openpyxl
+import pandas as pd
 import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 from typer.testing import CliRunner
 
@@ -11,6 +17,7 @@ import shoal
 from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import CheckFailed
+from shoal.frame.order import file_order
 from shoal.io import files
 from shoal.pipeline import run
 from shoal.verify.files import check, check_original
@@ -235,3 +242,187 @@ def test_a_failed_check_in_a_database_rolls_back(tmp_path):
         broken.write(f"{url}#safe", keep=["turnover", "wages"])
     release.write(f"{url}#safe", keep=["turnover", "wages"])
     assert check_original(f"{url}#safe", f"{url}#firms", ["profit"]).passed
+    without_plan = str(check_original(f"{url}#safe", f"{url}#firms", ["profit"]))
+    assert without_plan.startswith(
+        "yes: 60 records in another order, 7 untouched columns the same as a set of rows"
+    )
+
+
+def test_cells_count_as_they_are_published(tmp_path):
+    """Whoever reads the file sees three texts, though all three are the number one."""
+    path = tmp_path / "out.csv"
+    path.write_text("x,t\n1,a\n1.0,a\n1e0,a\n1,a\n1.0,a\n1e0,a\n")
+    (finding,) = check(path, 3, ["x"])
+    assert (finding.groups, finding.smallest_group, finding.passed) == (3, 2, False)
+    assert check(path, 2)[0].columns == ("x",)  # it is a numeric column still
+    assert check(path, 2)[0].passed
+    assert check(shoal.read(path), 6, ["x"])[0].passed
+    path.write_text("x\ty\n1\t\n1\t\n1\tNA\n1\tNA\n")
+    assert check(path.rename(tmp_path / "out.tsv"), 2, ["x", "y"])[0].groups == 2
+
+
+def test_decimals_are_counted_unasked():
+    table = pa.table({"m": [Decimal("1.10"), Decimal("1.10"), Decimal("1.11")], "t": ["a", "b", "c"]})
+    (finding,) = check(table, 2)
+    assert (finding.columns, finding.groups, finding.passed) == (("m",), 2, False)
+
+
+def test_what_a_file_calls_missing_is_a_value_of_its_own(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 1.0, 1.0, 98.0, 99.0, 99.0]})
+    codes = {"x": [{"lo": 98, "hi": 99}]}
+    pyreadstat.write_sav(frame, tmp_path / "out.sav", missing_ranges=codes)
+    letters = pd.DataFrame({"x": pd.Series([1.0, 1.0, 1.0, "a", "b", "b"], dtype=object)})
+    pyreadstat.write_dta(letters, tmp_path / "out.dta", missing_user_values={"x": ["a", "b"]})
+    for ending in ("sav", "dta"):
+        path = tmp_path / f"out.{ending}"
+        assert shoal.read(path)["x"].null_count == 3
+        (finding,) = check(path, 3)
+        assert (finding.groups, finding.smallest_group, finding.short_groups) == (3, 1, 2)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
+def test_a_file_without_records_is_a_no(tmp_path, ending):
+    path = tmp_path / f"out.{ending}"
+    shoal.write(survey(5).slice(0, 0), path)
+    for words in ((), ("-c", "profit"), ("--per-column",)):
+        assert "no: there are no records" in call("check", path, "-k", 3, *words, status=1).stderr
+    found = json.loads(call("check", path, "-k", 3, "--json", status=1).stdout)
+    assert found["findings"][0]["faults"] == ["there are no records"]
+
+
+def test_a_sheet_that_was_not_read_is_a_no(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["x"], [1.5], [1.5]):
+        book.active.append(row)
+    book.save(tmp_path / "out.xlsx")
+    assert [finding.passed for finding in check(tmp_path / "out.xlsx", 2)] == [True]
+    book.create_sheet("everyone").append(["Jane Doe"])
+    book["everyone"].sheet_state = "hidden"
+    book.save(tmp_path / "out.xlsx")
+    said = call("check", tmp_path / "out.xlsx", "-k", 2, status=1).stderr
+    assert "yes: each of the 1 combinations of x" in said
+    assert "no: sheet 'everyone' was not checked" in said
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "folder"])
+def test_levels_that_no_row_has_are_a_no(tmp_path, ending):
+    """Row groups have dictionaries of their own: a level that any row has is used."""
+    codes, towns = pa.array([0, 0, None, 1, 1, None]), pa.array(["Ayr", "Bute", "Jane Doe's", "None"])
+    town = pa.DictionaryArray.from_arrays(codes, towns)
+    other = pa.DictionaryArray.from_arrays(codes, pa.array(["Bute", "Coll"]))
+    table = pa.table({"town": pa.chunked_array([town, other]), "x": [1.0] * 12})
+    path = file = tmp_path / f"out.{ending}"
+    if ending == "folder":
+        path.mkdir()
+        file = path / "part-0.parquet"
+    write = feather.write_feather if ending == "arrow" else pq.write_table
+    write(table, file)
+    good, wrong = check(path, 2)
+    assert (good.passed, wrong.passed) == (True, False)
+    assert str(wrong) == "no: column 'town' lists levels that no row has: 2"
+    call("check", path, "-k", 2, status=1)
+    declared = shoal.Plan(2, types={"town": "ordinal"}, levels={"town": ["Jane Doe's", "Ayr", "None"]})
+    assert [finding.passed for finding in check(path, 2, plan=declared)] == [True]
+    write(table.set_column(0, "town", pa.chunked_array([other, other])), file)
+    assert [finding.passed for finding in check(path, 2)] == [True]
+
+
+@pytest.mark.parametrize("levels", [[[1], [2], [3]], [Decimal("1.5"), Decimal("2.5"), Decimal("3.5")]])
+def test_levels_may_be_lists_or_decimals(tmp_path, levels):
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array(levels))
+    feather.write_feather(pa.table({"c": column, "x": [1, 1, 1]}), tmp_path / "out.arrow")
+    assert str(check(tmp_path / "out.arrow", 3)[1]) == "no: column 'c' lists levels that no row has: 1"
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_labels_of_values_that_no_row_has_are_a_no(tmp_path, ending):
+    frame = pd.DataFrame({"sex": [1, 1, 2, 2], "x": [1.5] * 4})
+    labels = {"sex": {1: "m", 2: "f", 3: "Jane Doe"}}
+    write = getattr(pyreadstat, f"write_{ending}")
+    write(frame, tmp_path / f"in.{ending}", variable_value_labels=labels)
+    wrong = check(tmp_path / f"in.{ending}", 2)[1]
+    assert str(wrong) == "no: column 'sex' lists levels that no row has: 1"
+    release = shoal.microaggregate(tmp_path / f"in.{ending}", 2, columns=["x"])
+    release.write(tmp_path / f"out.{ending}")
+    assert [finding.passed for finding in check(tmp_path / f"out.{ending}", 2)] == [True]
+
+
+def test_the_options_of_a_release_are_those_of_its_check(tmp_path):
+    """Also where no column is named: what has another role is not protected, and identifiers are gone."""
+    table = survey(40).select(["sector", "profit", "wages", "assets"])
+    table = table.append_column("pid", pa.array(range(1000, 1040)))
+    shoal.write(table, tmp_path / "in.csv")
+    options = ("-k", 4, "--role", "pid=identifier", "--role", "assets=other", "-m", "mdav")
+    call("protect", tmp_path / "in.csv", *options, "-o", tmp_path / "out.csv")
+    words = ("check", tmp_path / "out.csv", "--original", tmp_path / "in.csv")
+    said = call(*words, *options).stderr
+    assert "combinations of profit, wages is" in said
+    assert "40 records, each found again, 2 untouched columns the same" in said
+    assert "column 'pid' is missing" in call(*words, "-k", 4, "-m", "mdav", status=1).stderr
+    plan = shoal.Plan(4, roles={"pid": "identifier", "assets": "other"}, method="mdav")
+    assert check_original(tmp_path / "out.csv", tmp_path / "in.csv", plan=plan).by_row
+
+
+@pytest.fixture
+def households(tmp_path):
+    """Thirty households of two: one exact income each, so that two records share it and one unit."""
+    rng = np.random.default_rng(5)
+    shoal.write(
+        pa.table(
+            {
+                "hid": np.repeat(np.arange(30), 2),
+                "income": np.repeat(rng.normal(30_000, 9_000, 30).round(), 2),
+                "age": rng.integers(18, 80, 60),
+                "town": rng.choice(["Ayr", "Bute"], 60),
+            }
+        ),
+        tmp_path / "in.csv",
+    )
+    return tmp_path / "in.csv"
+
+
+def test_units_are_counted_with_the_original(households):
+    target = households.with_name("out.csv")
+    options = ("-k", 2, "-c", "income", "-m", "mdav", "--unit", "hid", "--stratum", "town", "--keep", "age")
+    call("protect", households, *options, "-o", target)
+    said = call("check", target, *options, "--original", households).stderr
+    assert (
+        "each found again, 2 untouched columns the same, each combination shared by at least 2 units" in said
+    )
+    without = call("check", target, *options, status=1).stderr
+    assert "no: not checkable from the file: units are not in it; give --original with the plan" in without
+    assert "yes" not in without
+    lost = call("check", target, *options, "--seed", 9, "--original", households, status=1).stderr
+    assert "units cannot be counted, for rows are not found again" in lost
+    answer = json.loads(call("check", target, *options, "--original", households, "--json").stdout)
+    assert answer["original"]["units"] == 2
+    assert (
+        "there is no column 'hod'"
+        in call(
+            *("check", target, "-k", 2, "-c", "income", "--unit", "hod", "--original", households), status=2
+        ).stderr
+    )
+
+
+def test_groups_of_one_unit_are_found_though_each_has_k_records(households):
+    """A release that counted records and left the unit out passes by records, and fails by units."""
+    original = shoal.read(households)
+    plan = shoal.Plan(2, columns=["income"], method="mdav", unit=["hid"])
+    for rows in (file_order(original, plan, ["income"]), np.arange(60)):  # as files, and as tables have them
+        shoal.write(original.drop_columns(["hid"]).take(rows), households.with_name("wrong.csv"))
+        assert check(households.with_name("wrong.csv"), 2, ["income"])[0].passed
+        agreement = check_original(households.with_name("wrong.csv"), households, ["income"], plan=plan)
+        assert agreement.units == 1
+        assert agreement.faults == (
+            "30 of 30 combinations of income are shared by fewer than k=2 units, the rarest by 1",
+        )
+
+
+def test_units_that_are_in_the_file_are_counted_there(households):
+    (finding,) = check(households, 2, ["income"], unit="hid")
+    assert (finding.counted, finding.smallest_group, finding.passed) == ("units", 1, False)
+    assert check(households, 1, ["income"], unit=["hid"])[0].passed
+    assert (
+        "fewer than k=2 units"
+        in call("check", households, "-k", 2, "-c", "income", "--unit", "hid", status=1).stderr
+    )

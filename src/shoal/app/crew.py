@@ -1,7 +1,5 @@
 """Worker processes as the page sees them: hand in a task, hear of it, stop it for good."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -1,7 +1,5 @@
 """HTML with text from data in it. Jinja or `Markup.format` escapes every value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The command line: thin. Heavy parts are imported inside the commands, so that help answers at once."""
 
-from __future__ import annotations
-
 import sys
 
 

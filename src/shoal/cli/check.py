@@ -28,7 +28,7 @@ def check(
     """Check a released file, from files alone: does every combination occur at least k times?
 
     With --original also whether no row was lost or doubled, and untouched columns are untouched; with the
-    plan or the options of the release, row by row, though rows were shuffled.
+    plan or the options of the release, row by row, though rows were shuffled, and units are counted.
     """
     from dataclasses import asdict
 
@@ -38,14 +38,15 @@ def check(
     loose = wanted.merge_small_strata or wanted.missing_codes
     merged, protected = wanted.strata if loose else (), wanted.columns or ()
     with source_of(file) as source:
-        parts: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks}
+        told: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks, "plan": wanted}
         findings: list[Any] = list(
             count(
                 source,
                 wanted.k,
                 wanted.columns,
                 strata=[name for name in wanted.strata if name not in merged or name not in protected],
-                **parts,
+                unit=wanted.unit if original is None else (),
+                **told,
             )
         )
         if original is not None:
@@ -53,12 +54,10 @@ def check(
                 source,
                 original,
                 wanted.columns,
-                dropped=[*wanted.named("identifier"), *wanted.unit],
-                plan=wanted,
                 without_gaps=wanted.missing == "drop",
                 totals_kept=wanted.preserve is not None,
                 merged=merged,
-                **parts,
+                **told,
             )
             findings.append(agreement)
     for finding in findings:

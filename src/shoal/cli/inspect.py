@@ -1,7 +1,5 @@
 """`shoal inspect`: what the columns of a table look like."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated
 

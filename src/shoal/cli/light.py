@@ -1,7 +1,5 @@
 """A small table should not wait for libraries that it does not use."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`shoal methods`: what there is to choose from."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Annotated, Any
 

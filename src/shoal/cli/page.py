@@ -1,7 +1,5 @@
 """`shoal app`: the web page for people who do not script."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """Where a table comes from and goes to: files, databases by URL, stdin and stdout."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import sys

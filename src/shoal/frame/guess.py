@@ -1,7 +1,5 @@
 """What columns look like: guesses with their reasons, shown to a person and never acted on unasked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -65,10 +63,10 @@ def identifier_reason(frame: Frame, name: Any) -> str | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = stored_kind(frame, name)
-    if kind in ("boolean", "date"):
-        return None
     try:
+        kind = stored_kind(frame, name)
+        if kind in ("boolean", "date"):
+            return None
         if kind == "continuous":  # whole numbers with gaps come as fractions
             values = read_column(frame, name).present
             return "its name says so" if named_like_identifier(name) and _all_whole(values) else None

@@ -4,8 +4,6 @@ In a file whose rows stay in their order, a record's place among the others of i
 The key is a digest of the original's cells in row order and of the whole plan; it is stored nowhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import Any

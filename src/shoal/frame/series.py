@@ -1,7 +1,5 @@
 """What is given as no plain table (a single column, an index with names, masked cells), as one and back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

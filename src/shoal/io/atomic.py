@@ -1,7 +1,5 @@
 """A file appears whole or not at all, whatever happens to the process that writes it."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import os

@@ -1,7 +1,5 @@
 """JSON that every reader takes: a number that is none (NaN, an infinity) is null."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """What a file may ask of the machine: a small file that unpacks into a huge one is refused."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 

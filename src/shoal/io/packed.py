@@ -85,7 +85,8 @@ def unpacked_size(cells: pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray)
         return sum(map(unpacked_size, cells.chunks))
     if isinstance(cells, pa.DictionaryArray):
         values = cells.dictionary
-        if not (pa.types.is_nested(values.type) or pa.types.is_primitive(values.type)):
+        kind = values.type
+        if not (pa.types.is_nested(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)):
             lengths = pc.fill_null(pc.binary_length(values), 0).cast(pa.int64())
             return 8 * len(cells) + (pc.sum(lengths.take(cells.indices)).as_py() or 0)
         return 8 * len(cells) + cells.nbytes

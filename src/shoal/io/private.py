@@ -1,7 +1,5 @@
 """Private folders: only their owner can look into them, and none stays behind for good."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

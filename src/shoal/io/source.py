@@ -1,7 +1,5 @@
 """From what a user names (a table in memory, a file, a table of a database) to a Frame."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What can be counted within groups of records, whole columns at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a measure is: a number for the table, one for each column, and a sentence that says what it means."""
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence

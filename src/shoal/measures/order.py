@@ -1,7 +1,5 @@
 """The order attack: does the place of a row within its group tell whose it is?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The fields of a plan but k, as the keywords of functions that make one: for type checkers and editors."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, TypedDict
 

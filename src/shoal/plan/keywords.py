@@ -3,8 +3,6 @@
 What was allowed in 0.1 still works where it is named here, with a DeprecationWarning, until 0.3.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import warnings

@@ -1,7 +1,5 @@
 """Where a record with gaps lies, for grouping only: among the records that it resembles in what it has."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

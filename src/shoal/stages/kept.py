@@ -115,6 +115,8 @@ def _codes(frame: Frame, name: Any) -> NDArray[np.int64] | None:
 
 def _telling(k: int, frame: Frame, names: Sequence[Any], columns: Mapping[Any, Column]) -> list[Suspect]:
     """The columns that give back a protected one, with the share of its records."""
+    import pyarrow as pa
+
     most = max(1000, min(SAMPLE, PAIRS // max(1, len(names) * len(columns))))
     if names and len(frame) > most:
         chosen = np.zeros(len(frame), bool)
@@ -125,7 +127,7 @@ def _telling(k: int, frame: Frame, names: Sequence[Any], columns: Mapping[Any, C
         try:
             text = stored_kind(frame, name) in ("text", "other")
             kept = read_column(frame, name, "nominal" if text else None)
-        except InputError:
+        except (InputError, pa.ArrowException):
             continue
         shares = {other: given_back(kept, column, k) for other, column in columns.items()}
         told = [f"{other!r} in {100 * share:.0f} %" for other, share in shares.items() if share >= TELLING]

@@ -3,8 +3,6 @@
 It looks at two tables and nothing else.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ class Agreement:
     untouched: tuple[str, ...]
     faults: tuple[str, ...]
     by_row: bool = True  # whether each row was found again, and not only all rows together
+    units: int | None = None  # the fewest units that share a combination, where they were counted
 
     @property
     def passed(self) -> bool:
@@ -34,7 +33,8 @@ class Agreement:
         count = len(self.untouched)
         same = f"{count} untouched column{'' if count == 1 else 's'} the same" if count else "all protected"
         if self.by_row:
-            return f"yes: {self.records} records, each found again, {same}"
+            shared = "" if self.units is None else f", each combination shared by at least {self.units} units"
+            return f"yes: {self.records} records, each found again, {same}{shared}"
         return (
             f"yes: {self.records} records in another order, {same} as a set of rows (with the plan or the "
             "options of the release, each row is found again and compared)"

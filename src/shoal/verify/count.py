@@ -1,7 +1,5 @@
 """How often each published combination of values occurs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +21,11 @@ class Finding:
     smallest_group: int
     short_groups: int
     counted: str = "records"  # or "units": whom k counts
+    faults: tuple[str, ...] = ()  # what else is wrong, or cannot be counted
 
     @property
     def passed(self) -> bool:
-        return self.short_groups == 0
+        return self.short_groups == 0 and not self.faults
 
     def __str__(self) -> str:
         shown = ", ".join(map(str, self.columns))
@@ -35,10 +34,11 @@ class Finding:
                 f"yes: each of the {self.groups} combinations of {shown} is shared by at least "
                 f"{self.smallest_group} {_of(self.counted, self.records)} (k={self.k})"
             )
-        return (
-            f"no: {self.short_groups} of {self.groups} combinations of {shown} are shared by fewer than "
+        short = (
+            f"{self.short_groups} of {self.groups} combinations of {shown} are shared by fewer than "
             f"k={self.k} {self.counted}, the rarest by {self.smallest_group}"
         )
+        return f"no: {'; '.join([short] * (self.short_groups > 0) + list(self.faults))}"
 
 
 def count(
@@ -103,6 +103,7 @@ def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray, by_un
         smallest_group=int(sizes.min(initial=records)),
         short_groups=int((sizes < k).sum()),
         counted="units" if by_unit else "records",
+        faults=() if records else ("there are no records",),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
+from shoal.frame.metadata import details_of, published
 from shoal.frame.order import file_order
 from shoal.io.contents import Contents
 from shoal.io.databases.sql import is_url
@@ -21,6 +22,8 @@ from shoal.verify.count import Finding, count
 if TYPE_CHECKING:
     from shoal.plan import Plan
 
+_Blocks = Sequence[Sequence[str]]
+
 
 def check(
     release: Any,
@@ -30,10 +33,13 @@ def check(
     per_column: bool = False,
     blocks: Sequence[Sequence[str]] | None = None,
     strata: Sequence[str] | NDArray[np.int64] | None = None,
+    unit: str | Sequence[str] = (),
+    plan: Plan | None = None,
 ) -> list[Finding]:
     """Count, in a release, how many records share each combination of the columns.
 
-    A gap is a value of its own.
+    Cells count as they are published: in a text file 1, 1.0 and 1e0 are three values, and so are codes that
+    SPSS or Stata call missing. A gap is a value of its own.
 
     Parameters
     ----------
@@ -49,11 +55,16 @@ def check(
         Count each block of columns alone, where each was grouped on its own.
     strata : list of str or array of int, optional
         Count within each stratum: the columns that make it, or its number for each record.
+    unit : str or list of str
+        Count distinct units, told by these columns. Where a release lacks them, `check_original` counts.
+    plan : Plan, optional
+        The plan of the release: it names columns that are not protected, and levels that may be unused.
 
     Returns
     -------
     list of Finding
-        One for all columns together, or one for each column or block; see `Finding.passed`.
+        One for all columns together, or one for each column or block; see `Finding.passed`. One more tells of
+        levels that no row has, and of sheets that were not read.
 
     Raises
     ------
@@ -67,14 +78,20 @@ def check(
     >>> [finding.passed for finding in shoal.check(release.table, 5, ["turnover", "wages"])]
     [True]
     """
-    table = _contents(release).table
-    blocks = _blocks(table, columns, per_column, blocks)
+    contents = _contents(release)
+    table = contents.table if contents.cells is None else contents.cells
+    blocks = _blocks(contents.table, columns, per_column, blocks, plan)
     within = [] if strata is None or isinstance(strata, np.ndarray) else list(strata)
-    for name in [*within, *(name for block in blocks for name in block)]:
-        if name not in table.column_names:
-            raise InputError(f"there is no column {name!r}: {did_you_mean(name, table.column_names)}")
+    _refuse_unknown(table, [*within, *(name for block in blocks for name in block)])
     keys = [table[name] for name in within] + ([strata] if isinstance(strata, np.ndarray) else [])
-    return [count(table, block, k, keys) for block in blocks]
+    owners = [unit] if isinstance(unit, str) else list(unit)
+    told = set(owners) <= set(table.column_names)
+    findings = [count(table, block, k, keys, [table[name] for name in owners if told]) for block in blocks]
+    if not told:
+        why = "not checkable from the file: units are not in it; give --original with the plan"
+        findings = [replace(finding, faults=(*finding.faults, why)) for finding in findings]
+    faults = tuple(_beside_rows(table, plan))
+    return findings + ([Finding(k, (), len(table), 0, 0, 0, faults=faults)] if faults else [])
 
 
 def check_original(
@@ -92,8 +109,8 @@ def check_original(
 ) -> Agreement:
     """Compare a release with its original: its rows and the untouched columns.
 
-    Rows of a release are shuffled. With the `plan` it was made by, each is found again and compared; without,
-    the untouched columns are compared as a set of rows.
+    Rows of a release are shuffled. With the `plan` it was made by, each is found again and compared, and the
+    plan's units are counted; without, the untouched columns are compared as a set of rows.
 
     Parameters
     ----------
@@ -104,7 +121,7 @@ def check_original(
     per_column, blocks
         As for `check`.
     dropped : collection of str
-        Columns that must not be there.
+        Columns that must not be there, beside the identifiers and units of the plan.
     without_gaps : bool
         Whether records with a gap in the `columns` were left out.
     totals_kept : bool
@@ -134,8 +151,11 @@ def check_original(
     True
     """
     (table, written), (before, cells) = _contents(release), _contents(original)
-    blocks = _blocks(table, columns, per_column, blocks)
+    blocks = _blocks(table, columns, per_column, blocks, plan)
     protected = [name for block in blocks for name in block]
+    unit = () if plan is None else plan.unit
+    _refuse_unknown(before, unit)
+    dropped = [*dropped, *unit, *(() if plan is None else plan.named("identifier"))]
     exact = same_family(release, original)
     found, expected = (written, cells) if exact else (table, before)
     if without_gaps:
@@ -160,6 +180,12 @@ def check_original(
         if not agreement.faults:
             faults = [fault for block in blocks for fault in outside(other, table, block, not totals_kept)]
             agreement = replace(agreement, faults=tuple(faults))
+            if plan is not None and unit and not faults:
+                held, owners = table if written is None else written, [other[name] for name in unit]
+                within = [held[n] for n in plan.strata if n not in merged or n not in protected]
+                counted = [count(held, block, plan.k, within, owners) for block in blocks]
+                short = tuple(str(finding).removeprefix("no: ") for finding in counted if not finding.passed)
+                return replace(agreement, faults=short, units=min(f.smallest_group for f in counted))
             if not faults or (plan is not None and agreement.untouched):
                 return agreement
         elif agreement.untouched and in_place(one, found, agreement.untouched):
@@ -170,7 +196,33 @@ def check_original(
     alike = found.column_names == [name for name in expected.column_names if name not in set(dropped)]
     if strict or not alike or len(table) != len(before) or not same_rows(expected, found, kept):
         return agreements[0]
-    return Agreement(len(table), kept, (), by_row=False)
+    unseen = "units cannot be counted, for rows are not found again: give the plan or options of the release"
+    return Agreement(len(table), kept, (unseen,) if unit else (), by_row=False)
+
+
+def _refuse_unknown(table: Any, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in table.column_names:
+            raise InputError(f"there is no column {name!r}: {did_you_mean(name, table.column_names)}")
+
+
+def _beside_rows(table: Any, plan: Plan | None) -> Iterator[str]:
+    """What a file holds beside its rows: sheets that were not read, levels that no row has."""
+    import pyarrow.types as types
+
+    for sheet in details_of(table).get("excel", {}).get("unread", ()):
+        yield f"sheet {sheet!r} was not checked: publish a workbook with one sheet"
+    both = (details_of(which).get("stats", {}) for which in (table, published(table)))
+    told, used = (facts.get("variable_value_labels", {}) for facts in both)
+    for name, column in zip(table.column_names, table.columns):
+        unused = len(told.get(name, ())) - len(used.get(name, ()))
+        if types.is_dictionary(column.type):
+            used_here = [part.dictionary.take(part.indices.drop_null().unique()) for part in column.chunks]
+            levels = {str(x) for part in column.chunks for x in part.dictionary.drop_null().to_pylist()}
+            levels -= {str(x) for part in used_here for x in part.to_pylist()}
+            unused = len(levels.difference(map(str, () if plan is None else plan.levels.get(name, ()))))
+        if unused:
+            yield f"column {name!r} lists levels that no row has: {unused}"
 
 
 def _contents(given: Any) -> Contents:
@@ -193,18 +245,21 @@ def _complete(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _blocks(
-    table: Any, columns: Sequence[str] | None, per_column: bool, blocks: Sequence[Sequence[str]] | None
-) -> Sequence[Sequence[str]]:
+    table: Any, columns: Sequence[str] | None, per_column: bool, blocks: _Blocks | None, plan: Plan | None
+) -> _Blocks:
     """The columns that are checked together."""
     if blocks is None:
-        names = [columns] if isinstance(columns, str) else list(columns or _numeric(table))
+        names = [columns] if isinstance(columns, str) else list(columns or _open(table, plan))
         blocks = [[name] for name in names] if per_column else [names]
     if not all(blocks) or not blocks:
         raise InputError("the file has no numeric column: name the columns to check")
     return blocks
 
 
-def _numeric(table: Any) -> list[str]:
+def _open(table: Any, plan: Plan | None) -> list[str]:
+    """The numeric columns that no plan gives another role; any without records, where kinds are not known."""
     import pyarrow.types as types
 
-    return [f.name for f in table.schema if types.is_integer(f.type) or types.is_floating(f.type)]
+    kinds = (types.is_integer, types.is_floating, types.is_decimal)
+    numeric = [f.name for f in table.schema if not len(table) or any(kind(f.type) for kind in kinds)]
+    return [name for name in numeric if plan is None or plan.roles.get(name, "quasi") == "quasi"]

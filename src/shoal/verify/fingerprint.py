@@ -4,8 +4,6 @@ The numbers are made under a secret key of 64 random bits: nobody can craft rows
 rows among n share one by chance with a probability below n² / 2^65: 3e-6 for ten million rows.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The groups of a release in memory, counted and compared before anything is published."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -9,8 +9,6 @@ An engine gathers the evidence where its records lie: on whole tables (`count`, 
 (`stream`), or on a cluster. Here the evidence is judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The evidence of a release that is read batch by batch, and of its original."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

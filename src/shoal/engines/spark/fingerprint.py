@@ -1,7 +1,5 @@
 """Rows of a DataFrame as one fingerprint, whatever order they lie in."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A Spark session for the command line, and what goes wrong with Spark in one sentence."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

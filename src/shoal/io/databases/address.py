@@ -1,7 +1,5 @@
 """Where a table lies in a database, and words about it that are safe in SQL and in messages."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 from urllib.parse import parse_qs, unquote

@@ -47,7 +47,7 @@ def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # what it says of its size need not be so
             rows = _rows(sheet, path, most_cells)
-            title = sheet.title
+            title, unread = sheet.title, [name for name in book.sheetnames if name != sheet.title]
             book.close()
     except (OSError, InputError, MemoryError):
         raise
@@ -76,8 +76,8 @@ def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
             array = pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
         fields.append(pa.field(name, array.type))
         arrays.append(array)
-    table = with_details(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), excel={"sheet": title})
-    cells = table
+    facts = {"sheet": title, "unread": unread}
+    cells = table = with_details(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), excel=facts)
     for place, (field, array) in mixed.items():
         cells = cells.set_column(place, field, array)
     return Contents(table, cells)

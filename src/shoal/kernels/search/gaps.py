@@ -5,8 +5,6 @@ by how many have it. Gaps do not enter it. The members of a
 group stand in a ring: `after` and `before` tell each record's neighbours in it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Requirements as kernels ask them: `holds(members, count, codes, values, parameters)`, the same for all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
