@@ -1,4 +1,4 @@
-"""shoal: publish microdata safely. The public names, nothing else; heavy parts load when first used."""
+"""shoal: microdata in groups of at least k. The public names, nothing else; heavy parts load when used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

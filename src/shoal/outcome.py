@@ -26,6 +26,11 @@ ORDERS = {
     "finds each again, order='keep' (--order keep) keeps them",
     "keep": "in the original's order",
 }
+#: What a plan of 0.1 does not say and this version does otherwise, in words.
+SINCE_0_1 = (
+    "; since then rows of files are shuffled, a cell comes from two contributors or more, merged strata "
+    "publish what they were merged into, and kept columns may be asked about (docs/migration.md)"
+)
 #: A rounding loss below this share of all squares is the noise of the last digit: nothing was rounded.
 NOISE = 1e-20
 
@@ -274,7 +279,8 @@ def notes_on(
     filled, moved, thinned, zeros_lost = (counts[name] for name in COUNTS)
     notes = []
     if plan.version not in (None, shoal.__version__):
-        notes.append(f"the plan was written by shoal {plan.version}; this is {shoal.__version__}")
+        changed = SINCE_0_1 if str(plan.version).startswith(("0.0.", "0.1.")) else ""
+        notes.append(f"the plan was written by shoal {plan.version}; this is {shoal.__version__}{changed}")
     if plan.sha256 is not None and sha256 is not None and sha256 != plan.sha256:
         notes.append("the data differ from those that the plan was written for")
     dropped = plan.named("identifier")

@@ -7,7 +7,7 @@ import typer
 import shoal
 
 app = typer.Typer(
-    help="Publish microdata safely: each record becomes the mean of a group of at least k similar ones.",
+    help="Publish microdata: in chosen columns, each record shows the mean of at least k similar ones.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
