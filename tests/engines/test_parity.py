@@ -19,7 +19,7 @@ from shoal.verify.compare import first_difference
 from tests.engines.test_disk import people
 
 NUMBERS = ["income", "age", "born"]
-KEPT = ["id", "name", "holes", "odd_age"]  # identifiers, and columns that give others away
+KEPT = ["id", "name", "holes", "odd_age", "house", "rent"]  # identifiers, and columns that give others away
 
 #: field -> plans that use it, beside k and columns
 TAKEN = {
@@ -38,7 +38,12 @@ TAKEN = {
     "missing_codes": [{"missing_codes": [30]}, {"missing_codes": {"age": ["41", 42], "income": [-1]}}],
     "known": [{"known": ["list"]}],
     "order": [{"order": "keep"}, {"order": "shuffle"}],
-    "unit": [{"unit": ["id"]}],
+    "unit": [
+        {"unit": ["id"]},
+        {"unit": ["house"], "columns": ["income", "age"]},
+        {"unit": ["house"], "columns": ["income", "rent"], "method": "mdav"},
+        {"unit": ["house"], "columns": ["rent"]},
+    ],
     "zeros": [{"zeros": "group"}],
     "contributors": [{"contributors": 3}],
     "thin": [{"thin": "gap"}],
@@ -66,6 +71,9 @@ def table(tmp_path_factory):
     income[::9] = np.nan
     table = table.append_column("holes", pa.array(income))
     table = table.append_column("odd_age", table["age"].cast(pa.float64()))
+    house = np.random.default_rng(3).integers(0, 120, len(table))
+    table = table.append_column("house", pa.array(house))
+    table = table.append_column("rent", pa.array(np.random.default_rng(4).lognormal(6, 0.5, 120)[house]))
     path = tmp_path_factory.mktemp("parity") / "in.parquet"
     pq.write_table(table, path)
     return path

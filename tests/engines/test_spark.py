@@ -129,6 +129,23 @@ def test_rows_lie_in_an_order_that_tells_nothing_and_is_always_the_same(release,
         shoal.spark.protect(released.original, 5, columns=QUASI, keep=KEPT, order="keep")
 
 
+def test_k_counts_units_on_a_cluster(df, original, place):
+    from pyspark.sql import functions as F
+
+    houses = df.withColumn("house", (F.col("id") % 700).cast("long"))
+    plan = {"columns": ["income", "age"], "keep": [*KEPT, "born"], "method": "mdav", "block_records": 1500}
+    outcome = shoal.spark.write(shoal.spark.protect(houses, 3, unit="house", **plan), place / "houses")
+    written = pq.read_table(place / "houses").sort_by("id").to_pandas()
+    assert "house" not in written.columns
+    assert len(written) == len(original)
+    units = written.assign(house=np.arange(len(written)) % 700).groupby(["income", "age"])["house"].nunique()
+    assert units.min() == outcome.smallest_group >= 3
+    assert outcome.counted == "units"
+    assert "at least 3 different units (house)" in outcome.promise
+    with pytest.raises(InputError, match="column 'name' has a gap, but every record needs its unit"):
+        shoal.spark.protect(houses, 3, unit="name", columns=["income"], keep=["id", "age", "born", "house"])
+
+
 def test_the_same_plan_gives_the_same_groups_on_disk_and_again_on_spark(release, place):
     released, _ = release
     manifest = json.loads((place / "out.private.json").read_text())

@@ -200,12 +200,17 @@ def _figures(run: Run) -> Markup:
     outcome, risk = run.results["outcome"], run.results["risk"]
     figures = [
         ("information lost", shown(outcome["information_loss"], "%"), _above(run)),
-        ("smallest group", f"{outcome['smallest_group']:,}", f"asked for k = {outcome['k']}"),
+        ("smallest group", f"{outcome['smallest_group']:,}", f"{outcome['counted']}; k = {outcome['k']}"),
         ("groups", f"{outcome['groups']:,}", f"of {outcome['records']:,} records"),
         (
             "linked correctly",
             shown(risk["after"]["linkage"]["overall"], "share"),
             f"{shown(risk['before']['linkage']['overall'], 'share')} in the original",
+        ),
+        (
+            "rows of their own",
+            f"{outcome['unique_rows']:,}",
+            f"on all columns; {outcome['unique_on_categories']:,} on those with few values",
         ),
     ]
     return pieces.figures(figures)
