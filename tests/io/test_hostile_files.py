@@ -518,3 +518,15 @@ def test_every_kind_of_column_comes_through_a_packed_file(tmp_path):
     pq.write_table(table, path, use_dictionary=False, column_encoding={"text": "DELTA_BYTE_ARRAY"})
     assert shoal.read(path).equals(pq.read_table(path))
     assert pq.read_table(path)["n"].to_pylist() == list(range(n))
+
+
+def test_a_sheet_has_no_more_rows_than_excel(tmp_path):
+    from shoal.io.formats import excel
+
+    class Endless:
+        def iter_rows(self, values_only):
+            return iter(lambda: (1,), None)
+
+    (tmp_path / "in.xlsx").write_bytes(b"")
+    with pytest.raises(InputError, match="has more rows than Excel's 1,048,576"):
+        excel._rows(Endless(), tmp_path / "in.xlsx", 1 << 30)

@@ -38,3 +38,10 @@ def test_no_cell_stands_in_the_sentence_on_a_ragged_file(tmp_path):
     with pytest.raises(InputError, match=r"has 3 cells in row 3 but 2 columns") as said:
         shoal.read(path)
     assert "Jane" not in str(said.value)
+
+
+@pytest.mark.parametrize("content", [b"\n\n", b"a,b", b'"', b'"a\n'])
+def test_a_file_without_a_whole_line_is_no_table(content, tmp_path):
+    (tmp_path / "in.csv").write_bytes(content)
+    with pytest.raises(InputError, match="has no whole line of cells: a table needs a header line"):
+        shoal.read(tmp_path / "in.csv")

@@ -128,8 +128,8 @@ def texts(content: pa.Buffer, dialect: Dialect, where: str) -> pa.Table:
         except pa.ArrowInvalid as error:
             if "Expected" in str(error):
                 raise _uneven(content, dialect, where, block) from None
-            if "straddling" not in str(error) and "block" not in str(error):
-                raise
+    if len(content) < LONGEST_LINE:
+        raise InputError(f"{where!r} has no whole line of cells: a table needs a header line and records")
     raise InputError(
         f"{where!r} has a record of more than {LONGEST_LINE >> 20} million letters: is a quote left open?"
     )
