@@ -118,20 +118,20 @@ def parse(content: pa.Buffer, where: str, delimiter: str = ",") -> Contents:
     return Contents(table, cells)
 
 
-def texts(content: pa.Buffer, dialect: Dialect, where: str) -> pa.Table:
+def texts(content: pa.Buffer, dialect: Dialect, where: str, longest: int = LONGEST_LINE) -> pa.Table:
     """Every cell as text. An empty cell is a gap, an empty text in quotes is none."""
     import pyarrow as pa
 
-    for block in (1 << 20, LONGEST_LINE):
+    for block in (1 << 20, longest):
         try:
             return _texts(content, dialect, where, block)
         except pa.ArrowInvalid as error:
             if "Expected" in str(error):
                 raise _uneven(content, dialect, where, block) from None
-    if len(content) < LONGEST_LINE:
+    if len(content) < longest:
         raise InputError(f"{where!r} has no whole line of cells: a table needs a header line and records")
     raise InputError(
-        f"{where!r} has a record of more than {LONGEST_LINE >> 20} million letters: is a quote left open?"
+        f"{where!r} has a record of more than {longest >> 20} million letters: is a quote left open?"
     )
 
 
