@@ -48,6 +48,6 @@ def test_a_file_without_a_whole_line_is_no_table(content, tmp_path):
 
 
 def test_a_quote_that_is_left_open_is_told():
-    content = pa.py_buffer(b'a\n"' + b"x" * (3 << 20))
+    content = pa.py_buffer(b'a\n"' + b"x" * (9 << 20))
     with pytest.raises(InputError, match="a record of more than 2 million letters: is a quote left open"):
         text.texts(content, text.Dialect(","), "in.csv", longest=2 << 20)
