@@ -230,7 +230,7 @@ def registry() -> str:
     told = [
         line.split("=", 1)[1].strip("'\"") for line in settings if line.split("=")[0].endswith(".index-url")
     ]
-    code = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+    code = "from pip._internal.cli.cmdoptions import index_url; print(index_url().default)"
     own = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     ).stdout.strip()

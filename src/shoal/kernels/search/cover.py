@@ -14,10 +14,11 @@ def _fits(members, covered, column):
 
 
 @kernel
-def _mark(members, covered, column, value):
+def _flip(members, covered, column):
+    """Cover the members of a column that fits, or uncover them again."""
     for s in range(members.shape[1]):
         if members[column, s] >= 0:
-            covered[members[column, s]] = value
+            covered[members[column, s]] = not covered[members[column, s]]
 
 
 @kernel
@@ -70,7 +71,7 @@ def cover(members, reduced, start, holders, gap, limit, best):
             c = holders[position[depth]]
             chosen[depth] = c
             spent += reduced[c]
-            _mark(members, covered, c, True)
+            _flip(members, covered, chosen[depth])
             depth += 1
             r = _scarcest(members, reduced, start, holders, covered, gap - spent)
             if r >= 0:
@@ -87,6 +88,6 @@ def cover(members, reduced, start, holders, gap, limit, best):
             if depth < 0:
                 return count, True
             spent -= reduced[chosen[depth]]
-            _mark(members, covered, chosen[depth], False)
+            _flip(members, covered, chosen[depth])
             position[depth] += 1
     return count, False
