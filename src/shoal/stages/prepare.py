@@ -13,7 +13,7 @@ from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
-from shoal.frame.types import read_column, require_few_codes, with_codes
+from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
 from shoal.stages.kept import Suspect, look
 from shoal.stages.strata import merge_small, read_strata
 from shoal.stages.units import constant_in, read_units
@@ -56,6 +56,12 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         for name in names
     }
     notes = list(frame.notes)
+    words = [n for n, c in columns.items() if c.type == "nominal" and n not in plan.types]
+    words = [str(name) for name in words if stored_kind(frame, name) == "text"]
+    if words:
+        notes.append(
+            f"text, so taken as nominal (each group publishes its most frequent): {', '.join(words)}"
+        )
     gaps = _any_gap(columns)
     if gaps is not None and plan.missing == "error":
         raise _gap_error(columns)
