@@ -39,8 +39,8 @@ class ColumnMoments(NamedTuple):
     means: NDArray[np.float64]  # of each group
     sse: float
     sst: float
-    whole: NDArray[np.int64] | None = None  # of whole numbers: those nearest to the means, half away from zero
-    by_record: NDArray | None = None  # the mean (of whole numbers: `whole`) of each record's group, if at hand
+    whole: NDArray[np.int64] | None = None  # of whole numbers: the nearest to each mean
+    by_record: NDArray | None = None  # `whole`, else the mean, of each record's group, if at hand
 
 
 class Partition:

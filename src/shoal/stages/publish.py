@@ -52,8 +52,8 @@ def publish(
         means = moments.means if real else moments.whole
         if means is not None:
             at_hand = real == (moments.whole is None) and means.dtype == column.values.dtype
-            published = means.astype(column.values.dtype, copy=False)
-            return GroupValues(published, by_record=moments.by_record if at_hand else None, exact=real and at_hand)
+            by_record = moments.by_record if at_hand else None
+            return GroupValues(means.astype(column.values.dtype), None, by_record, exact=real and at_hand)
     if column.gaps is None:
         return GroupValues(_middle(column, column.values, partition, how, weight, preserve))
     there = ~column.gaps

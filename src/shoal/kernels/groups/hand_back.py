@@ -6,6 +6,7 @@ each pile, which fits into the cache, is put in order where it lies.
 """
 
 from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 

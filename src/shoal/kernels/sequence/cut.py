@@ -94,7 +94,7 @@ def cut(X, k):
 
 
 def whole_sizes(matrix: NDArray[np.int64], k: int, stretch: int = STRETCH) -> NDArray[np.int32]:
-    """The size of the best last group of the first 0, 1, .. records, if groups publish whole centroids (IMHMI).
+    """The size of the best last group of the first 0, 1, .. records, for whole centroids (IMHMI).
 
     One stretch of ends after another, with costs counted from the least before it: in doubles where these
     are exact, in Python's integers where a sum might pass 2**53. k = 1 too.
@@ -120,9 +120,7 @@ def whole_sizes(matrix: NDArray[np.int64], k: int, stretch: int = STRETCH) -> ND
     return size
 
 
-def _of_any_magnitude(
-    X: list[list[int]], k: int, costs: list[float], size: NDArray[np.int32]
-) -> list[float]:
+def _of_any_magnitude(X: list[list[int]], k: int, costs: list[float], size: NDArray[np.int32]) -> list[float]:
     """`_last_groups` for whole centroids in Python's integers: no sum is too large."""
     best = list(costs)
     for end in range(len(best), len(X) + 1):

@@ -33,7 +33,8 @@ def several_ends(v, k, kind, inverse, best, size):
         for start in range(least - 1, -1, -1):
             total, squares = _grow(total, squares, last, _four(values, start))
             m = most - start
-            cost, where = _compare(kind, total, squares, inverse[m], _four(path, start), float(m), cost, where)
+            before = _four(path, start)
+            cost, where = _compare(kind, total, squares, inverse[m], before, float(m), cost, where)
         best[end], best[end + 1], best[end + 2], best[end + 3] = cost
         size[end], size[end + 1], size[end + 2], size[end + 3] = where[0], where[1], where[2], where[3]
 
