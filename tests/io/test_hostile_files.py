@@ -501,19 +501,12 @@ def stata(version, order, text, rows):
     sections = {
         "": b"<header><release>%d</release><byteorder>%s</byteorder><K>%s</K><N>%s</N><label>%s</label>"
         b"<timestamp>\0</timestamp></header>"
-        % (
-            version,
-            b"LSF" if order == "<" else b"MSF",
-            pack("I" if version == 119 else "H", 2),
-            count,
-            stamp,
-        ),
+        % (version, word, columns, count, stamp),
         "map": bytes(14 * 8),
         "variable_types": pack("HH", 65526, 32768),
         "varnames": b"n".ljust(wide, b"\0") + b"s".ljust(wide, b"\0"),
         "sortlist": bytes(12 if version == 119 else 6),
-        "formats": (b"%9.0g".ljust(49 if version == 117 else 57, b"\0"))
-        + b"%9s".ljust(49 if version == 117 else 57, b"\0"),
+        "formats": b"%9.0g".ljust(form, b"\0") + b"%9s".ljust(form, b"\0"),
         "value_label_names": bytes(2 * wide),
         "variable_labels": bytes(2 * labels),
         "characteristics": b"",
