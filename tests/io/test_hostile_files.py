@@ -500,8 +500,7 @@ def stata(version, order, text, rows):
     stamp = bytes(1) if version == 117 else bytes(2)
     sections = {
         "": b"<header><release>%d</release><byteorder>%s</byteorder><K>%s</K><N>%s</N><label>%s</label>"
-        b"<timestamp>\0</timestamp></header>"
-        % (version, word, columns, count, stamp),
+        b"<timestamp>\0</timestamp></header>" % (version, word, columns, count, stamp),
         "map": bytes(14 * 8),
         "variable_types": pack("HH", 65526, 32768),
         "varnames": b"n".ljust(wide, b"\0") + b"s".ljust(wide, b"\0"),
