@@ -145,6 +145,9 @@ class Release:
             ]
         )
 
+    def _repr_html_(self) -> str:
+        return self.outcome._repr_html_() + self.plot._repr_html_()
+
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # without what was measured
 
