@@ -13,6 +13,7 @@ from numbers import Real
 from typing import Any
 
 from shoal.errors import InputError, did_you_mean
+from shoal.plan import steps
 from shoal.plan.fields import Column, Names
 from shoal.plan.keywords import explicit, take_loose
 from shoal.words import CENTROIDS, PRESERVE, ROLES, SCALINGS, TYPES, WORDS
@@ -22,7 +23,7 @@ _SAID = {"other": "kept"}  # how messages call a role
 #: Fields that name columns.
 _ABOUT_COLUMNS = (
     *("columns", "blocks", "roles", "types", "levels", "log", "column_weights", "strata", "weight"),
-    *("unit", "keep", "known"),
+    *("unit", "keep", "known", "top", "bottom", "regroup", "round"),
 )
 
 
@@ -97,6 +98,18 @@ class Plan:
         The largest share of the weight in a published mean that one unit may hold.
     order : str
         Of rows in written files: "shuffle", or "keep".
+    top, bottom : mapping of column to value, optional
+        Values above (below) are published as their mean if they belong to k units or more, none of which
+        dominates, else as this value: a number, a date, or a share of the values such as "q0.99".
+    regroup : mapping of column to mapping, optional
+        Levels that are joined before grouping: new level to list of levels; "rare" to the count below which
+        levels become "other".
+    round : mapping of column to int or str, optional
+        How what is published is rounded: decimals (2), significant digits ("sig:3") or a base ("base:5").
+    decimals : bool
+        Round protected columns to as many decimals as the original shows.
+    pseudonyms : path, optional
+        Publish units as new numbers, made under the key in this private file; it is made if there is none.
     version : str, optional
         The version of shoal that wrote the plan.
     sha256 : str, optional
@@ -150,6 +163,12 @@ class Plan:
     thin: str = "widen"
     contributor_share: float = 0.9
     order: str = "shuffle"
+    top: Mapping[Column, Any] = field(default_factory=dict)
+    bottom: Mapping[Column, Any] = field(default_factory=dict)
+    regroup: Mapping[Column, Mapping[Any, Any]] = field(default_factory=dict)
+    round: Mapping[Column, int | str] = field(default_factory=dict)
+    decimals: bool = False
+    pseudonyms: str | None = None
     version: str | None = None
     sha256: str | None = None
 
@@ -186,6 +205,12 @@ class Plan:
         thin: str = "widen",
         contributor_share: float = 0.9,
         order: str = "shuffle",
+        top: Mapping[Column, Any] | None = None,
+        bottom: Mapping[Column, Any] | None = None,
+        regroup: Mapping[Column, Any] | None = None,
+        round: Mapping[Column, int | str] | None = None,
+        decimals: bool = False,
+        pseudonyms: str | None = None,
         version: str | None = None,
         sha256: str | None = None,
     ) -> None:
@@ -202,7 +227,7 @@ class Plan:
 
     def _check_kinds(self) -> None:
         """A word such as "no" must not pass for true."""
-        for name in ("per_column", "merge_small_strata"):
+        for name in ("per_column", "merge_small_strata", "decimals"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} is true or false, not {getattr(self, name)!r}")
         if not isinstance(self.method, str):
@@ -229,6 +254,8 @@ class Plan:
             _word("preserve", self.preserve, PRESERVE)
         if self.unit and self.order == "keep":
             raise InputError("a unit's rows may lie side by side: with unit, order is 'shuffle', not 'keep'")
+        if self.pseudonyms is not None and not self.unit and "unit" not in self.roles.values():
+            raise InputError("pseudonyms are new numbers of units: name the unit (--unit, unit=)")
         for name, weight in self.column_weights.items():
             if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
                 raise InputError(f"the weight of column {name!r} must be a number from 0 up, not {weight!r}")
@@ -295,6 +322,17 @@ class Plan:
             return [list(block) for block in self.blocks]
         return [[name] for name in names] if self.per_column else [list(names)]
 
+    @property
+    def stepped(self) -> tuple[Column, ...]:
+        """The columns that recoding or rounding changes, whatever their role."""
+        numbered = self.unit[:1] if self.pseudonyms is not None else ()
+        return tuple(dict.fromkeys([*self.top, *self.bottom, *self.regroup, *self.round, *numbered]))
+
+    @property
+    def unnumbered(self) -> tuple[Column, ...]:
+        """The columns of units that are not published: all, or all but the one that gets new numbers."""
+        return self.unit if self.pseudonyms is None else self.unit[1:]
+
     def named(self, role: str) -> list[Column]:
         """The columns that have this role."""
         return [name for name, given in self.roles.items() if given == role]
@@ -340,6 +378,7 @@ class Plan:
         asked["roles"] = {
             name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
         }
+        asked["pseudonyms"] = None if self.pseudonyms is None else True  # a key file may be moved
         asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
         asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
         return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)
@@ -539,6 +578,11 @@ _MADE_OF: dict[str, Callable[[str, Any], Any]] = {
     "contributor_share": _share,
     "time_limit": _seconds,
     "missing_codes": _codes,
+    "top": steps.tails,
+    "bottom": steps.tails,
+    "regroup": steps.joins,
+    "round": steps.roundings,
+    "pseudonyms": lambda name, value: None if value is None else os.fspath(value),
     "blocks": lambda name, value: None if value is None else tuple(map(_names, value)),
     "centroids": lambda name, value: {} if value is None else value,
     **dict.fromkeys(("parameters", "roles", "types", "levels", "column_weights"), _mapping),

@@ -14,7 +14,7 @@ from shoal.plan import Plan
 
 _RELEASE = (
     *("k", "method", "seed", "time_limit", "per_column", "missing", "merge_small_strata", "preserve"),
-    *("zeros", "contributors", "contributor_share", "thin", "order"),
+    *("zeros", "contributors", "contributor_share", "thin", "order", "decimals", "pseudonyms"),
 )
 _FOR_ALL = ("scaling", "centroids", "missing_codes")  # one for all columns, or by column
 _MADE = ("version", "sha256")
@@ -25,6 +25,7 @@ _FIELDS = {  # key of a column -> field of the plan
     "column_weight": "column_weights",
     "centroid": "centroids",
     "missing_codes": "missing_codes",
+    **{step: step for step in ("top", "bottom", "regroup", "round")},
 }
 _SIGNS = {"stratum": "strata", "log": "log", "known": "known"}  # true or false of a column
 _COLUMN = ("role", "block", *_SIGNS, *_FIELDS)
@@ -48,6 +49,8 @@ _COMMENTS = {
     "contributor_share": "of the weight in a published mean, the most that one unit may hold",
     "thin": "cells of too few contributors: widen their group, or publish a gap",
     "order": "of rows in the file: shuffle (from the order nobody learns whose a row is), or keep",
+    "decimals": "true rounds protected columns to as many decimals as the original shows",
+    "pseudonyms": "the private key file under which units get new numbers",
     "version": "of shoal that wrote this plan",
     "sha256": "of the data it was written for",
 }
@@ -71,7 +74,9 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         "# Types: continuous, integer, date, ordinal, nominal, boolean. Also: levels (of an ordinal column,",
         "# lowest first), scaling (standard, robust, range, rank, none), log, column_weight (in distances),",
         "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together),",
-        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column).",
+        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column),",
+        '# top and bottom (a value, or "q0.99": what lies beyond is capped), regroup ({ New = ["a", "b"],',
+        '# rare = 20 }: levels are joined), round (decimals, "sig:3" or "base:5").',
     ]
     for name in _column_order(plan, reasons):
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
@@ -91,7 +96,8 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or ()):
+    steps = (plan.top, plan.bottom, plan.regroup, plan.round)
+    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps):
         found |= dict.fromkeys(more)
     for name in _FOR_ALL:
         found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}
@@ -206,6 +212,8 @@ def _value(value: Any) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(str(name))} = {_value(v)}" for name, v in value.items()) + " }"
     return _text(str(value))
 
 
