@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import shoal
 from shoal.grouping.registry import get_method
-from shoal.plan import steps
+from shoal.plan.steps import said
 from shoal.stages.part import COUNTS
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Outcome:
             promise=promise(plan, columns, kept),
             kept=tuple(str(name) for name in kept if name not in plan.stepped),
             recoded=tuple(str(name) for name in kept if name in plan.stepped),
-            steps=tuple(steps.said(plan)),
+            steps=tuple(said(plan)),
             counted="units" if plan.unit else "records",
             order=plan.order,
             seconds=time.perf_counter() - began,

@@ -39,7 +39,12 @@ def test_every_surface_says_the_same():
     assert typed == plan
     assert not needs_file(plan)
     command = as_command(plan, "in.csv")
-    for word in ("--top=age=q0.99", "--regroup=job=Manual:miner,farmer", "--regroup=job=rare:20", "--decimals"):
+    for word in (
+        "--top=age=q0.99",
+        "--regroup=job=Manual:miner,farmer",
+        "--regroup=job=rare:20",
+        "--decimals",
+    ):
         assert word in command
     for option in OPTIONS:
         if option.field in STEPS and option.shape not in ("switch", "word"):
@@ -52,17 +57,27 @@ def test_every_surface_says_the_same():
 
 def test_a_key_file_may_be_moved():
     plan = shoal.Plan(5, unit="house", pseudonyms="a")
-    assert plan.canonical() == replace(plan, pseudonyms="b").canonical() != shoal.Plan(5, unit="house").canonical()
+    assert (
+        plan.canonical()
+        == replace(plan, pseudonyms="b").canonical()
+        != shoal.Plan(5, unit="house").canonical()
+    )
 
 
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"top": {"wage": "much"}}, "top of column 'wage' is a value, a date, or a share of the values such as q0.99"),
+        (
+            {"top": {"wage": "much"}},
+            "top of column 'wage' is a value, a date, or a share of the values such as q0.99",
+        ),
         ({"top": {"wage": "q1.5"}}, "such as q0.99, not 'q1.5'"),
         ({"bottom": {"wage": True}}, "bottom of column 'wage' is a value"),
         ({"top": 5}, "top is a mapping"),
-        ({"round": {"wage": -2}}, "to -2 digits: they are 0 or more; to round to tens or hundreds, say base:10"),
+        (
+            {"round": {"wage": -2}},
+            "to -2 digits: they are 0 or more; to round to tens or hundreds, say base:10",
+        ),
         ({"round": {"wage": "sig:0"}}, "round of column 'wage' is a number of decimals"),
         ({"round": {"wage": "base:-5"}}, "round of column 'wage' is a number of decimals"),
         ({"round": {"wage": True}}, "round of column 'wage' is a number of decimals"),

@@ -72,7 +72,8 @@ def test_what_groups_publish_is_rounded_and_counted_as_loss():
     rules = {"wage": 0, "age": "base:5", "money": 1, "kept": "sig:2"}
     release = shoal.microaggregate(table, 3, round=rules, **fields)
     made = release.table.to_pandas()
-    assert (made["wage"] % 1 == 0).all() and (made["age"] % 5 == 0).all()
+    assert (made["wage"] % 1 == 0).all()
+    assert (made["age"] % 5 == 0).all()
     assert {str(v)[-1] for v in made["money"]} == {"0"}
     assert made["kept"].tolist() == [float(f"{v:.1e}") for v in table["kept"].to_pylist()]
     plain = shoal.microaggregate(table, 3, **fields)
@@ -85,7 +86,9 @@ def test_text_files_show_as_many_decimals_as_the_original(tmp_path):
     from shoal.io.files import write
 
     write(firms(), tmp_path / "in.csv")
-    release = shoal.microaggregate(tmp_path / "in.csv", 3, columns=["wage"], keep=["money", "kept", "age"], decimals=True)
+    release = shoal.microaggregate(
+        tmp_path / "in.csv", 3, columns=["wage"], keep=["money", "kept", "age"], decimals=True
+    )
     release.write(tmp_path / "out.csv")
     rows = [line.split(",") for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
     assert max(len(row[0].partition(".")[2]) for row in rows) <= 2
@@ -111,7 +114,9 @@ def test_units_that_publish_once_are_rounded_too():
 
 def test_a_release_that_is_not_rounded_is_not_published(tmp_path, monkeypatch):
     monkeypatch.setattr("shoal.stages.part.rounded_groups", lambda plan, column, groups: groups)
-    release = shoal.microaggregate(firms(), 3, columns=["wage"], keep=["money", "kept", "age"], round={"wage": 0})
+    release = shoal.microaggregate(
+        firms(), 3, columns=["wage"], keep=["money", "kept", "age"], round={"wage": 0}
+    )
     with pytest.raises(CheckFailed, match="not rounded as the plan says"):
         release.write(tmp_path / "out.csv")
 
@@ -119,10 +124,16 @@ def test_a_release_that_is_not_rounded_is_not_published(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"round": {"age": 2}}, "round has no effect on column 'age', which holds whole numbers: say base:10"),
+        (
+            {"round": {"age": 2}},
+            "round has no effect on column 'age', which holds whole numbers: say base:10",
+        ),
         ({"round": {"age": "base:2.5"}}, "round has no effect on column 'age'"),
         ({"round": {"money": 2}}, "round has no effect on column 'money', which holds decimals"),
-        ({"round": {"day": 1}, "types": {"day": "date"}}, "column 'day' is date: only numbers can be rounded"),
+        (
+            {"round": {"day": 1}, "types": {"day": "date"}},
+            "column 'day' is date: only numbers can be rounded",
+        ),
         ({"round": {"age": "base:5"}, "preserve": "totals"}, "rounding 'age' would change its total"),
     ],
 )

@@ -28,7 +28,8 @@ def _tail(name: str, column: Any, value: Any) -> Any:
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
         return text
     raise InputError(
-        f"{name} of column {column!r} is a value, a date, or a share of the values such as q0.99, not {value!r}"
+        f"{name} of column {column!r} is a value, a date, or a share of the values such as q0.99, "
+        f"not {value!r}"
     )
 
 

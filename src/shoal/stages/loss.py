@@ -51,7 +51,9 @@ def measure(
     `moments`: what the method that grouped by the only column has left there.
     """
     Z = space.matrix
-    places = [_place(space, j, column, groups.values) for j, (column, groups) in enumerate(zip(columns, published))]
+    places = [
+        _place(space, j, column, groups.values) for j, (column, groups) in enumerate(zip(columns, published))
+    ]
     gaps = [*(column.gaps for column in columns), *(groups.gaps for groups in published)]
     if weight is not None or any(mask is not None for mask in gaps):
         loss = Loss()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from math import ceil
@@ -61,7 +60,9 @@ def recode(
     numbers, cells, notes = dict[Any, Column](), dict[Any, Any](), list[str]()
     whose = np.arange(len(frame)) if units is None else units
     for name in dict.fromkeys([*tails, *kept]):
-        column = columns.get(name) or read_column(frame, name, plan.types.get(name), codes=plan.codes_of(name))
+        column = columns.get(name) or read_column(
+            frame, name, plan.types.get(name), codes=plan.codes_of(name)
+        )
         numbers[name], said = _capped(plan, column, whose, weight)
         notes += said
     refuse_rounding(plan, [*columns.values(), *(numbers[name] for name in kept)])
@@ -72,7 +73,7 @@ def recode(
         cells[name], said = _joined(plan, frame, name, whose)
         notes += said
     if plan.pseudonyms is not None:
-        cells[plan.unit[0]] = _numbered(plan, frame)
+        cells[plan.unit[0]] = _numbered(plan, frame, key_file(plan.pseudonyms))
         notes.append(
             f"units are published as new numbers in {plan.unit[0]!r}: rows of a unit can be linked, and "
             f"together they may be its own; only who has {plan.pseudonyms!r} can find units again"
@@ -189,7 +190,9 @@ def _joined(
         free = [not is_level(level, plan.codes_of(name)) for level in levels]
         rare = _rare(plan.regroup[name]["rare"], new, free, codes, units)
         new = [_level(name, OTHER, texts) if level in rare else level for level in new]
-        notes.append(f"{name!r}: {len(rare)} levels with fewer than {plan.regroup[name]['rare']} became {OTHER}")
+        notes.append(
+            f"{name!r}: {len(rare)} levels with fewer than {plan.regroup[name]['rare']} became {OTHER}"
+        )
     distinct = pa.array(dict.fromkeys(new), kind)
     place_of = {level: place for place, level in enumerate(distinct.to_pylist())}
     indices = pa.array(np.array([place_of[level] for level in new] or [0])[codes], mask=codes < 0)
@@ -210,7 +213,9 @@ def _level(name: Any, title: Any, texts: bool) -> Any:
     except ArithmeticError:
         number = Decimal("nan")
     if not number.is_finite():
-        raise InputError(f"column {name!r} holds numbers: {title!r} cannot be a level of it; join them under a number")
+        raise InputError(
+            f"column {name!r} holds numbers: {title!r} cannot be a level of it; join them under a number"
+        )
     return int(number) if number == number.to_integral_value() else float(number)
 
 
@@ -232,11 +237,10 @@ def _rare(
     return rare
 
 
-def _numbered(plan: Plan, frame: Frame) -> pa.Array:
+def _numbered(plan: Plan, frame: Frame, key: bytes) -> pa.Array:
     """A new number for each unit, made of its columns under the key: the same key gives the same number."""
     import pyarrow as pa
 
-    key = key_file(plan.pseudonyms)
     rows = np.stack([bits_of(frame.arrow(name)) for name in plan.unit], axis=1)
     distinct, whose = np.unique(rows, axis=0, return_inverse=True)
     digests = [hmac.digest(key, row.astype("<u8").tobytes(), "sha256") for row in distinct]
@@ -244,5 +248,3 @@ def _numbered(plan: Plan, frame: Frame) -> pa.Array:
     if len(np.unique(numbers)) < len(numbers):
         raise InputError(f"two units have one number under the key {plan.pseudonyms!r}: use another key file")
     return pa.array(numbers[whose.ravel()])
-
-

@@ -26,7 +26,9 @@ def refuse_rounding(plan: Plan, columns: Iterable[Column]) -> None:
         if column.name in plan.round:
             _rounder(plan.round[column.name], column)
             if plan.preserve is not None and column.name in (plan.columns or ()):
-                raise InputError(f"rounding {column.name!r} would change its total: leave round or preserve out")
+                raise InputError(
+                    f"rounding {column.name!r} would change its total: leave round or preserve out"
+                )
 
 
 def rounded_groups(plan: Plan, column: Column, groups: GroupValues) -> GroupValues:

@@ -183,7 +183,9 @@ def check_original(
         agreement = compare(one, found, [*protected, *merged, *changed], dropped, same)
         if not agreement.faults:
             faults = [] if plan is None else steps.step_faults(other, table, plan, protected)
-            after, slack = (other, {}) if plan is None else (steps.recoded(other, plan), steps.slack(plan, other))
+            after, slack = (
+                (other, {}) if plan is None else (steps.recoded(other, plan), steps.slack(plan, other))
+            )
             faults += [
                 fault for block in blocks for fault in outside(after, table, block, not totals_kept, slack)
             ]

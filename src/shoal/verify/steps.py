@@ -26,7 +26,7 @@ def stepped(plan: Any, protected: Sequence[str] = ()) -> list[str]:
 
 
 def recoded(original: Any, plan: Any) -> Any:
-    """The original's Arrow table with tails as the plan publishes them, as doubles; joined levels as texts."""
+    """The original's Arrow table with tails as the plan publishes them; joined levels are texts."""
     import pyarrow as pa
 
     for name in map(str, plan.regroup):
@@ -66,12 +66,14 @@ def step_faults(original: Any, release: Any, plan: Any, protected: Sequence[str]
             expected = _rounded(expected, rules[name]) if name in rules else expected
             wrong = ~np.isclose(expected, found, rtol=NEAR, atol=0, equal_nan=True)
             if wrong.any():
-                faults.append(f"column {name!r} is not what its steps make of row {int(np.argmax(wrong)) + 1}")
+                faults.append(
+                    f"column {name!r} is not what its steps make of row {int(np.argmax(wrong)) + 1}"
+                )
     for name, joined in plan.regroup.items():
         new = _levels(original, plan, str(name), joined)
-        found = ["" if cell is None else _word(cell) for cell in release[str(name)].to_pylist()]
+        shown = ["" if cell is None else _word(cell) for cell in release[str(name)].to_pylist()]
         told = ["" if cell is None else new[_word(cell)] for cell in original[str(name)].to_pylist()]
-        if set(found) - set(told) or (str(name) in kept and found != told):
+        if set(shown) - set(told) or (str(name) in kept and shown != told):
             faults.append(f"column {name!r} has levels that should have been joined")
     return faults
 
@@ -230,4 +232,6 @@ def _levels(original: Any, plan: Any, name: str, joined: Mapping[Any, Any]) -> d
 
 def _one_to_one(owners: Sequence[Any], found: Sequence[Any]) -> bool:
     pairs = set(zip(owners, found))
-    return len(pairs) == len(set(owners)) == len(set(found)) and all(isinstance(n, (int, float)) for n in found)
+    return len(pairs) == len(set(owners)) == len(set(found)) and all(
+        isinstance(n, (int, float)) for n in found
+    )

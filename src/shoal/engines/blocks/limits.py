@@ -48,7 +48,9 @@ def columns_to_protect(plan: Plan, schema: Any) -> Sequence[StoredColumn]:
     columns = [replace(column, codes=plan.codes_of(column.name)) for column in columns]
     for name in plan.round:
         if name not in [column.name for column in columns]:
-            raise InputError(f"column {name!r} is not protected: blocks round only columns that are; leave it out")
+            raise InputError(
+                f"column {name!r} is not protected: blocks round only columns that are; leave it out"
+            )
     refuse_rounding(plan, [column.empty for column in columns])
     refuse_plan(plan, [column.empty for column in columns], [columns], weighted=False)
     return columns
