@@ -4,13 +4,12 @@ import contextlib
 import os
 import re
 import secrets
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from shoal.errors import InputError
-from shoal.io.atomic import first_sentence, new_part, sweep
+from shoal.io.atomic import first_sentence, new_part, remove_folder, sweep
 
 
 @contextlib.contextmanager
@@ -25,8 +24,7 @@ def private_folder(name: str, base: str | None = None) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        remove_folder(folder, lock)
 
 
 def key_file(path: str | os.PathLike[str]) -> bytes:
