@@ -203,7 +203,7 @@ def _categories(
 def _all_words(frame: Frame, name: Any, codes: Sequence[Any]) -> bool:
     """Whether a column of texts has cells, none of which spells a number."""
     cells = [cell for cell in frame.arrow(name).unique().to_pylist() if cell is not None]
-    cells = [cell for cell in cells if cell.strip() not in ("", "NA") and not is_code(cell, codes)]
+    cells = [cell for cell in cells if cell.strip() not in ("", "NA") and not is_level(cell, codes)]
     return bool(cells) and all(_number(cell) is None for cell in cells)
 
 
@@ -213,7 +213,7 @@ def _spelled(frame: Frame, name: Any, codes: Sequence[Any]) -> Column:
 
     cells = frame.arrow(name)
     listed = [None if cell is None or cell.strip() in ("", "NA") else cell for cell in cells.to_pylist()]
-    hits = np.array([cell is not None and is_code(cell, codes) for cell in listed])
+    hits = np.array([cell is not None and is_level(cell, codes) for cell in listed])
     numbers = [None if hit or cell is None else _number(cell) for cell, hit in zip(listed, hits)]
     gaps = np.array([number is None for number in numbers])
     strange = gaps & ~hits & np.array([cell is not None for cell in listed])
