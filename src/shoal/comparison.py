@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal.bounds import lower_bound
 from shoal.errors import InputError, ShoalError
+from shoal.frame.frame import Frame
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.json_text import json_text
@@ -21,9 +22,6 @@ from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.release import Release
-
-if TYPE_CHECKING:
-    from shoal.frame.frame import Frame
 
 Progress = Callable[[float], None]
 Job = Callable[[], "Run | Failure | float | None"]

@@ -7,18 +7,16 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import shoal
 from shoal.grouping.registry import get_method
+from shoal.plan import Plan
+from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shoal.plan import Plan
-    from shoal.stages.loss import Loss
 
 #: What becomes of the order of rows, in words.
 ORDERS = {

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
@@ -406,8 +407,6 @@ class Release:
 
 def _unique(table: Any, columns: Sequence[Any]) -> dict[str, Any]:
     """How many rows are one of a kind; nothing is told of a table that Arrow cannot hold."""
-    import pyarrow as pa
-
     from shoal.measures.uniqueness import few_valued, unique_rows
 
     try:

@@ -3,8 +3,6 @@
 How they look stands in `static/charts.json`. Tooltips are drawn there (`richText`), so no text becomes HTML.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The page itself: its frame, the way through the five steps, and what one tab shows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

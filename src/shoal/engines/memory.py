@@ -1,7 +1,5 @@
 """The table in memory: every stage runs on all of it at once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

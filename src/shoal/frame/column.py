@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.words import CATEGORIES
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +50,6 @@ class Column:
 
     def to_arrow(self) -> pa.Array:
         """The cells as an Arrow array: dates, decimals and dates written as text in the type they came in."""
-        import pyarrow as pa
-
         stored = self.stored
         if stored is None:
             return pa.array(self.values, mask=self.gaps)

@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
@@ -16,9 +19,7 @@ from shoal.frame.metadata import foreign, published
 from shoal.frame.series import as_table, index_names
 
 if TYPE_CHECKING:
-    import narwhals as nw
     import pandas as pd
-    import pyarrow as pa
     from narwhals.dtypes import DType
 
 
@@ -35,8 +36,6 @@ class Frame:
         data, self._give_back = as_table(data)
         self.native = data
         self._array: NDArray | None = None
-        import narwhals as nw
-
         if hasattr(data, "__dataframe__") or hasattr(data, "schema") or hasattr(data, "columns"):
             try:
                 self._frame = nw.from_native(data, eager_only=True)
@@ -127,9 +126,6 @@ class Frame:
 
     def arrow(self, name: Any) -> pa.Array:
         """A column as one Arrow array; NaN counts as a gap."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self._array is not None:
             return pa.array(np.ascontiguousarray(self._array[:, name]), from_pandas=True)
         try:
@@ -218,22 +214,16 @@ class Frame:
         return np.where(column.gaps, gap, column.values)
 
     def _series(self, column: Column) -> nw.Series:
-        import narwhals as nw
-
         old = self._frame.get_column(column.name)
         if column.first is not None:
             return old[column.rows_of_levels()]
         if column.stored is None and column.gaps is None:
             return nw.new_series(column.name, column.values, old.dtype, backend=old.implementation)
-        import pyarrow as pa
-
         table = nw.from_arrow(pa.table({"new": column.to_arrow()}), backend=old.implementation)
         return table["new"].cast(old.dtype).alias(column.name)
 
     def _pandas_array(self, column: Column) -> pd.api.extensions.ExtensionArray:
         """Set into the old type, which for pandas says more than narwhals knows of it."""
-        import narwhals as nw
-
         old = self.native[column.name]
         if column.first is not None:
             return old.array.take(column.rows_of_levels())
@@ -278,8 +268,6 @@ def _unknown_kind(data: Any) -> InputError:
 
 def _not_numeric(name: Any, column: nw.Series) -> InputError:
     """An error that names the first row whose cell is not a number."""
-    import narwhals as nw
-
     for row, cell in enumerate(column.to_list() if column.dtype in (nw.String, nw.Object) else ()):
         try:
             float(cell if cell is not None else "nan")

@@ -1,7 +1,5 @@
 """Record linkage: an intruder holds true values and takes the nearest released record for the right one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from itertools import combinations

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
+import pyarrow.types as types
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
@@ -196,8 +199,6 @@ def names_of(given: Names) -> list[Any]:
 
 def value_codes(frame: Frame, name: Any) -> NDArray[np.int64]:
     """A number for each different value of a released column."""
-    import pyarrow as pa
-
     try:
         return codes_of(pa.chunked_array([frame.arrow(name)]))
     except (InputError, KeyError):  # it mixes kinds of values, or is not there
@@ -211,14 +212,10 @@ def column_values(frame: Frame, name: Any, which: str = "table") -> NDArray:
         raise InputError(f"there is no column {name!r} in the {which}: {hint}")
     if isinstance(frame.native, (np.ndarray, list, tuple)):
         return np.asarray(frame.native, np.float64).reshape(len(frame), -1)[:, name]
-    import narwhals as nw
-
     column = nw.from_native(frame.native, eager_only=True)[name]
     if column.dtype in (nw.Date, nw.Datetime):
         column = column.cast(nw.Datetime("us")).dt.timestamp("us")
     if column.dtype.is_numeric():
-        import pyarrow as pa
-
         doubles = column.to_arrow().cast(pa.float64(), safe=False)  # the nearest, where it is not exact
         return doubles.to_numpy(zero_copy_only=False)
     return np.array([_text(cell) for cell in column.to_list()], dtype=np.str_)
@@ -236,8 +233,6 @@ def _text(cell: Any) -> str:
 
 def _objects(frame: Frame, name: Any, kind: str) -> NDArray[np.float64]:
     """Dates written as text, and dates or decimals that pandas keeps as objects, as doubles."""
-    import pyarrow.types as types
-
     column = read_column(frame, name, kind)
     stored: Any = column.stored
     values = column.values.astype(np.float64)

@@ -1,11 +1,10 @@
 """What is at risk: what an intruder can still learn about single records from the released table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.measures.groups import Groups, real_cells, same
@@ -140,8 +139,6 @@ def _sizes(published: Sequence[NDArray], units: NDArray[np.int64] | None) -> NDA
 
 def _unique(both: Pair) -> Measure:
     """Rows that are one of a kind, in protected and kept columns with few values, and in all columns."""
-    import pyarrow as pa
-
     names = [column.name for column in both.columns]
     codes = {name: value_codes(both.released, name) for name in both.released.names}
     few = [name for name, column in codes.items() if name not in names and column.max() < FEW]

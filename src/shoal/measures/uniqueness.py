@@ -1,15 +1,11 @@
 """How many published rows are one of a kind, whatever k says of the protected columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Columns with at most so many different values are categories that an intruder may know: sex, region.
 FEW = 20
@@ -38,9 +34,6 @@ def unique_rows(table: pa.Table, columns: Sequence[str]) -> int:
 
 def codes_of(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """A number for each different value of a column; NaN is a gap like any other."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):

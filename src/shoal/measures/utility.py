@@ -1,7 +1,5 @@
 """What was lost: the released table against the original, from single values to models fitted on both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ ones a coordinate for each level. Everything is centred: a gap lies at 0, the co
 filled for grouping (see `fill`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Gap patterns: records of a stratum that lack the same values or share zeros, grouped apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

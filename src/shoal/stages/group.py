@@ -1,10 +1,7 @@
 """Grouping: which method, on which matrix, within which strata and gap patterns; then the repairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +11,7 @@ from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import MethodInfo, get_method, methods
 from shoal.grouping.runner import run_within
+from shoal.plan import Plan
 from shoal.stages.encode import Levels, Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.impute import impute
@@ -21,9 +19,6 @@ from shoal.stages.moments import Scale
 from shoal.stages.refine_gaps import refine_gaps, values_there
 from shoal.stages.regroup import regroup_for_totals
 from shoal.stages.require import asked_of, failing, hold
-
-if TYPE_CHECKING:
-    from shoal.plan import Plan
 
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).

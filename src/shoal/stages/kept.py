@@ -1,11 +1,10 @@
 """What is published as it is, and what it gives away: identifiers, and columns that tell protected ones."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
@@ -13,9 +12,7 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import identifier_reason, named_like_identifier, notes_on_codes
 from shoal.frame.types import read_column, stored_kind
-
-if TYPE_CHECKING:
-    from shoal.plan import Plan
+from shoal.plan import Plan
 
 #: A kept column that gives back this share of a protected one is named.
 TELLING = 0.5
@@ -103,8 +100,6 @@ def few_units(ids: NDArray[np.int64], labels: NDArray[np.int64], k: int) -> int:
 
 def _codes(frame: Frame, name: Any) -> NDArray[np.int64] | None:
     """A column as whole numbers, the same for the same cells; None if its cells cannot be compared."""
-    import pyarrow as pa
-
     try:
         cells = frame.arrow(name)
         encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
@@ -115,8 +110,6 @@ def _codes(frame: Frame, name: Any) -> NDArray[np.int64] | None:
 
 def _telling(k: int, frame: Frame, names: Sequence[Any], columns: Mapping[Any, Column]) -> list[Suspect]:
     """The columns that give back a protected one, with the share of its records."""
-    import pyarrow as pa
-
     most = max(1000, min(SAMPLE, PAIRS // max(1, len(names) * len(columns))))
     if names and len(frame) > most:
         chosen = np.zeros(len(frame), bool)

@@ -3,11 +3,9 @@
 Every engine calls `protect_part`: on the whole table, or on one block of it after another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
+from shoal.plan import Plan
 from shoal.stages.encode import Levels, encode
 from shoal.stages.group import group
 from shoal.stages.loss import Loss, measure
@@ -22,10 +21,6 @@ from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues, publish
 from shoal.stages.require import thin_cells
 from shoal.verify.groups import check_groups
-
-if TYPE_CHECKING:
-    from shoal.plan import Plan
-
 
 #: What is counted while a release is made.
 COUNTS = ("filled", "moved", "thinned", "zeros_lost")

@@ -1,7 +1,5 @@
 """The table as the plan sees it: its columns as numbers, its strata, its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

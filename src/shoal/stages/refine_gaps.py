@@ -1,7 +1,5 @@
 """Groups of records with different gaps, improved by the distance over the values that both have."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

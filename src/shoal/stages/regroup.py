@@ -5,8 +5,6 @@ does not, the search here looks for the change of the partition that costs least
 group, several do, or a group is dissolved among the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Strata: sets of records, named by the user, that groups never cross."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Whole numbers that add up to what they did: a few groups' means are rounded the other way."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

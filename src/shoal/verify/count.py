@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.verify.fingerprint import Fingerprints
@@ -48,8 +49,6 @@ def count(
 
     With `units`, columns that tell whose record each is, distinct units are counted instead of records.
     """
-    import pyarrow as pa
-
     keys = {str(j): _plain(key) for j, key in enumerate([*(table[name] for name in columns), *strata])}
     whose = {f"u{j}": _plain(key) for j, key in enumerate(units)}
     counted = pa.table({**keys, **whose})
@@ -113,8 +112,6 @@ def _of(counted: str, records: int) -> str:
 
 def _plain(column: Any) -> Any:
     """A column that Arrow can count by: dictionaries as their values."""
-    import pyarrow as pa
-
     if isinstance(column, np.ndarray) or not pa.types.is_dictionary(column.type):
         return column
     return column.cast(column.type.value_type)

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
+import pyarrow.types as types
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
@@ -208,8 +210,6 @@ def _refuse_unknown(table: Any, names: Sequence[str]) -> None:
 
 def _beside_rows(table: Any, plan: Plan | None) -> Iterator[str]:
     """What a file holds beside its rows: sheets that were not read, levels that no row has."""
-    import pyarrow.types as types
-
     for sheet in details_of(table).get("excel", {}).get("unread", ()):
         yield f"sheet {sheet!r} was not checked: publish a workbook with one sheet"
     both = (details_of(which).get("stats", {}) for which in (table, published(table)))
@@ -236,8 +236,6 @@ def _contents(given: Any) -> Contents:
 
 def _complete(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:
     """The rows without a gap in these columns."""
-    import pyarrow.compute as pc
-
     complete = np.ones(len(table), bool)
     for name in columns:
         complete &= ~pc.is_null(table[name], nan_is_null=True).to_numpy()
@@ -258,8 +256,6 @@ def _blocks(
 
 def _open(table: Any, plan: Plan | None) -> list[str]:
     """The numeric columns that no plan gives another role; any without records, where kinds are not known."""
-    import pyarrow.types as types
-
     kinds = (types.is_integer, types.is_floating, types.is_decimal)
     numeric = [f.name for f in table.schema if not len(table) or any(kind(f.type) for kind in kinds)]
     return [name for name in numeric if plan is None or plan.roles.get(name, "quasi") == "quasi"]

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.types as types
 from numpy.typing import NDArray
 
 _GAP = np.uint64(0x9E3779B97F4A7C15)
@@ -36,9 +38,6 @@ class Fingerprints:
 
     def _numbers(self, column: Any) -> NDArray[np.uint64]:
         """Each cell as 64 bits: numbers and dates by their bits, all else by a keyed hash of its value."""
-        import pyarrow as pa
-        import pyarrow.types as types
-
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -59,8 +58,6 @@ class Fingerprints:
         return np.where(gaps, _GAP, bits)
 
     def _hashed(self, column: Any) -> NDArray[np.uint64]:
-        import pyarrow as pa
-
         if pa.types.is_nested(column.type):
             return np.array([self._hash(repr(cell)) for cell in column.to_pylist()], np.uint64)
         encoded = column.dictionary_encode()

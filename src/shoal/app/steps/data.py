@@ -1,7 +1,5 @@
 """Step 1: a table comes in, and a person says what its columns are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from markupsafe import Markup

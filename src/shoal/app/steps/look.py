@@ -1,7 +1,5 @@
 """Step 4: what was lost, what is at risk, and how near it is to the best possible; two runs side by side."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from markupsafe import Markup

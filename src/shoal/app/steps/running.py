@@ -1,7 +1,5 @@
 """Step 3: runs, one after another, each with its progress and an end to it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

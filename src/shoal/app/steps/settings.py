@@ -1,7 +1,5 @@
 """Step 2: k, the method, and what lies behind "more"."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

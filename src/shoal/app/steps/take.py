@@ -1,7 +1,5 @@
 """Step 5: the release, the reports, the plan, and the same in Python and on the command line."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 

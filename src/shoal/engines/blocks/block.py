@@ -1,7 +1,5 @@
 """One block of a table through all stages: the same on every engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,9 @@ import shoal
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.errors import InputError
 from shoal.frame.column import Column
+from shoal.outcome import Outcome
 from shoal.plan import Plan
 from shoal.stages.moments import Moments, Scale
-
-if TYPE_CHECKING:
-    from shoal.outcome import Outcome
 
 #: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
 #: larger the blocks, the fewer groups lie at a border and cannot reach across (see docs/scaling.md).

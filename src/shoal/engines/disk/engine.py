@@ -4,8 +4,6 @@ Memory holds one batch, a few blocks, and for each record the number of its grou
 it publishes.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.engines.blocks.block import protect_block
@@ -206,7 +205,6 @@ def _verify(
 
     Gives how many rows are one of a kind, in protected columns and those with few values, and in all.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     untouched = [name for name in names if name not in groups.columns]
@@ -240,8 +238,6 @@ def _verify(
 
 def _first_rows(table: parquet.ParquetTable, enough: int) -> Any:
     """The first batches with at least so many records, or all of them, as an Arrow table."""
-    import pyarrow as pa
-
     batches: list[pa.RecordBatch] = []
     for begin, batch in table.batches(table.schema.names):
         batches.append(batch)

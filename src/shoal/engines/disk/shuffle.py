@@ -1,17 +1,13 @@
 """Rows written in another order than they come in, through files on disk: one stretch of the order each."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Rows of a stretch, which is sorted in memory: 40 MB for ten columns of doubles.
 STRETCH = 524_288
@@ -22,8 +18,6 @@ class Shuffle:
     """`places` has for each row that comes in its place in the order."""
 
     def __init__(self, folder: Path, schema: pa.Schema, places: NDArray[np.int64], stretch: int = STRETCH):
-        import pyarrow as pa
-
         folder.mkdir()
         self.places, self.stretch = places, stretch
         self._files = [folder / str(j) for j in range(-(-len(places) // stretch))]
@@ -34,8 +28,6 @@ class Shuffle:
 
     def add(self, batch: pa.RecordBatch, begin: int) -> None:
         """The rows from `begin` on."""
-        import pyarrow as pa
-
         places = self.places[begin : begin + len(batch)]
         order = np.argsort(places)
         stretches = places[order] // self.stretch
@@ -47,8 +39,6 @@ class Shuffle:
 
     def batches(self) -> Iterator[Any]:
         """All rows in their order."""
-        import pyarrow as pa
-
         self._close()
         for path in self._files:
             with pa.ipc.open_stream(path) as file:

@@ -1,7 +1,5 @@
 """The columns to group by, on disk: any block of them comes back without reading the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A Spark DataFrame, protected block by block on the cluster; the driver sees a sample."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -13,10 +13,12 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.types as t
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, MachineError
@@ -25,9 +27,6 @@ from shoal.io.databases.address import Address, column_name, parted, sentence, s
 from shoal.io.databases.postgresql import Postgresql
 from shoal.io.databases.sqlite import Sqlite, refuse_planted
 from shoal.io.formats import text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _SCHEMES = ("sqlite", "postgresql", "postgres")
 #: What a column's type may look like: words and lengths, and nothing that begins a constraint or a command.
@@ -183,8 +182,6 @@ def _refuse_existing(database: Sqlite | Postgresql, place: Address, replacing: b
 
 def _sql_type(kind: pa.DataType, database: str) -> str:
     """The SQL type for an Arrow type."""
-    import pyarrow.types as t
-
     if t.is_timestamp(kind) and kind.tz:
         return "timestamp with time zone"
     for is_such, sqlite, postgresql in (
