@@ -2,8 +2,8 @@
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 
 #: sector -> share of businesses, turnover per employee, wage per employee, assets per turnover,
@@ -72,7 +72,7 @@ _SIM_SPREAD = (0.010, 0.025, 0.050, 0.075, 0.100, 0.150, 0.200, 0.300)  # Table 
 _SIM_ATTRIBUTES = (20, 40, 60, 80, 100, 200)  # Table 3
 
 
-def sim(number: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def sim(number: int, seed: int = 0) -> tuple[Floats, Ints]:
     """SIM_1 to SIM_29 of Laszlo and Mukherjee 2005: records, and the cluster that each was drawn from.
 
     200 centres lie evenly over the cube [-1, 1]^d; around each the records follow a Gaussian with the same

@@ -9,10 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import shoal
+from shoal.arrays import Ints
 from shoal.grouping.registry import get_method
 from shoal.plan import Plan
 from shoal.stages.loss import Loss
@@ -114,7 +112,7 @@ class Outcome:
         cls,
         plan: Plan,
         columns: Sequence[Any],
-        sizes: NDArray[np.int64],
+        sizes: Ints,
         loss: Loss,
         used: Sequence[str],
         notes: Sequence[str],

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.order import file_order
@@ -51,22 +51,22 @@ class Release:
     """
 
     table: Any
-    labels: NDArray[np.int64]
+    labels: Ints
     plan: Plan
     outcome: Outcome
     columns: tuple[Any, ...]
     origin: Origin | sql.SqlOrigin | None = None
     original: Any = None
-    strata: NDArray[np.int64] | None = None
-    units: NDArray[np.int64] | None = None
-    changed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    strata: Ints | None = None
+    units: Ints | None = None
+    changed: Mapping[str, Ints] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
 
     @classmethod
     def made(
         cls,
         *,
-        labels: NDArray[np.int64],
+        labels: Ints,
         plan: Plan,
         columns: tuple[Any, ...],
         loss: Loss,
@@ -120,7 +120,7 @@ class Release:
         return None if self.origin is None else self.origin.path
 
     @property
-    def group_sizes(self) -> NDArray[np.int64]:
+    def group_sizes(self) -> Ints:
         """How many records each group has: group_sizes[labels[i]] is the size of record i's group.
 
         Where each column has its own groups, those of all columns one after another.
@@ -394,7 +394,7 @@ class Release:
             row = first_difference(one, other, loose)
             return row if row is None or cells is None else first_difference(one, cells[name], loose)
 
-        def by_row(ids: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
+        def by_row(ids: Ints | None) -> list[Ints]:
             return [] if ids is None else [ids if ready.order is None else ids[ready.order]]
 
         agreement = compare(expected, table, protected if rounding else (), (), same)
@@ -428,4 +428,4 @@ class _Ready(NamedTuple):
     table: Any
     expected: Any
     exact: bool = False  # whether cells that are not protected must be the same to the letter
-    order: NDArray[np.int64] | None = None  # for each row of the file the original's
+    order: Ints | None = None  # for each row of the file the original's

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.frame.column import Column
 from shoal.frame.guess import index_roles
 from shoal.grouping.runner import share
@@ -85,7 +85,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     )
 
 
-def _order_told(plan: Plan, table: Prepared, labels: list[NDArray[np.int64]]) -> list[str]:
+def _order_told(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:
     """What rows that keep their order give away, where that is more than chance."""
     if plan.order == "shuffle" or plan.k == 1:
         return []

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Ints
 from shoal.words import CATEGORIES
 
 
@@ -24,8 +25,8 @@ class Column:
     name: Any
     type: str
     values: NDArray
-    gaps: NDArray[np.bool_] | None = None
-    first: NDArray[np.int64] | None = None  # of a category: for each level, a row that has it
+    gaps: Bools | None = None
+    first: Ints | None = None  # of a category: for each level, a row that has it
     gap_row: int = -1  # of a category: a row that has a gap
     stored: pa.DataType | None = None  # of a date: the Arrow type to give it back in
     coded: int = 0  # cells that hold a code for a gap
@@ -44,7 +45,7 @@ class Column:
     def gap_count(self) -> int:
         return 0 if self.gaps is None else int(self.gaps.sum())
 
-    def holding(self, values: NDArray, gaps: NDArray[np.bool_] | None) -> Column:
+    def holding(self, values: NDArray, gaps: Bools | None) -> Column:
         """The same column with other cells."""
         return replace(self, values=values, gaps=gaps)
 
@@ -62,14 +63,14 @@ class Column:
         width = np.int32 if stored.bit_width == 32 else np.int64
         return pa.array(self.values.astype(width), mask=self.gaps).cast(stored)
 
-    def rows_of_levels(self) -> NDArray[np.int64]:
+    def rows_of_levels(self) -> Ints:
         """Of a category: for each cell, a row of the original that holds what it shall hold."""
         rows = np.full(len(self.values), self.gap_row, np.int64)
         present = slice(None) if self.gaps is None else ~self.gaps
         rows[present] = self.first[self.values[present]]  # type: ignore[index]
         return rows
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Column:
+    def rows(self, chosen: Bools) -> Column:
         """The same column with only some rows."""
         values, gaps = self.values[chosen], None if self.gaps is None else self.gaps[chosen]
         if self.categorical:
@@ -77,7 +78,7 @@ class Column:
         return self.holding(values, gaps if gaps is not None and gaps.any() else None)
 
 
-def categories(name: Any, kind: str, codes: NDArray, gaps: NDArray[np.bool_] | None) -> Column:
+def categories(name: Any, kind: str, codes: NDArray, gaps: Bools | None) -> Column:
     """A categorical column from codes in the order of the levels; levels that do not occur are left out."""
     gaps = gaps if gaps is not None and gaps.any() else None
     present = np.arange(len(codes)) if gaps is None else np.flatnonzero(~gaps)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.column import Column
 from shoal.frame.levels import arrow_levels, enum_levels, pandas_levels
@@ -94,7 +95,7 @@ class Frame:
             chosen.append(name if name in present else by_text[str(name)])
         return chosen
 
-    def numbers(self, name: Any) -> tuple[NDArray, NDArray[np.bool_] | None]:
+    def numbers(self, name: Any) -> tuple[NDArray, Bools | None]:
         """A numeric column as an array of its own number type, and where its gaps are (there it holds 0)."""
         gaps = None
         if self._array is not None:
@@ -145,7 +146,7 @@ class Frame:
         """How narwhals calls the type of a column."""
         return self._schema[name]
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Frame:
+    def rows(self, chosen: Bools) -> Frame:
         """The table with only some of its rows."""
         if self._array is not None:
             part = Frame(self._array[chosen].reshape(-1, *np.shape(self.native)[1:]))

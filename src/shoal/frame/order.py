@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
+
 _GAP = np.uint64(0x7FF8_5A0A_1000_0001)  # no number and no text has these bits
 
 
@@ -29,7 +31,7 @@ class Key:
         for name, digest in self._columns.items():
             digest.update(cells(table.column(name)).data)
 
-    def order(self, records: int) -> NDArray[np.int64]:
+    def order(self, records: int) -> Ints:
         """For each row of the file the row of the original that stands there."""
         whole = hashlib.blake2b(self._plan.encode("utf-8", "surrogatepass"), digest_size=16)
         for digest in self._columns.values():
@@ -38,7 +40,7 @@ class Key:
         return np.argsort(np.random.Philox(key=key).random_raw(records), kind="stable")
 
 
-def file_order(original: Any, plan: Any, columns: Sequence[Any] = ()) -> NDArray[np.int64] | None:
+def file_order(original: Any, plan: Any, columns: Sequence[Any] = ()) -> Ints | None:
     """For each row of the file the row of this Arrow table that stands there; None: rows keep their place."""
     if plan.order == "keep":
         return None
@@ -47,7 +49,7 @@ def file_order(original: Any, plan: Any, columns: Sequence[Any] = ()) -> NDArray
     return key.order(len(original))
 
 
-def row_ids(table: Any, names: Sequence[str]) -> NDArray[np.int64]:
+def row_ids(table: Any, names: Sequence[str]) -> Ints:
     """A number for each row of an Arrow table, the same where these columns have the same cells."""
     ids = np.zeros(len(table), np.uint64)
     for name in names:

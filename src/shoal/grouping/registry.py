@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.errors import InputError, did_you_mean
 
 #: Keyword parameters that the caller fills in and that no user sets by name.
@@ -37,7 +37,7 @@ class MethodInfo:
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
     supplied: tuple[str, ...] = ()
     summary: str = ""
-    function: Callable[..., NDArray[np.int64]] = field(repr=False, default=lambda X, k: X)
+    function: Callable[..., Ints] = field(repr=False, default=lambda X, k: X)
 
 
 def method(*, title: str, paper: str, sizes: str, cost: str, **facts: Any) -> Callable:

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from shoal.arrays import Bools
 from shoal.errors import InputError
 from shoal.frame.metadata import described
 from shoal.io.files import file_format, read_contents
@@ -27,7 +26,7 @@ class Origin:
     cells: pa.Table | None = None
     whole: bool = True  # whether the table has all of its records
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Origin:
+    def rows(self, chosen: Bools) -> Origin:
         """The origin of a table with only some of the records."""
         return replace(self, cells=None if self.cells is None else self.cells.filter(chosen), whole=False)
 

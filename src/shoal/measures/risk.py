@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.measures.groups import Groups, real_cells, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures, by_column, measure
@@ -32,7 +33,7 @@ def risk(
     levels: Mapping[Any, Sequence[Any]] | None = None,
     weight: Any = None,
     known: Names | None = None,
-    units: NDArray[np.int64] | None = None,
+    units: Ints | None = None,
 ) -> Measures:
     """Measure what an intruder can learn who knows true values of `columns`.
 
@@ -129,7 +130,7 @@ def _achieved(both: Pair) -> Measure:
     return measure("k", sizes.min(), columns, detail, records="records" if both.units is None else "units")
 
 
-def _sizes(published: Sequence[NDArray], units: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _sizes(published: Sequence[NDArray], units: Ints | None) -> Ints:
     """How many records, or different units, publish each combination."""
     labels = same(published)
     if units is not None:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+
+from shoal.arrays import Ints
 
 #: Columns with at most so many different values are categories that an intruder may know: sex, region.
 FEW = 20
@@ -32,7 +33,7 @@ def unique_rows(table: pa.Table, columns: Sequence[str]) -> int:
     return int((new[1:] & new[:-1]).sum()) if len(rows) else 0
 
 
-def codes_of(column: pa.ChunkedArray) -> NDArray[np.int64]:
+def codes_of(column: pa.ChunkedArray) -> Ints:
     """A number for each different value of a column; NaN is a gap like any other."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

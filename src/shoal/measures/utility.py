@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats
 from shoal.measures.groups import same
 from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.models import propensity, regression
@@ -105,7 +106,7 @@ def with_further(
     return Measures([*measures.values(), *more], measures.records, measures.notes)
 
 
-def deviations(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def deviations(X: Floats) -> Floats:
     """Standard deviations (n-1) of what is there; 1 for a constant column: dividing by it is harmless."""
     there = ~np.isnan(X)
     spread = np.sqrt(

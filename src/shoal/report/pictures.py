@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.measures.pair import Column, Pair
 from shoal.measures.utility import deviations
 
@@ -62,7 +63,7 @@ def _unit(x: NDArray) -> float | None:
     return typical if typical > 0 else float(np.abs(x).mean())
 
 
-def record_map(both: Pair, labels: NDArray[np.int64]) -> dict[str, Any] | None:
+def record_map(both: Pair, labels: Ints) -> dict[str, Any] | None:
     """Some whole groups in the plane of the two first principal components; None for groups per column."""
     X, _ = both.scaled().matrices()
     if labels.ndim > 1 or min(X.shape) < 2:

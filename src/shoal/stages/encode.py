@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.stages.moments import UNCHANGED, Moments, Scale
@@ -22,11 +23,11 @@ MOST_LEVELS = 100
 class Levels(NamedTuple):
     """How a nominal column became coordinates: two different levels are always equally far apart."""
 
-    axis: NDArray[np.int64]  # level -> its coordinate
-    shares: NDArray[np.float64]  # coordinate -> the share of records that have it
+    axis: Ints  # level -> its coordinate
+    shares: Floats  # coordinate -> the share of records that have it
     side: float  # the distance of two different levels is side * sqrt(2)
 
-    def apply(self, codes: NDArray) -> NDArray[np.float64]:
+    def apply(self, codes: NDArray) -> Floats:
         axes = self.axis[codes]
         if len(self.shares) == 2:  # one coordinate tells two levels apart
             return self.side * np.sqrt(2) * ((axes == 1) - self.shares[1])[:, None]
@@ -36,17 +37,17 @@ class Levels(NamedTuple):
 class Space(NamedTuple):
     """The records as points, and how each column got there."""
 
-    matrix: NDArray[np.float64]
+    matrix: Floats
     scales: list[Scale | Levels]
     spans: list[slice]  # column -> its coordinates
     unit: str = "standard"  # or "raw": the only column in the unit it has
 
-    def place(self, j: int, values: NDArray) -> NDArray[np.float64]:
+    def place(self, j: int, values: NDArray) -> Floats:
         """Where these values of column j lie, one row each."""
         return self.scales[j].apply(values).reshape(len(values), -1)
 
 
-def standardise(columns: Sequence[NDArray]) -> tuple[NDArray[np.float64], list[Scale]]:
+def standardise(columns: Sequence[NDArray]) -> tuple[Floats, list[Scale]]:
     """Columns with mean 0 and standard deviation 1 (n-1 in the divisor), as a C-ordered matrix.
 
     Each column is first counted from its own smallest value, so a large offset costs no digits: whole
@@ -95,7 +96,7 @@ def grouping_matrix(
     log: Collection[Any],
     weights: Mapping[Any, float],
     scales: Sequence[Scale | Levels] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """What to group by: the standardised space itself, unless another scaling, logs or weights are asked for.
 
     A weight multiplies the column's share in squared distances. `scales` are those of the whole table.
@@ -162,7 +163,7 @@ def _logarithm(column: Column) -> Column:
     return column.holding(np.sign(wide) * np.log1p(np.abs(wide)), column.gaps)
 
 
-def _ranks(column: Column) -> NDArray[np.float64]:
+def _ranks(column: Column) -> Floats:
     """Each value's rank among those present; equal values share their average rank."""
     ranks = np.zeros(len(column.values))
     present = slice(None) if column.gaps is None else ~column.gaps

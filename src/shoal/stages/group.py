@@ -3,9 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
@@ -38,10 +36,10 @@ class Grouping:
 def group(
     plan: Plan,
     columns: Sequence[Column],
-    strata: NDArray[np.int64] | None = None,
-    weight: NDArray[np.float64] | None = None,
+    strata: Ints | None = None,
+    weight: Floats | None = None,
     *,
-    units: NDArray[np.int64] | None = None,
+    units: Ints | None = None,
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -87,7 +85,7 @@ def group(
     return Grouping(partition, space, info, moved)
 
 
-def choose(plan: Plan, columns: Sequence[Column], weight: NDArray[np.float64] | None) -> MethodInfo:
+def choose(plan: Plan, columns: Sequence[Column], weight: Floats | None) -> MethodInfo:
     """The method itself; but `auto` takes for one column of numbers the method that is exact for it.
 
     What publishes whole numbers has an optimum of its own, unless its search would need numbers of more than
@@ -124,8 +122,8 @@ def _points(
     columns: Sequence[Column],
     space: Space,
     scales: Sequence[Scale | Levels] | None,
-    patterns: NDArray[np.int64] | None,
-) -> NDArray[np.float64]:
+    patterns: Ints | None,
+) -> Floats:
     """What the method groups by: the space as the plan scales and weighs it, with a place for each gap."""
 
     def scaling(column: Column) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
@@ -71,9 +72,7 @@ def refuse(suspects: Sequence[Suspect], keep: Iterable[Any] = ()) -> None:
         )
 
 
-def repeated_units(
-    plan: Plan, frame: Frame, columns: Collection[Any], labels: Sequence[NDArray[np.int64]]
-) -> list[str]:
+def repeated_units(plan: Plan, frame: Frame, columns: Collection[Any], labels: Sequence[Ints]) -> list[str]:
     """A note on each identifier beside these columns that repeats, where groups hold few of its values."""
     notes = []
     for name in () if plan.unit else frame.names:
@@ -92,13 +91,13 @@ def repeated_units(
     return notes
 
 
-def few_units(ids: NDArray[np.int64], labels: NDArray[np.int64], k: int) -> int:
+def few_units(ids: Ints, labels: Ints, k: int) -> int:
     """How many groups hold fewer than k different ids."""
     pairs = np.unique(np.stack([labels, ids]), axis=1)
     return int((np.unique(pairs[0], return_counts=True)[1] < k).sum())
 
 
-def _codes(frame: Frame, name: Any) -> NDArray[np.int64] | None:
+def _codes(frame: Frame, name: Any) -> Ints | None:
     """A column as whole numbers, the same for the same cells; None if its cells cannot be compared."""
     try:
         cells = frame.arrow(name)
@@ -166,7 +165,7 @@ def _by_level(x: NDArray, y: NDArray, k: int) -> tuple[int, int]:
     return int(counts[begins][met].sum()), int(often.max())
 
 
-def _by_neighbours(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[int, int]:
+def _by_neighbours(x: Floats, y: Floats) -> tuple[int, int]:
     """How many values their neighbours in the other column meet; how many one value for all meets."""
     order = np.random.default_rng(0).permutation(len(x))  # the order of the rows tells nothing about ties
     order = order[np.argsort(x[order], kind="stable")]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats
 from shoal.frame.column import Column
 from shoal.grouping.partition import ColumnMoments, Partition
 from shoal.stages.encode import Space
@@ -34,7 +35,7 @@ def measure(
     columns: Sequence[Column],
     published: Sequence[GroupValues],
     partition: Partition,
-    weight: NDArray[np.float64] | None,
+    weight: Floats | None,
     moments: ColumnMoments | None = None,
 ) -> Loss:
     """The loss in standardised space. A gap weighs nothing: there is nothing to lose.
@@ -65,13 +66,7 @@ def measure(
     return Loss(unit * total, unit * within, unit * rounding)
 
 
-def _weighted(
-    z: NDArray,
-    place: NDArray,
-    gaps: NDArray[np.bool_] | None,
-    partition: Partition,
-    weight: NDArray[np.float64],
-) -> Loss:
+def _weighted(z: NDArray, place: NDArray, gaps: Bools | None, partition: Partition, weight: Floats) -> Loss:
     labels, groups = partition.labels, len(partition)
     all_weight = float(weight.sum())
     centre = float(weight @ z) / all_weight if all_weight else 0.0

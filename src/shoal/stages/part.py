@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
@@ -47,10 +47,10 @@ class Published:
 def protect_part(
     plan: Plan,
     columns: Sequence[Column],
-    strata: NDArray[np.int64] | None = None,
-    weight: NDArray[np.float64] | None = None,
+    strata: Ints | None = None,
+    weight: Floats | None = None,
     *,
-    units: NDArray[np.int64] | None = None,
+    units: Ints | None = None,
     guides: Sequence[Column] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
@@ -90,8 +90,7 @@ def protect_part(
         loss = loss._replace(total=float(np.square(space.matrix).sum()))
     cells = {
         column.name: column.holding(
-            published.spread(partition),
-            None if published.gaps is None else published.gaps[partition.labels],
+            published.spread(partition), None if published.gaps is None else published.gaps[partition.labels]
         )
         for column, published in zip(columns, groups)
     }

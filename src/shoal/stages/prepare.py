@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
@@ -27,12 +27,12 @@ class Prepared:
 
     frame: Frame
     columns: dict[Any, Column]
-    strata: NDArray[np.int64] | None
-    weight: NDArray[np.float64] | None
+    strata: Ints | None
+    weight: Floats | None
     notes: tuple[str, ...]
     changed: dict[Any, Column] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
-    units: NDArray[np.int64] | None = None
+    units: Ints | None = None
 
 
 def prepare(plan: Any, frame: Frame) -> Prepared:
@@ -90,7 +90,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     return Prepared(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units)
 
 
-def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:
+def _any_gap(columns: dict[Any, Column]) -> Bools | None:
     holes = [column.gaps for column in columns.values() if column.gaps is not None]
     return np.logical_or.reduce(holes) if holes else None
 
@@ -103,7 +103,7 @@ def _gap_error(columns: dict[Any, Column]) -> InputError:
     )
 
 
-def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> NDArray[np.float64]:
+def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> Floats:
     (name,) = frame.find([name])
     column = with_codes(Column(name, "continuous", *frame.numbers(name)), codes)
     values, gaps = column.values, column.gaps

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.types as types
-from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Ints
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.metadata import details_of, published
 from shoal.frame.order import file_order
@@ -34,7 +34,7 @@ def check(
     *,
     per_column: bool = False,
     blocks: Sequence[Sequence[str]] | None = None,
-    strata: Sequence[str] | NDArray[np.int64] | None = None,
+    strata: Sequence[str] | Ints | None = None,
     unit: str | Sequence[str] = (),
     plan: Plan | None = None,
 ) -> list[Finding]:
@@ -234,7 +234,7 @@ def _contents(given: Any) -> Contents:
     return Contents(read(given)) if is_url(given) else read_contents(given)
 
 
-def _complete(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:
+def _complete(table: Any, columns: Sequence[str]) -> Bools:
     """The rows without a gap in these columns."""
     complete = np.ones(len(table), bool)
     for name in columns:

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.types as types
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
+
 _GAP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -31,7 +33,7 @@ class Fingerprints:
             rows = _mixed(rows ^ self._numbers(column))
         return rows
 
-    def placed(self, column: Any, places: NDArray[np.int64]) -> int:
+    def placed(self, column: Any, places: Ints) -> int:
         """One number for these cells at these places: sums of such numbers are equal if all cells are."""
         rows = _mixed(self.of([column]) ^ _mixed(places.astype(np.uint64) + self._start))
         return int(rows.sum(dtype=np.uint64))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed
 from shoal.frame.column import Column
@@ -18,8 +19,8 @@ def protect_block(
     columns: Sequence[Column],
     ties: NDArray,
     progress: Callable[[float], None] | None = None,
-    units: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], Published]:
+    units: Ints | None = None,
+) -> tuple[Ints, Published]:
     """The label of each record, in the order the records came in, and what the groups publish.
 
     The records are grouped in one order, whatever order they came in: by value, and where all values are

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shoal
+from shoal.arrays import Ints
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.errors import InputError
 from shoal.frame.column import Column
@@ -170,7 +171,7 @@ def make_plan(
     most = max(1.0, SLACK * len(Z) * target / records)  # records of the sample that make a block
     leaves = [0]
 
-    def grow(rows: NDArray[np.int64]) -> Any:
+    def grow(rows: Ints) -> Any:
         spread = Z[rows].var(0) if len(rows) > most else np.zeros(1)
         if spread.max() > 0:
             for j in np.argsort(-spread, kind="stable"):

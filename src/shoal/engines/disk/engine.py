@@ -13,8 +13,8 @@ from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn, joined
 from shoal.engines.blocks.limits import columns_to_protect, first_look
@@ -181,7 +181,7 @@ def run(
     return outcome
 
 
-def _places(plan: Plan, table: parquet.ParquetTable, columns: Sequence[str]) -> NDArray[np.int64] | None:
+def _places(plan: Plan, table: parquet.ParquetTable, columns: Sequence[str]) -> Ints | None:
     """For each row of the input its place in the output; None if it is the same."""
     if plan.order == "keep":
         return None
@@ -198,7 +198,7 @@ def _verify(
     parts: Sequence[Path],
     names: Sequence[str],
     groups: Groups,
-    places: NDArray[np.int64] | None,
+    places: Ints | None,
     report: Progress,
 ) -> tuple[int, ...]:
     """Read what was written and the input, and judge it as every release is judged.
@@ -269,7 +269,7 @@ def _plan(
     return make_plan(plan, chosen, moments, [joined(parts) for parts in sample], target)
 
 
-def _rows(column: Column, rows: NDArray[np.int64]) -> Column:
+def _rows(column: Column, rows: Ints) -> Column:
     return column.holding(column.values[rows], None if column.gaps is None else column.gaps[rows])
 
 
@@ -284,7 +284,7 @@ def _group(
         done[block] = part * plan.counts[block]
         report(min(1.0, done.sum() / plan.records))
 
-    def one(block: int) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.int64], Published]:
+    def one(block: int) -> tuple[Ints, Ints | None, Ints, Published]:
         rows, columns, units = spill.read(block)
         return rows, units, *protect_block(plan, block, columns, rows, partial(share, block), units)
 

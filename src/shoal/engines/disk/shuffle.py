@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+
+from shoal.arrays import Ints
 
 #: Rows of a stretch, which is sorted in memory: 40 MB for ten columns of doubles.
 STRETCH = 524_288
@@ -17,7 +18,7 @@ _PLACE = "__shoal_place"
 class Shuffle:
     """`places` has for each row that comes in its place in the order."""
 
-    def __init__(self, folder: Path, schema: pa.Schema, places: NDArray[np.int64], stretch: int = STRETCH):
+    def __init__(self, folder: Path, schema: pa.Schema, places: Ints, stretch: int = STRETCH):
         folder.mkdir()
         self.places, self.stretch = places, stretch
         self._files = [folder / str(j) for j in range(-(-len(places) // stretch))]

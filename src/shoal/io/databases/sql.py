@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.types as t
-from numpy.typing import NDArray
 
+from shoal.arrays import Bools
 from shoal.errors import InputError, MachineError
 from shoal.frame.metadata import details_of
 from shoal.io.databases.address import Address, column_name, parted, sentence, shown
@@ -64,7 +63,7 @@ class SqlOrigin:
 
     address: Address
     cells: pa.Table
-    chosen: NDArray[np.bool_] | None = None  # the records that the table has, if some were left out
+    chosen: Bools | None = None  # the records that the table has, if some were left out
     path: None = None
 
     def types(self, kind: str) -> dict[str, str]:
@@ -72,7 +71,7 @@ class SqlOrigin:
         types = details_of(self.cells)["sql"]["types"] if kind == self.address.kind else {}
         return {name: word for name, word in types.items() if not word or _TYPE.fullmatch(word)}
 
-    def rows(self, chosen: NDArray[np.bool_]) -> SqlOrigin:
+    def rows(self, chosen: Bools) -> SqlOrigin:
         """The origin of a table with only some of the records."""
         return replace(self, chosen=chosen)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.kernels.groups.sums import moments
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import together
@@ -23,8 +24,8 @@ MOST_PILES = 512
 
 
 def hand_back(
-    order: NDArray[np.uint32], starts: NDArray[np.int64], values: NDArray[np.float64], pile: int = PILE
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], tuple[float, float]]:
+    order: NDArray[np.uint32], starts: Ints, values: Floats, pile: int = PILE
+) -> tuple[Ints, Floats, Floats, tuple[float, float]]:
     """Labels and means by record, means by group, SSE and SST of the groups order[starts[g] : starts[g + 1]].
 
     `values` are in that order, and ascend. Two threads begin to fill each pile from its two ends.
