@@ -49,6 +49,16 @@ class Column:
         """The same column with other cells."""
         return replace(self, values=values, gaps=gaps)
 
+    def at(self, rows: Ints) -> Column:
+        """The cells at these rows."""
+        return self.holding(self.values[rows], None if self.gaps is None else self.gaps[rows])
+
+    def filled(self, value: int | float) -> NDArray:
+        """The values, with this one in the place of gaps."""
+        if self.gaps is None:
+            return self.values
+        return np.where(self.gaps, self.values.dtype.type(value), self.values)
+
     def to_arrow(self) -> pa.Array:
         """The cells as an Arrow array: dates, decimals and dates written as text in the type they came in."""
         stored = self.stored
@@ -72,10 +82,10 @@ class Column:
 
     def rows(self, chosen: Bools) -> Column:
         """The same column with only some rows."""
-        values, gaps = self.values[chosen], None if self.gaps is None else self.gaps[chosen]
+        part = self.at(np.flatnonzero(chosen))
         if self.categorical:
-            return categories(self.name, self.type, values, gaps)
-        return self.holding(values, gaps if gaps is not None and gaps.any() else None)
+            return categories(self.name, self.type, part.values, part.gaps)
+        return part if part.gap_count else part.holding(part.values, None)
 
 
 def categories(name: Any, kind: str, codes: NDArray, gaps: Bools | None) -> Column:

@@ -140,7 +140,7 @@ def raw_matrix(columns: Sequence[Column]) -> NDArray:
 
     One column is not copied, unless it has 64 bits without sign.
     """
-    filled = [column.values if column.gaps is None else _filled(column) for column in columns]
+    filled = [column.filled(_middle(column)) for column in columns]
     if len(filled) == 1 and filled[0].dtype == np.uint64:  # counted from 2^63, which costs no digit
         return (filled[0] ^ np.uint64(1 << 63)).view(np.int64)[:, None]
     dtype = np.int64 if all(values.dtype.kind in "iu" for values in filled) else np.float64
@@ -149,12 +149,12 @@ def raw_matrix(columns: Sequence[Column]) -> NDArray:
     return np.stack(filled, axis=1).astype(dtype, copy=False)
 
 
-def _filled(column: Column) -> NDArray:
-    assert column.gaps is not None
-    middle = float(column.present.mean()) if len(column.present) else 0.0
-    if column.values.dtype.kind != "f" and len(column.present):  # a double may lie beyond the largest
-        middle = min(round(middle), int(column.present.max()))
-    return np.where(column.gaps, column.values.dtype.type(middle), column.values)
+def _middle(column: Column) -> int | float:
+    """Where the gaps of a column lie: at its mean, in its own numbers."""
+    if column.gaps is None or not len(column.present):
+        return 0
+    middle = float(column.present.mean())  # a double may lie beyond the largest whole number
+    return middle if column.values.dtype.kind == "f" else min(round(middle), int(column.present.max()))
 
 
 def _logarithm(column: Column) -> Column:

@@ -10,7 +10,7 @@ from nicegui import ui
 from shoal.app.markup import button, sentence, show, text
 from shoal.app.office import STAGES, Run
 from shoal.app.tab import Tab
-from shoal.errors import InputError, ShoalError
+from shoal.errors import InputError, ShoalError, too_few
 from shoal.measures.measure import shown
 
 
@@ -55,9 +55,7 @@ def _start(tab: Tab, further: str | None) -> None:
             draft = tab.draft.copy()
             draft.k = size
             if size is not None and size > work.records:
-                raise InputError(
-                    f"k={size} needs at least {size:,} records, but the table has {work.records:,}: lower k"
-                )
+                raise too_few(size, work.records)
             tab.office.submit(tab.session, work, draft)
     except ShoalError as error:
         tab.say(error, bad=True)

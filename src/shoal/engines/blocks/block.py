@@ -39,7 +39,7 @@ def protect_block(
     order = np.lexsort(keys)
     published = protect_units(
         blocks.plan,
-        [c.holding(c.values[order], None if c.gaps is None else c.gaps[order]) for c in columns],
+        [column.at(order) for column in columns],
         None,
         None,
         None if units is None else units[order],

@@ -55,10 +55,7 @@ class BlockPlan:
 
     def leaves_of(self, columns: Sequence[Column]) -> NDArray[np.int32]:
         """The leaf of each record."""
-        values = [
-            c.values if c.gaps is None else np.where(c.gaps, c.values.dtype.type(middle), c.values)
-            for c, middle in zip(columns, self.middles)
-        ]
+        values = [column.filled(middle) for column, middle in zip(columns, self.middles)]
         leaves = np.empty(len(values[0]), np.int32)
         waiting: list[tuple[Any, NDArray | slice]] = [(self.tree, slice(None))]
         while waiting:
@@ -152,8 +149,6 @@ def make_plan(
 ) -> BlockPlan:
     """The plan for a table of such moments, cut by its sample; not yet placed by exact counts."""
     records = moments[0].present + moments[0].gaps
-    if records < plan.k:
-        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has {records}: lower k")
     for column, facts in zip(columns, moments):
         if facts.gaps and plan.missing in ("error", "drop"):
             raise InputError(
@@ -163,10 +158,7 @@ def make_plan(
     target = max(target, 4 * plan.k)
     scales = [facts.scale() for facts in moments]
     middles = [facts.middle() for facts in moments]
-    raw = [
-        c.values if c.gaps is None else np.where(c.gaps, c.values.dtype.type(m), c.values)
-        for c, m in zip(sample, middles)
-    ]
+    raw = [column.filled(middle) for column, middle in zip(sample, middles)]
     Z = np.stack([scale.apply(values) for scale, values in zip(scales, raw)], axis=1)
     most = max(1.0, SLACK * len(Z) * target / records)  # records of the sample that make a block
     leaves = [0]

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.types as t
 
 from shoal.arrays import Bools
-from shoal.errors import InputError, MachineError
+from shoal.errors import InputError, MachineError, never_overwritten
 from shoal.frame.metadata import details_of
 from shoal.io.databases.address import Address, column_name, parted, sentence, shown
 from shoal.io.databases.postgresql import Postgresql
@@ -122,7 +122,7 @@ def refuse_target(url: str, replacing: bool, source: Any = None) -> None:
             f"a release goes into a table, not into a query: end the URL with #table, not {place.table!r}"
         )
     if isinstance(source, SqlOrigin) and _same(place, source.address):
-        raise InputError(f"table {place.table!r} is the input, which is never overwritten: name another")
+        raise never_overwritten(f"table {place.table!r}")
     if place.kind == "sqlite":
         refuse_planted(place.database)
         if not os.path.exists(place.database):
