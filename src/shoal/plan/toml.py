@@ -10,7 +10,7 @@ from typing import Any
 
 import shoal
 from shoal.errors import InputError, did_you_mean
-from shoal.plan.model import Plan
+from shoal.plan import Plan
 from shoal.plan.options import FOR_ALL, OPTIONS
 
 #: Keys of [release]: fields that say one thing of the whole release.
