@@ -1,13 +1,11 @@
 """Private folders: only their owner can look into them, and none stays behind for good."""
 
 import contextlib
-import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from shoal.io.atomic import new_part, sweep
+from shoal.io.atomic import new_part, remove_folder, sweep
 
 
 @contextlib.contextmanager
@@ -22,5 +20,4 @@ def private_folder(name: str, base: str | None = None) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        remove_folder(folder, lock)
