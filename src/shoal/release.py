@@ -40,8 +40,8 @@ class Release:
     grouped on its own. `strata` has the stratum of each record, small ones merged; `changed` has the
     stratum columns in which a merged stratum publishes the cells of another: for each record, their row.
     `units` tells whose record each is, where the plan names units. `suspects` are columns that are written
-    only if `keep` names them. `table` and `labels` are in the order of the original; `write` shuffles rows,
-    unless the plan's `order` is "keep".
+    only if `keep` names them; `recoded` are columns that are neither protected nor as they were. `table` and
+    `labels` are in the order of the original; `write` shuffles rows, unless the plan's `order` is "keep".
     """
 
     table: Any
@@ -55,6 +55,7 @@ class Release:
     units: Ints | None = None
     changed: Mapping[str, Ints] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
+    recoded: tuple[str, ...] = ()
 
     @classmethod
     def made(
@@ -129,14 +130,13 @@ class Release:
         """Five lines: what, how, lost, promised, kept."""
         outcome = self.outcome
         sizes = f"{outcome.smallest_group} to {outcome.largest_group} records"
-        others = [str(name) for name in Frame(self.table).names if str(name) not in outcome.columns]
         return "\n".join(
             [
                 f"Release of {outcome.records:,} records, k={outcome.k}, method {outcome.method!r}",
                 f"  groups     {outcome.groups:,} of {sizes}",
                 f"  lost       {percent(outcome.information_loss)} of the information",
                 f"  promise    {outcome.promise}",
-                f"  as before  {', '.join(others) or 'no column'}",
+                f"  as before  {', '.join(outcome.kept) or 'no column'}",
             ]
         )
 
@@ -159,8 +159,8 @@ class Release:
             self.table,
             list(self.columns),
             plan.seed,
-            types=plan.types,
-            levels=plan.levels,
+            types={**plan.types, **dict.fromkeys(plan.regroup, "nominal")},
+            levels={name: levels for name, levels in plan.levels.items() if name not in plan.regroup},
             weight=plan.weight,
             labels={name: labels[i] for i, part in enumerate(plan.parts(self.columns)) for name in part},
             loss=self.information_loss,

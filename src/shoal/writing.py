@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from shoal.stages.kept import refuse
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
+from shoal.verify.steps import step_faults
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -36,16 +38,16 @@ class Ready(NamedTuple):
 
 
 def write(
-    release: Release, path: str | os.PathLike[str], replace: bool, safe_cells: bool, keep: Sequence[Any]
+    release: Release, path: str | os.PathLike[str], over: bool, safe_cells: bool, keep: Sequence[Any]
 ) -> tuple[str, ...]:
-    """Write the protected table; see `Release.write`."""
+    """Write the protected table; see `Release.write`. `over`: an existing table may be replaced."""
     refuse(release.suspects, keep)
     if sql.is_url(path):
         url = str(path)
-        sql.refuse_target(url, replace, release.origin)
+        sql.refuse_target(url, over, release.origin)
         ready = _ready(release, sql.address(url))
         check = lambda *contents: _verify(release, Contents(*contents), ready, rounding=True)  # noqa: E731
-        sql.write(url, ready.table, replace, check, release.origin)
+        sql.write(url, ready.table, over, check, release.origin)
         return ()
     path = Path(path)
     if release.source is not None:
@@ -67,14 +69,14 @@ def write(
 
 def require(release: Release, table: Any) -> None:
     """Raise unless the promise holds in this Arrow table, and all else is as it was."""
-    changed = [*map(str, release.columns), *release.changed]
+    changed = [*map(str, release.columns), *release.recoded, *release.changed]
     expected = with_columns(as_arrow(release.table), as_arrow(release.original), changed)
     _verify(release, Contents(as_arrow(table)), Ready(expected, expected))
 
 
 def _ready(release: Release, target: Any) -> Ready:
     """The table for such a target, in the order of its file."""
-    protected = [str(name) for name in release.columns]
+    protected = [str(name) for name in (*release.columns, *release.recoded)]
     table, original = as_arrow(release.table), as_arrow(release.original)
     cells = None if release.origin is None else release.origin.own_cells(target)
     if release.origin is None or cells is None:
@@ -100,7 +102,7 @@ def _verify(
     """
     (table, cells), expected, plan = written, ready.expected, release.plan
     names = dict(zip(as_arrow(release.table).column_names, expected.column_names))  # some were made safe
-    protected = {names[str(name)] for name in release.columns}
+    protected = {names[str(name)] for name in (*release.columns, *release.recoded)}
 
     def same(name: str, one: Any, other: Any) -> int | None:
         if ready.exact and cells is not None and name not in protected:
@@ -116,4 +118,10 @@ def _verify(
     strata, units = by_row(release.strata), by_row(release.units)
     comparable = len(table) == len(expected) and table.column_names == expected.column_names
     counted = [count(table, part, plan.k, strata, units) for part in parts] if comparable else []
+    if comparable and not rounding and (plan.stepped or plan.decimals):
+        before = as_arrow(release.original)
+        before = before if ready.order is None else before.take(ready.order)
+        found = table.rename_columns(as_arrow(release.table).column_names)
+        wrong = step_faults(before, found, plan, [str(name) for name in release.columns])
+        agreement = replace(agreement, faults=(*agreement.faults, *wrong))
     policy.require(plan.k, parts, counted, agreement, "units" if units else "records")

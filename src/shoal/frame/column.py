@@ -31,6 +31,8 @@ class Column:
     stored: pa.DataType | None = None  # of a date: the Arrow type to give it back in
     coded: int = 0  # cells that hold a code for a gap
     code: Any = None  # of numbers: such a code, for types that have no gaps
+    before: Column | None = None  # the same column before it was recoded
+    decimals: int | None = None  # to round what is published to
 
     @property
     def categorical(self) -> bool:
@@ -47,7 +49,7 @@ class Column:
 
     def holding(self, values: NDArray, gaps: Bools | None) -> Column:
         """The same column with other cells."""
-        return replace(self, values=values, gaps=gaps)
+        return replace(self, values=values, gaps=gaps, before=None)
 
     def at(self, rows: Ints) -> Column:
         """The cells at these rows."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import Ints
+from shoal.arrays import Floats, Ints
 from shoal.measures.pair import Column, Pair
 from shoal.measures.utility import deviations
 
@@ -109,7 +109,7 @@ def size_classes(sizes: Mapping[str, int]) -> tuple[list[str], list[int]]:
     return names, counts.astype(int).tolist()
 
 
-def correlation_changes(detail: Mapping[str, Any]) -> tuple[list[str], NDArray[np.float64], float]:
+def correlation_changes(detail: Mapping[str, Any]) -> tuple[list[str], Floats, float]:
     """The change of each correlation, and the largest, which ends the scale of colours.
 
     The public edition tells the change alone, not what it was before and after.

@@ -49,8 +49,6 @@ def _promised(stream: pa.Buffer) -> int:
     Arrow checks messages when it reads them, and shows no buffers: so these are looked up in the message, by
     the numbers of fields in the format's description.
     """
-    import pyarrow as pa
-
     total = 0
     reader = pa.ipc.MessageReader.open_stream(stream)
     for message in reader:
