@@ -94,7 +94,7 @@ def build(
         "kept": kept,
     }
     if edition == "public":
-        return plain(_public(outcome, lost))
+        return plain(public(outcome, lost))
     after = release.risk(confidential=confidential)
     before = release.risk(confidential=confidential, before=True)
     least = _bound(release, bound, bound_time)
@@ -118,7 +118,7 @@ def build(
     )
 
 
-def _public(outcome: Mapping[str, Any], lost: Measures) -> dict[str, Any]:
+def public(outcome: Mapping[str, Any], lost: Measures) -> dict[str, Any]:
     """What was done and what was lost, rounded; nothing by which to undo it.
 
     No seed, no risk, no source, no value of the original: differences of many exact statistics, or of means
