@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+import logging
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import shoal
+from shoal.display import card
 from shoal.grouping.registry import get_method
 from shoal.stages.part import COUNTS
 
@@ -126,7 +127,7 @@ class Outcome:
     ) -> Outcome:
         """From the sizes of all groups and what they lose; `began` is the start by `time.perf_counter`."""
         rounding = loss.percent(loss.rounding) if loss.rounding > NOISE * loss.total else 0.0
-        return cls(
+        made = cls(
             columns=tuple(map(str, columns)),
             groups=len(sizes),
             smallest_group=int(sizes.min()),
@@ -146,6 +147,8 @@ class Outcome:
             notes=tuple(notes),
             **facts,
         )
+        logging.getLogger("shoal").info("%r, method %s, %.2f s", made, ", ".join(made.used), made.seconds)
+        return made
 
     def summary(self) -> dict[str, Any]:
         """The outcome as plain values, as `--json` prints it."""
@@ -211,9 +214,7 @@ class Outcome:
         )
 
     def _repr_html_(self) -> str:
-        rows = [*self.rows(), *(("note", note) for note in self.notes)]
-        cells = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in rows)
-        return f"<table>{cells}</table>"
+        return card(repr(self), [*self.rows(), *(("note", note) for note in self.notes)])
 
     def __getitem__(self, name: str) -> Any:
         """As the dict that it replaces; deprecated."""

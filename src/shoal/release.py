@@ -80,7 +80,7 @@ class Release:
             *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
             kept=kept,
             records=len(labels),
-            **_unique(facts["table"], columns),
+            **_unique(facts["table"], columns, plan.k > 1 and not plan.apart),
         )
         return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)
 
@@ -144,6 +144,9 @@ class Release:
                 f"  as before  {', '.join(others) or 'no column'}",
             ]
         )
+
+    def _repr_html_(self) -> str:
+        return self.outcome._repr_html_() + self.plot._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # without what was measured
@@ -404,8 +407,11 @@ class Release:
         policy.require(self.plan.k, parts, counted, agreement, "units" if units else "records")
 
 
-def _unique(table: Any, columns: Sequence[Any]) -> dict[str, Any]:
-    """How many rows are one of a kind; nothing is told of a table that Arrow cannot hold."""
+def _unique(table: Any, columns: Sequence[Any], grouped: bool) -> dict[str, Any]:
+    """How many rows are one of a kind; nothing is told of a table that Arrow cannot hold.
+
+    `grouped`: each combination of the protected columns was counted, and occurs more than once.
+    """
     import pyarrow as pa
 
     from shoal.measures.uniqueness import few_valued, unique_rows
@@ -416,6 +422,8 @@ def _unique(table: Any, columns: Sequence[Any]) -> dict[str, Any]:
         return {}
     called = dict(zip(Frame(table).names, published.column_names))
     others = [name for key, name in called.items() if key not in set(columns)]
+    if grouped and not others:
+        return {"unique_on_categories": 0, "unique_rows": 0}
     few = [*(called[name] for name in columns), *few_valued(published, others)]
     return {
         "unique_on_categories": unique_rows(published, few),

@@ -10,6 +10,7 @@ from functools import partial
 from numbers import Real
 from typing import Any, Unpack
 
+from shoal.display import card
 from shoal.plan.fields import Column, PlanFields
 from shoal.plan.keywords import explicit_class, take_loose
 from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL
@@ -164,14 +165,19 @@ class Plan:
 
     def __repr__(self) -> str:
         """As Python would ask for it again: what is at its default is left out."""
+        return f"Plan({', '.join([str(self.k), *(f'{n}={v!r}' for n, v in self._given().items())])})"
+
+    def _given(self) -> dict[str, Any]:
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
         plain = type(self)(self.k)
         implied = {*(self.columns or ()), *self.strata, *self.unit, *self.keep, self.weight}
         given["roles"] = {name: role for name, role in self.roles.items() if name not in implied}
         if self.blocks is not None:
             del given["columns"]
-        words = [f"{name}={value!r}" for name, value in given.items() if value != getattr(plain, name)]
-        return f"Plan({', '.join([str(self.k), *words])})"
+        return {name: value for name, value in given.items() if value != getattr(plain, name)}
+
+    def _repr_html_(self) -> str:
+        return card("Plan", [("k", self.k), *self._given().items()])
 
     def parts(self, names: Sequence[Column]) -> list[list[Column]]:
         """The columns that are grouped together."""

@@ -47,10 +47,13 @@ def publish(
     `moments`: what the method that grouped by this column alone has left there.
     """
     how = how or _USUAL.get(column.type, "mean")
-    if moments and how == "mean" and column.type == "continuous" and weight is None and preserve is None:
-        if column.values.dtype == np.float64:
-            return GroupValues(moments.means, by_record=moments.by_record, exact=True)
-        return GroupValues(moments.means.astype(column.values.dtype))
+    if moments and how == "mean" and weight is None and preserve is None:
+        real = column.type == "continuous" and column.values.dtype.kind == "f"
+        means = moments.means if real else moments.whole
+        if means is not None:
+            at_hand = real == (moments.whole is None) and means.dtype == column.values.dtype
+            by_record = moments.by_record if at_hand else None
+            return GroupValues(means.astype(column.values.dtype), None, by_record, exact=real and at_hand)
     if column.gaps is None:
         return GroupValues(_middle(column, column.values, partition, how, weight, preserve))
     there = ~column.gaps
