@@ -27,7 +27,7 @@ _FIELDS = {
 }
 #: Key of a column, true or false -> field of the plan, which lists columns. A role says the other lists.
 _SIGNS = {
-    o.flags[-1][2:]: o.field
+    o.flags[-1][2:].replace("-", "_"): o.field
     for o in OPTIONS
     if o.shape == "names" and o.field not in ("columns", "unit", "keep")
 }
@@ -60,7 +60,8 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         "# Types: continuous, integer, date, ordinal, nominal, boolean. Also: levels (of an ordinal column,",
         "# lowest first), scaling (standard, robust, range, rank, none), log, column_weight (in distances),",
         "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together),",
-        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column).",
+        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column),",
+        "# by_record (a column that is the same in all records of a unit is still grouped over records).",
     ]
     for name in _column_order(plan, reasons):
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
@@ -80,7 +81,7 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or ()):
+    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), plan.by_record):
         found |= dict.fromkeys(more)
     for name in FOR_ALL:
         found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}
