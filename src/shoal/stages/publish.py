@@ -146,7 +146,7 @@ def _whole_means_of_any_size(column: NDArray, partition: Partition) -> NDArray:
     sums = [0] * len(partition)
     for label, value in zip(partition.labels.tolist(), column.tolist()):
         sums[label] += value
-    means = [_nearest(total, size) for total, size in zip(sums, partition.sizes.tolist())]
+    means = [nearest(total, size) for total, size in zip(sums, partition.sizes.tolist())]
     return np.array(means, column.dtype)
 
 
@@ -210,10 +210,10 @@ def _medians(
     if values.dtype.kind == "f":
         return ordered[low] / 2 + ordered[high] / 2
     first, last = ordered[low].astype(object), ordered[high].astype(object)  # no overflow
-    return np.array([_nearest(int(a) + int(b), 2) for a, b in zip(first, last)], values.dtype)
+    return np.array([nearest(int(a) + int(b), 2) for a, b in zip(first, last)], values.dtype)
 
 
-def _nearest(total: int, parts: int) -> int:
+def nearest(total: int, parts: int) -> int:
     """The whole number nearest to a part of the total; of two, the one farther from zero."""
     return (2 * abs(total) + parts) // (2 * parts) * (1 if total >= 0 else -1)
 

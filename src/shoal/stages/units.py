@@ -20,7 +20,7 @@ from shoal.frame.frame import Frame
 from shoal.grouping.partition import Partition
 from shoal.grouping.runner import share
 from shoal.stages.encode import Levels, encode
-from shoal.stages.loss import measure
+from shoal.stages.loss import loss_space, measure
 from shoal.stages.moments import Scale
 from shoal.stages.part import COUNTS, Published, protect_part
 from shoal.stages.publish import GroupValues
@@ -121,7 +121,7 @@ def protect_units(
         }
         labels = over.partition.labels[entry]
         partition, groups = _by_group(labels, cells)
-        space = encode(same, scales=scaled(same))
+        space = loss_space(same, scaled(same))
         loss = measure(space, same, groups, partition, weight)
         if scales is not None:
             loss = loss._replace(total=float(np.square(space.matrix).sum()))
