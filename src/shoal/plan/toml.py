@@ -83,8 +83,8 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    steps = (plan.top, plan.bottom, plan.regroup, plan.round)
-    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps, plan.by_record):
+    steps = (plan.top, plan.bottom, plan.regroup, plan.round, plan.by_record)
+    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps):
         found |= dict.fromkeys(more)
     for name in FOR_ALL:
         found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}

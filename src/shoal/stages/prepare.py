@@ -44,13 +44,8 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     """Read what the plan names, deal with gaps as it says, and refuse what cannot be grouped."""
     for mapping in (plan.roles, plan.types, plan.levels, plan.column_weights, plan.log, plan.strata):
         frame.find(mapping)
-    frame.find(
-        [
-            *plan.by_record,
-            *(plan.known or ()),
-            *(plan.missing_codes if isinstance(plan.missing_codes, dict) else ()),
-        ]
-    )
+    codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
+    frame.find([*plan.by_record, *(plan.known or ()), *codes])
     if len(frame) == 0:
         raise too_few(plan.k, 0)
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})

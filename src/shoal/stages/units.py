@@ -145,8 +145,8 @@ def protect_units(
         counts = {name: sum(getattr(p, name) for p in made) for name in COUNTS}
         return Published(*_by_group(labels, cells), cells, loss, over.method, **counts)
 
-    # Small groups of units that are alike in all columns leave their records little choice, large groups that
-    # are alike in the units' own columns leave them much. Which loses less depends on the table: both are tried.
+    # Small groups of units that are alike in all columns leave their records little choice, large groups
+    # that are alike in the units' own columns leave them much. Which loses less depends on the table.
     tried = [(guides, plan.k)]
     if guides:
         fewest = len(first) if strata is None else np.bincount(_first_seen(strata[first])[1]).min()
