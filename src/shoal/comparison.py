@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.bounds import lower_bound
 from shoal.display import Tabular
 from shoal.errors import InputError, ShoalError
+from shoal.frame.frame import Frame
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.json_text import json_text
@@ -27,7 +28,6 @@ from shoal.report.pictures import front
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shoal.frame.frame import Frame
     from shoal.report.drawing import Picture
 
 Progress = Callable[[float], None]

@@ -7,20 +7,16 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import shoal
+from shoal.arrays import Ints
 from shoal.display import card
 from shoal.grouping.registry import get_method
+from shoal.plan import Plan
 from shoal.plan.steps import said
+from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shoal.plan import Plan
-    from shoal.stages.loss import Loss
 
 #: What becomes of the order of rows, in words.
 ORDERS = {
@@ -123,7 +119,7 @@ class Outcome:
         cls,
         plan: Plan,
         columns: Sequence[Any],
-        sizes: NDArray[np.int64],
+        sizes: Ints,
         loss: Loss,
         used: Sequence[str],
         notes: Sequence[str],

@@ -1,15 +1,13 @@
 """The table as the plan sees it: its columns as numbers, its strata, its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.errors import InputError
+from shoal.arrays import Floats, Ints
+from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
@@ -32,12 +30,12 @@ class Prepared:
 
     frame: Frame
     columns: dict[Any, Column]
-    strata: NDArray[np.int64] | None
-    weight: NDArray[np.float64] | None
+    strata: Ints | None
+    weight: Floats | None
     notes: tuple[str, ...]
     changed: dict[Any, Column] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
-    units: NDArray[np.int64] | None = None
+    units: Ints | None = None
     original: Any = None
     recoded: tuple[Any, ...] = ()
 
@@ -48,19 +46,22 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         frame.find(mapping)
     frame.find([*(plan.known or ()), *(plan.missing_codes if isinstance(plan.missing_codes, dict) else ())])
     if len(frame) == 0:
-        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has 0")
+        raise too_few(plan.k, 0)
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
     if len(frame) < plan.k:
-        raise InputError(
-            f"k={plan.k} needs at least {plan.k} records, but the table has {len(frame)}: lower k"
-        )
+        raise too_few(plan.k, len(frame))
     columns = {name: require_few_codes(_read(plan, frame, name)) for name in names}
     if plan.decimals:
         columns = {n: replace(column, decimals=decimals_of(column)) for n, column in columns.items()}
     notes = list(frame.notes)
-    gaps = _any_gap(columns)
+    holes = {name: column.gaps for name, column in columns.items() if column.gaps is not None}
+    gaps = np.logical_or.reduce(list(holes.values())) if holes else None
     if gaps is not None and plan.missing == "error":
-        raise _gap_error(columns)
+        name, row = next((name, int(np.argmax(those))) for name, those in holes.items())
+        raise InputError(
+            f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
+            "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
+        )
     if gaps is not None and plan.missing == "drop":
         notes.append(f"{int(gaps.sum())} of {len(frame)} records have a gap and were left out")
         if (~gaps).sum() < plan.k:
@@ -108,20 +109,7 @@ def _read(plan: Any, frame: Frame, name: Any) -> Column:
     return read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
 
 
-def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:
-    holes = [column.gaps for column in columns.values() if column.gaps is not None]
-    return np.logical_or.reduce(holes) if holes else None
-
-
-def _gap_error(columns: dict[Any, Column]) -> InputError:
-    name, row = next((n, int(np.argmax(c.gaps))) for n, c in columns.items() if c.gaps is not None)
-    return InputError(
-        f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
-        "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
-    )
-
-
-def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> NDArray[np.float64]:
+def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> Floats:
     (name,) = frame.find([name])
     column = with_codes(Column(name, "continuous", *frame.numbers(name)), codes)
     values, gaps = column.values, column.gaps

@@ -1,7 +1,5 @@
 """What blocks cannot do: said in one sentence before any work begins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

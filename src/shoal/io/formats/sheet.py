@@ -38,8 +38,6 @@ class Sheet:
 
     def by_column(self) -> list[set[str]]:
         """The kinds of each column, from the first that has content to the last."""
-        if not self.columns:
-            return []
         return [self.kinds.get(at, set()) for at in range(min(self.columns), max(self.columns) + 1)]
 
     def texts(self, at: int) -> dict[int, str]:
