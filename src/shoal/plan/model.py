@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
 from numbers import Real
@@ -92,6 +92,18 @@ class Plan:
         The largest share of the weight in a published mean that one unit may hold.
     order : str
         Of rows in written files: "shuffle", or "keep".
+    top, bottom : mapping of column to value, optional
+        Values above (below) are published as their mean if they belong to k units or more, none of which
+        dominates, else as this value: a number, a date, or a share of the values such as "q0.99".
+    regroup : mapping of column to mapping, optional
+        Levels that are joined before grouping: new level to list of levels; "rare" to the count below which
+        levels become "other".
+    round : mapping of column to int or str, optional
+        How what is published is rounded: decimals (2), significant digits ("sig:3") or a base ("base:5").
+    decimals : bool
+        Round protected columns to as many decimals as the original shows.
+    pseudonyms : path, optional
+        Publish units as new numbers, made under the key in this private file; it is made if there is none.
     version : str, optional
         The version of shoal that wrote the plan.
     sha256 : str, optional
@@ -113,7 +125,7 @@ class Plan:
     >>> shoal.Plan(5, seeds=7)
     Traceback (most recent call last):
     ...
-    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'levels'?
+    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'levels' or 'pseudonyms'?
     """
 
     k: int
@@ -126,7 +138,7 @@ class Plan:
     blocks: tuple[tuple[Column, ...], ...] | None = None
     roles: Mapping[Column, str] = field(default_factory=dict)
     types: Mapping[Column, str] = field(default_factory=dict)
-    levels: Mapping[Column, Collection[Any]] = field(default_factory=dict)
+    levels: Mapping[Column, Sequence[Any]] = field(default_factory=dict)
     scaling: str | Mapping[Column, str] = "standard"
     log: tuple[Column, ...] = ()
     column_weights: Mapping[Column, float] = field(default_factory=dict)
@@ -145,6 +157,12 @@ class Plan:
     thin: str = "widen"
     contributor_share: float = 0.9
     order: str = "shuffle"
+    top: Mapping[Column, Any] = field(default_factory=dict)
+    bottom: Mapping[Column, Any] = field(default_factory=dict)
+    regroup: Mapping[Column, Mapping[Any, Any]] = field(default_factory=dict)
+    round: Mapping[Column, int | str] = field(default_factory=dict)
+    decimals: bool = False
+    pseudonyms: str | None = None
     version: str | None = None
     sha256: str | None = None
 
@@ -184,6 +202,17 @@ class Plan:
         if self.blocks is not None:
             return [list(block) for block in self.blocks]
         return [[name] for name in names] if self.per_column else [list(names)]
+
+    @property
+    def stepped(self) -> tuple[Column, ...]:
+        """The columns that recoding or rounding changes, whatever their role."""
+        numbered = self.unit[:1] if self.pseudonyms is not None else ()
+        return tuple(dict.fromkeys([*self.top, *self.bottom, *self.regroup, *self.round, *numbered]))
+
+    @property
+    def unnumbered(self) -> tuple[Column, ...]:
+        """The columns of units that are not published: all, or all but the one that gets new numbers."""
+        return self.unit if self.pseudonyms is None else self.unit[1:]
 
     def named(self, role: str) -> list[Column]:
         """The columns that have this role."""
@@ -228,6 +257,7 @@ class Plan:
         asked["roles"] = {
             name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
         }
+        asked["pseudonyms"] = None if self.pseudonyms is None else True  # a key file may be moved
         asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
         asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
         return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)
