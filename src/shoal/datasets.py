@@ -68,7 +68,7 @@ def survey(n: int = 5000, seed: int = 0) -> pa.Table:
     )
 
 
-def households(n: int = 1000, seed: int = 0) -> pyarrow.Table:
+def households(n: int = 1000, seed: int = 0) -> pa.Table:
     """Persons of n made-up households: household, weight, age, income, rent; one household has 1 to 5.
 
     Examples
@@ -77,8 +77,6 @@ def households(n: int = 1000, seed: int = 0) -> pyarrow.Table:
     >>> households(10).column_names
     ['household', 'weight', 'age', 'income', 'rent']
     """
-    import pyarrow as pa
-
     rng = np.random.default_rng(seed)
     unit = np.repeat(np.arange(n), rng.integers(1, 6, n))
     rent, weight = rng.lognormal(6.6, 0.35, n).round(), rng.uniform(50, 400, n).round(1)
@@ -88,7 +86,7 @@ def households(n: int = 1000, seed: int = 0) -> pyarrow.Table:
     return pa.table(dict(zip(("household", "weight", "age", "income", "rent"), columns)))
 
 
-def patients(n: int = 1000, seed: int = 0) -> pyarrow.Table:
+def patients(n: int = 1000, seed: int = 0) -> pa.Table:
     """A made-up health table: age, height, weight, blood pressure, and the diagnosis, which is confidential.
 
     Examples
@@ -97,8 +95,6 @@ def patients(n: int = 1000, seed: int = 0) -> pyarrow.Table:
     >>> patients(10).column_names
     ['age', 'height', 'weight', 'pressure', 'diagnosis']
     """
-    import pyarrow as pa
-
     rng = np.random.default_rng(seed)
     age, height = rng.integers(18, 95, n), rng.normal(170, 9, n).round()
     weight = (height - 100 + rng.normal(0, 12, n)).round(1)
@@ -109,7 +105,7 @@ def patients(n: int = 1000, seed: int = 0) -> pyarrow.Table:
     return pa.table(dict(zip(names, (age, height, weight, pressure, diagnosis))))
 
 
-def panel(n: int = 300, years: int = 4, seed: int = 0) -> pyarrow.Table:
+def panel(n: int = 300, years: int = 4, seed: int = 0) -> pa.Table:
     """n made-up firms over some years: firm, year, staff, sales; sales of one firm resemble each other.
 
     Examples
@@ -118,8 +114,6 @@ def panel(n: int = 300, years: int = 4, seed: int = 0) -> pyarrow.Table:
     >>> panel(10, years=3).num_rows
     30
     """
-    import pyarrow as pa
-
     rng = np.random.default_rng(seed)
     firm, year = np.repeat(np.arange(n), years), np.tile(np.arange(2021, 2021 + years), n)
     size = rng.lognormal(3, 1, n)[firm] * rng.lognormal(0.02, 0.1, n * years)
