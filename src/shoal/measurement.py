@@ -100,7 +100,7 @@ class Measurement:
     def model(self, edition: str = "internal") -> dict[str, Any]:
         """The report's model, as for a release of our own where that can be known."""
         from shoal.report.audit import audit
-        from shoal.report.model import EDITIONS, SCHEMA, VERSION, public
+        from shoal.report.model import EDITIONS, SCHEMA, VERSION, histogram, public
         from shoal.report.pictures import distributions, record_map
 
         self._matched("a report")
@@ -119,6 +119,7 @@ class Measurement:
             "groups": len(sizes),
             "smallest_group": least,
             "largest_group": int(sizes.max()),
+            "sizes": histogram(sizes),
             "k": least,
             "information_loss": self.utility["information_loss"].overall,
             "rounding_loss": 0.0,

@@ -21,7 +21,6 @@ from shoal.cli.places import source_and_target
 from shoal.errors import InputError, MachineError, ShoalError
 from shoal.io.databases.address import shown
 from shoal.io.json_text import json_text
-from shoal.words import NUMBERS
 
 if TYPE_CHECKING:
     from shoal.frame.frame import Frame
@@ -148,7 +147,7 @@ def guessed(plan: Plan, frame: Frame, accepted: bool) -> Plan:
 
     guesses = guess_roles(frame)
     left = [guess for guess in guesses if guess.name not in plan.roles and guess.name not in plan.strata]
-    if all(guess.role == "quasi" and guess.type in NUMBERS for guess in left):
+    if all(guess.role == "quasi" and guess.type in ("integer", "continuous") for guess in left):
         return plan
     if not accepted:
         show_guesses(guesses, stderr=True)
@@ -191,18 +190,20 @@ def write_reports(
     if not wanted:
         return []
     from shoal.comparison import neighbours
-    from shoal.report import build, render
+    from shoal.report import build, render, write
 
     for edition, path in wanted:
         comparison = None
         if edition == "internal":
             with watching() as progress:
                 comparison = interruptible(lambda: neighbours(release, progress))
+        make = partial(build, release, edition, comparison=comparison, **options)
+        with watching(doing=f"{edition} report"):
+            model = interruptible(make)
+            if path != TERMINAL:
+                write(model, path)
         if path == TERMINAL:
-            make = partial(build, release, edition, comparison=comparison, **options)
-            print(render(interruptible(make), "text"))
-        else:
-            interruptible(partial(release.report, path, edition, comparison=comparison, **options))
+            print(render(model, "text"))
     return [(edition, path) for edition, path in wanted if path != TERMINAL]
 
 
