@@ -1,7 +1,5 @@
 """What grouping loses: squared distances to the groups' means, and what publishing other values adds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,7 +21,7 @@ class Loss(NamedTuple):
     within: float = 0.0
     rounding: float = 0.0
 
-    def __add__(self, other: object) -> Loss:
+    def __add__(self, other: object) -> "Loss":
         assert isinstance(other, Loss)
         return Loss(*(a + b for a, b in zip(tuple(self), tuple(other))))
 
