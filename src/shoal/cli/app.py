@@ -17,12 +17,6 @@ app = typer.Typer(
 K = Annotated[
     str, typer.Option("-k", metavar="K", help="How many records must share each published combination.")
 ]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("-c", "--column", help="A column to protect; repeat it. Default: every numeric."),
-]
-
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object on stdout.")]
 
 
