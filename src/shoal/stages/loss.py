@@ -84,13 +84,7 @@ def _place(space: Space, j: int, column: Column, values: NDArray) -> Floats:
     return (sums / np.bincount(codes)[:, None])[values]
 
 
-def _weighted(
-    z: NDArray,
-    place: NDArray,
-    gaps: Bools | None,
-    partition: Partition,
-    weight: Floats,
-) -> Loss:
+def _weighted(z: NDArray, place: NDArray, gaps: Bools | None, partition: Partition, weight: Floats) -> Loss:
     labels, groups = partition.labels, len(partition)
     all_weight = float(weight.sum())
     centre = float(weight @ z) / all_weight if all_weight else 0.0

@@ -33,10 +33,7 @@ VISITS, MOST_ROUNDS = 20_000, 100
 
 
 def asked_of(
-    plan: Plan,
-    columns: Sequence[Column],
-    weight: NDArray[np.float64] | None,
-    units: NDArray[np.int64] | None,
+    plan: Plan, columns: Sequence[Column], weight: NDArray[np.float64] | None, units: NDArray[np.int64] | None
 ) -> list[Requirement]:
     """What the groups of these columns must hold by the plan; what holds anyway is not asked."""
     asked: list[Requirement] = [] if units is None or plan.k == 1 else [Units.of(units, plan.k)]
