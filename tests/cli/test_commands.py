@@ -129,7 +129,7 @@ def test_version():
 
 def test_demo(tmp_path):
     call("demo", "--folder", tmp_path / "demo", "-n", 200)
-    call("check", tmp_path / "demo" / "survey.protected.csv", "-k", 3)
+    call("check", tmp_path / "demo" / "firms.protected.csv", "-k", 3)
 
 
 BAD_TABLES = {

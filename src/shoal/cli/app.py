@@ -9,7 +9,6 @@ import shoal
 app = typer.Typer(
     help="Publish microdata: in chosen columns, each record shows the mean of at least k similar ones.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
