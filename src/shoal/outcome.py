@@ -240,6 +240,7 @@ def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str
     if plan.unit:
         whom = f"records of at least {plan.k} different units ({', '.join(map(str, plan.unit))})"
     whom += ", within its stratum" if plan.strata else ""
+    whom += f", which have {' and '.join(map(str, plan.rules))}" if plan.rules else ""
     rest = _as_they_are(kept)
     if plan.per_column:
         return (

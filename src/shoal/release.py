@@ -28,6 +28,7 @@ from shoal.stages.units import group_sizes
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
+from shoal.verify.requirements import groups_of, held_by
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
@@ -401,7 +402,12 @@ class Release:
         strata, units = by_row(self.strata), by_row(self.units)
         comparable = len(table) == len(expected) and table.column_names == expected.column_names
         counted = [count(table, part, self.plan.k, strata, units) for part in parts] if comparable else []
-        policy.require(self.plan.k, parts, counted, agreement, "units" if units else "records")
+        held = []
+        if comparable and self.plan.rules:
+            ids = [groups_of([table[name] for name in part], strata) for part in parts]
+            back = slice(None) if ready.order is None else np.argsort(ready.order)
+            held = held_by(self.plan, Frame(self.original), parts, [by[back] for by in ids], self.units)
+        policy.require(self.plan.k, parts, counted, agreement, "units" if units else "records", held)
 
 
 def _unique(table: Any, columns: Sequence[Any]) -> dict[str, Any]:

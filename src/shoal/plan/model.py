@@ -15,14 +15,16 @@ from typing import Any
 from shoal.errors import InputError, did_you_mean
 from shoal.plan.fields import Column, Names
 from shoal.plan.keywords import explicit, take_loose
+from shoal.plan.rules import KINDS, Rule, read_rule
 from shoal.words import CENTROIDS, PRESERVE, ROLES, SCALINGS, TYPES, WORDS
 
 _FIELDS_BY_POSITION = 20  # as 0.1 allowed
 _SAID = {"other": "kept"}  # how messages call a role
+_TOGETHER = ({"quasi", "stratum"}, {"other", "stratum"}, {"other", "confidential"})  # roles of one column
 #: Fields that name columns.
 _ABOUT_COLUMNS = (
     *("columns", "blocks", "roles", "types", "levels", "log", "column_weights", "strata", "weight"),
-    *("unit", "keep", "known"),
+    *("unit", "keep", "known", *KINDS),
 )
 
 
@@ -95,6 +97,17 @@ class Plan:
         What becomes of a cell with fewer: "widen" its group, or publish a "gap".
     contributor_share : float
         The largest share of the weight in a published mean that one unit may hold.
+    diversity : mapping of column to number or str
+        How many different values of a confidential column each group has, at least; or "entropy:2",
+        "recursive:3,2" (c, l), "share:0.6" (the largest share of one value).
+    closeness : mapping of column to number or str
+        How far a confidential column may be distributed in each group from the whole table: t, "beta:1.5",
+        "enhanced_beta:1.5" or "delta:1".
+    dominance : mapping of column to str
+        Of a column of numbers, "1:80": the largest one makes up at most 80 % of a group's sum; or "p:10",
+        "pq:10,50".
+    spread : mapping of column to number or str
+        How many standard deviations the values of each group span, at least; or "rel:0.1" of their mean.
     order : str
         Of rows in written files: "shuffle", or "keep".
     version : str, optional
@@ -149,6 +162,10 @@ class Plan:
     contributors: int = 2
     thin: str = "widen"
     contributor_share: float = 0.9
+    diversity: Mapping[Column, float | str] = field(default_factory=dict)
+    closeness: Mapping[Column, float | str] = field(default_factory=dict)
+    dominance: Mapping[Column, str] = field(default_factory=dict)
+    spread: Mapping[Column, float | str] = field(default_factory=dict)
     order: str = "shuffle"
     version: str | None = None
     sha256: str | None = None
@@ -185,6 +202,10 @@ class Plan:
         contributors: int = 2,
         thin: str = "widen",
         contributor_share: float = 0.9,
+        diversity: Mapping[Column, float | str] | None = None,
+        closeness: Mapping[Column, float | str] | None = None,
+        dominance: Mapping[Column, str] | None = None,
+        spread: Mapping[Column, float | str] | None = None,
         order: str = "shuffle",
         version: str | None = None,
         sha256: str | None = None,
@@ -232,6 +253,7 @@ class Plan:
         for name, weight in self.column_weights.items():
             if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
                 raise InputError(f"the weight of column {name!r} must be a number from 0 up, not {weight!r}")
+        _ = self.rules  # which says what is wrong with one
 
     def _spread_roles(self, put: Callable[[str, Any], None]) -> None:
         """`roles` and the fields that give roles say the same, whichever was given."""
@@ -248,11 +270,12 @@ class Plan:
             ("weight", weights),
             ("unit", self.unit),
             ("other", self.keep),
+            ("confidential", {**self.diversity, **self.closeness}),
         ]
         for role, names in [*given, *((role, [name]) for name, role in self.roles.items())]:
             for name in names:
                 both = {roles.get(name, role), role}
-                if len(both) > 1 and both not in ({"quasi", "stratum"}, {"other", "stratum"}):
+                if len(both) > 1 and both not in _TOGETHER:
                     word = " and ".join(_SAID.get(word, word) for word in sorted(both))
                     raise InputError(f"column {name!r} cannot be both {word}: choose one")
                 if role != "stratum" and both != {"other", "stratum"}:
@@ -274,6 +297,11 @@ class Plan:
         return tuple(listed)
 
     @property
+    def rules(self) -> list[Rule]:
+        """What each group must hold of single columns."""
+        return [read_rule(name, column, x) for name in KINDS for column, x in getattr(self, name).items()]
+
+    @property
     def apart(self) -> bool:
         """Whether columns are grouped in several parts, so that k holds for each part only."""
         return self.per_column or (self.blocks is not None and len(self.blocks) > 1)
@@ -283,6 +311,7 @@ class Plan:
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
         plain = type(self)(self.k)
         implied = {*(self.columns or ()), *self.strata, *self.unit, *self.keep, self.weight}
+        implied |= {*self.diversity, *self.closeness}
         given["roles"] = {name: role for name, role in self.roles.items() if name not in implied}
         if self.blocks is not None:
             del given["columns"]
@@ -541,7 +570,7 @@ _MADE_OF: dict[str, Callable[[str, Any], Any]] = {
     "missing_codes": _codes,
     "blocks": lambda name, value: None if value is None else tuple(map(_names, value)),
     "centroids": lambda name, value: {} if value is None else value,
-    **dict.fromkeys(("parameters", "roles", "types", "levels", "column_weights"), _mapping),
+    **dict.fromkeys(("parameters", "roles", "types", "levels", "column_weights", *KINDS), _mapping),
     **dict.fromkeys(("strata", "log", "unit", "keep"), lambda name, value: _names(value)),
     **dict.fromkeys(("columns", "known"), lambda name, value: None if value is None else _names(value)),
 }

@@ -11,6 +11,7 @@ from typing import Any
 import shoal
 from shoal.errors import InputError, did_you_mean
 from shoal.plan import Plan
+from shoal.plan.rules import KINDS
 
 _RELEASE = (
     *("k", "method", "seed", "time_limit", "per_column", "missing", "merge_small_strata", "preserve"),
@@ -25,6 +26,7 @@ _FIELDS = {  # key of a column -> field of the plan
     "column_weight": "column_weights",
     "centroid": "centroids",
     "missing_codes": "missing_codes",
+    **{name: name for name in KINDS},
 }
 _SIGNS = {"stratum": "strata", "log": "log", "known": "known"}  # true or false of a column
 _COLUMN = ("role", "block", *_SIGNS, *_FIELDS)
@@ -72,6 +74,8 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         "# lowest first), scaling (standard, robust, range, rank, none), log, column_weight (in distances),",
         "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together),",
         "# missing_codes (values that stand for a gap), known (an intruder may know this kept column).",
+        "# What each group must hold of a column: diversity (3, \"entropy:2\", \"recursive:3,2\", \"share:0.6\"),",
+        "# closeness (0.2, \"beta:1.5\", \"delta:1\"), dominance (\"1:80\", \"p:10\"), spread (0.2, \"rel:0.1\").",
     ]
     for name in _column_order(plan, reasons):
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
@@ -93,6 +97,8 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
     for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or ()):
         found |= dict.fromkeys(more)
+    for name in KINDS:
+        found |= dict.fromkeys(getattr(plan, name))
     for name in _FOR_ALL:
         found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}
     return list(found)

@@ -20,10 +20,11 @@ from shoal.stages.impute import impute
 from shoal.stages.moments import Scale
 from shoal.stages.refine_gaps import refine_gaps, values_there
 from shoal.stages.regroup import regroup_for_totals
-from shoal.stages.require import asked_of, failing, hold
+from shoal.stages.require import asked_of, failing, hold, refuse_infeasible
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
+    from shoal.plan.rules import Rule
 
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).
@@ -47,6 +48,7 @@ def group(
     weight: NDArray[np.float64] | None = None,
     *,
     units: NDArray[np.int64] | None = None,
+    watched: Sequence[tuple[Rule, Column]] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -56,12 +58,13 @@ def group(
 
     `scales` are those of the whole table where the columns hold a block of it, and `seed` is that block's.
     A method that takes no time limit is given none. With `units`, the unit of each record, each group has
-    records of at least k units.
+    records of at least k units; it holds the rules on columns that are `watched`.
     """
     seed = plan.seed if seed is None else seed
     info = choose(plan, columns, weight)
     space = _space(plan, info, columns, scales)
-    required = asked_of(plan, columns, weight, units)
+    required = asked_of(plan, columns, weight, units, watched)
+    refuse_infeasible(required, strata, len(columns[0].values), plan.k)
     patterns = gap_patterns(
         columns, strata, plan.k, units, required, gaps=plan.missing == "group", zeros=plan.zeros == "group"
     )

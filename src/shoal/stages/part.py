@@ -25,6 +25,7 @@ from shoal.verify.groups import check_groups
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
+    from shoal.plan.rules import Rule
 
 
 #: What is counted while a release is made.
@@ -56,6 +57,7 @@ def protect_part(
     weight: NDArray[np.float64] | None = None,
     *,
     units: NDArray[np.int64] | None = None,
+    watched: Sequence[tuple[Rule, Column]] = (),
     guides: Sequence[Column] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
@@ -65,12 +67,13 @@ def protect_part(
     """Group the records by these columns, publish and measure them, and count the groups once more.
 
     `scales` and `seed` are given for a block of a larger table. With `units`, the unit of each record, k
-    counts distinct units. `guides` are columns that shall be alike within groups too, but are not published
+    counts distinct units. Each group holds the rules on the columns that are `watched`. `guides` are columns that shall be alike within groups too, but are not published
     here; their scales follow those of the columns.
     """
     grouping = group(
         *(plan, [*columns, *guides], strata, weight),
         units=units,
+        watched=watched,
         scales=scales,
         seed=seed,
         time_limit=time_limit,
@@ -100,7 +103,7 @@ def protect_part(
         )
         for column, published in zip(columns, groups)
     }
-    check_groups(cells, partition.labels, plan.k, strata, units)
+    check_groups(cells, partition.labels, plan.k, strata, units, watched, weight)
     filled = thinned = 0
     for column in columns:
         old, new = column.gaps, cells[column.name].gaps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from shoal.frame.types import read_column, require_few_codes, with_codes
 from shoal.stages.kept import Suspect, look
 from shoal.stages.strata import merge_small, read_strata
 from shoal.stages.units import constant_in, read_units
+from shoal.verify.requirements import read_watched
+
+if TYPE_CHECKING:
+    from shoal.plan.rules import Rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +39,7 @@ class Prepared:
     changed: dict[Any, Column] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
     units: NDArray[np.int64] | None = None
+    watched: tuple[tuple[Rule, Column], ...] = ()  # what groups must hold of columns
 
 
 def prepare(plan: Any, frame: Frame) -> Prepared:
@@ -68,7 +73,9 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
     units = read_units(frame, plan.unit, plan.k) if plan.unit else None
-    once = [] if units is None or plan.preserve else [n for n, c in columns.items() if constant_in(c, units)]
+    once = []
+    if units is not None and not (plan.preserve or plan.rules):
+        once = [n for n, c in columns.items() if constant_in(c, units)]
     if once:
         notes.append(
             f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))}"
@@ -88,8 +95,20 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     weight = None if plan.weight is None else _read_weight(frame, plan.weight, plan.codes_of(plan.weight))
     if plan.columns is None:
         notes += notes_on_columns(columns)
+    watched = tuple((rule, read_watched(frame, rule, plan)) for rule in plan.rules)
+    notes += [note for rule, column in watched for note in _notes_on_watched(rule, column)]
     kept = look(plan, frame, columns, changed)
-    return Prepared(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units)
+    notes += kept.notes
+    return Prepared(frame, columns, strata, weight, tuple(notes), changed, kept.suspects, units, watched)
+
+
+def _notes_on_watched(rule: Rule, column: Column) -> list[str]:
+    """How gaps and negative values count."""
+    if rule.field in ("diversity", "closeness") and column.gap_count:
+        return [f"{rule.field} counts the {column.gap_count} gaps of column {column.name!r} as one value"]
+    if rule.field == "dominance" and (column.values < 0).any():
+        return [f"dominance counts negative values of column {column.name!r} without their sign"]
+    return []
 
 
 def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:

@@ -74,10 +74,11 @@ def protect_units(
 ) -> Published:
     """As `protect_part`, with k distinct units behind every combination that is published, given units.
 
-    Totals are of records: to keep them, every column is grouped over records.
+    Totals are of records, and so are rules on columns: with them, every column is grouped over records.
     """
     units = None if units is None else _first_seen(units)[1]
-    once = [units is not None and plan.preserve is None and constant_in(column, units) for column in columns]
+    by_record = plan.preserve is not None or plan.rules
+    once = [units is not None and not by_record and constant_in(column, units) for column in columns]
     if units is None or not any(once):
         options |= {"units": units, "scales": scales, "time_limit": time_limit, "progress": progress}
         return protect_part(plan, columns, strata, weight, **options)

@@ -22,6 +22,7 @@ class Agreement:
     faults: tuple[str, ...]
     by_row: bool = True  # whether each row was found again, and not only all rows together
     units: int | None = None  # the fewest units that share a combination, where they were counted
+    held: tuple[str, ...] = ()  # the requirements that every group holds
 
     @property
     def passed(self) -> bool:
@@ -34,6 +35,7 @@ class Agreement:
         same = f"{count} untouched column{'' if count == 1 else 's'} the same" if count else "all protected"
         if self.by_row:
             shared = "" if self.units is None else f", each combination shared by at least {self.units} units"
+            shared += "".join(f", each group with {requirement}" for requirement in self.held)
             return f"yes: {self.records} records, each found again, {same}{shared}"
         return (
             f"yes: {self.records} records in another order, {same} as a set of rows (with the plan or the "

@@ -11,6 +11,7 @@ from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.types import require_few_codes
 from shoal.plan import Plan
+from shoal.plan.rules import KINDS
 from shoal.stages.group import refuse_plan
 from shoal.stages.kept import look, refuse
 
@@ -25,6 +26,7 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "time_limit": (None,),
     "levels": ({},),
     "scaling": ("standard", {}),
+    **dict.fromkeys(KINDS, ({},)),
 }
 
 
