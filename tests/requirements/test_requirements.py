@@ -31,7 +31,16 @@ def contributors(rng):
 
 
 RULES = {
-    "diversity": (3, 2, "entropy:2", "entropy:2.5", "recursive:1.5,2", "recursive:3,3", "share:0.5", "share:0.4"),
+    "diversity": (
+        3,
+        2,
+        "entropy:2",
+        "entropy:2.5",
+        "recursive:1.5,2",
+        "recursive:3,3",
+        "share:0.5",
+        "share:0.4",
+    ),
     "closeness": (0.3, 0.5, "beta:1", "beta:2.5", "enhanced_beta:2", "delta:1", "delta:1.5"),
     "dominance": ("1:50", "2:70", "3:80", "p:10", "p:60", "pq:10,50"),
     "spread": (0.5, 2, "rel:0.5", "rel:2"),
@@ -181,7 +190,11 @@ def made(field, given, values, kind="nominal", gaps=None, *more):
         (made("dominance", "p:10", [100.0, 50, 8], "continuous"), [0, 1, 2], 0.08),
         # 100 with weight 4 and 10 with weight 7: four of 100 and seven of 10, 470 in all
         (made("dominance", "2:80", [100.0, 10], "continuous", None, np.array([4.0, 7])), [0, 1], 200 / 470),
-        (made("dominance", "1:80", [5.0, 5, 10], "continuous", None, None, np.array([1, 1, 2])), [0, 1, 2], 0.5),
+        (
+            made("dominance", "1:80", [5.0, 5, 10], "continuous", None, None, np.array([1, 1, 2])),
+            [0, 1, 2],
+            0.5,
+        ),
         (made("spread", 1, [0.0, 10.0, 10.0, 0.0], "continuous"), [0, 1], 2),
         (made("spread", "rel:1", [5.0, 15.0], "continuous"), [0, 1], 1),
         (made("spread", 1, [0.0, 10.0, 10.0, 0.0], "continuous", [0, 0, 1, 0]), [0, 2], 0),

@@ -74,8 +74,8 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         "# lowest first), scaling (standard, robust, range, rank, none), log, column_weight (in distances),",
         "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together),",
         "# missing_codes (values that stand for a gap), known (an intruder may know this kept column).",
-        "# What each group must hold of a column: diversity (3, \"entropy:2\", \"recursive:3,2\", \"share:0.6\"),",
-        "# closeness (0.2, \"beta:1.5\", \"delta:1\"), dominance (\"1:80\", \"p:10\"), spread (0.2, \"rel:0.1\").",
+        '# What each group must hold of a column: diversity (3, "entropy:2", "recursive:3,2", "share:0.6"),',
+        '# closeness (0.2, "beta:1.5", "delta:1"), dominance ("1:80", "p:10"), spread (0.2, "rel:0.1").',
     ]
     for name in _column_order(plan, reasons):
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]

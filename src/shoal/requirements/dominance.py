@@ -51,7 +51,9 @@ class Dominance(Requirement):
         held: defaultdict[int, float] = defaultdict(float)
         for unit, value in zip(self.codes[members].tolist(), self.values[members].tolist()):
             held[unit] += value
-        each = sorted(((held[u] / self.parameters[2 + u], self.parameters[2 + u]) for u in held), reverse=True)
+        each = sorted(
+            ((held[u] / self.parameters[2 + u], self.parameters[2 + u]) for u in held), reverse=True
+        )
         left, largest, rest = self.parameters[0] or 2, 0.0, 0.0
         for size, copies in each:
             largest += size * min(copies, left)

@@ -80,9 +80,7 @@ def refuse_infeasible(
             )
 
 
-def _feasible(
-    requirements: Sequence[Requirement], rows: NDArray[np.int64], n: int
-) -> list[Requirement]:
+def _feasible(requirements: Sequence[Requirement], rows: NDArray[np.int64], n: int) -> list[Requirement]:
     """The requirements that records hold as a whole; what can never be held is refused."""
     held = [requirement for requirement in requirements if requirement.holds(rows)]
     for requirement in requirements:

@@ -86,7 +86,9 @@ def held_by(
     protected = {str(name) for block in blocks for name in block}
     for rule in plan.rules:
         needs = [rule.column, *([plan.weight, *plan.unit] if rule.field == "dominance" else ())]
-        lacks = [name for name in needs if name is not None and (name in protected or name not in frame.names)]
+        lacks = [
+            name for name in needs if name is not None and (name in protected or name not in frame.names)
+        ]
         if published is not None and lacks:
             why = f"not checkable from the file: {lacks[0]!r} is not in it as it was; give --original with the plan"
             found.append(Held(str(rule), faults=(why,)))
