@@ -158,7 +158,7 @@ def test_a_stratum_that_cannot_hold_is_named(table):
         3, "disease", pa.array(np.where(np.array(table["region"]) == "n", "flu", "cold"))
     )
     with pytest.raises(
-        InputError, match="a stratum of .* cannot have at least 2 different values of 'disease'"
+        InputError, match=r"a stratum of .* cannot have at least 2 different values of 'disease'"
     ):
         shoal.microaggregate(table, 3, columns=["a"], strata="region", diversity={"disease": 2})
 

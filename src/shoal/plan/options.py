@@ -198,3 +198,9 @@ OPTIONS: tuple[Option, ...] = (
     _option("seed", "whole", None, "The same seed gives the same release; default: 0"),
     _option("time_limit", "number", "SECONDS", "Return the best found by then"),
 )
+
+#: Fields that name columns.
+_BY_COLUMN = ("names", "blocks", "pairs", "word or pairs", "numbers", "lists", "codes")
+ABOUT_COLUMNS = ("weight", *(option.field for option in OPTIONS if option.shape in _BY_COLUMN))
+#: Of these, those that may say one thing for all columns.
+FOR_ALL = tuple(option.field for option in OPTIONS if option.shape in ("word or pairs", "codes"))

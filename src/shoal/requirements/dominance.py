@@ -30,7 +30,7 @@ class Dominance(Requirement):
         weight: NDArray[np.float64] | None = None,
         units: NDArray[np.int64] | None = None,
     ) -> Dominance:
-        """`parameters` are n, p (or 0 and the p of p %) as shares, and how many each contributor stands for."""
+        """`parameters` are n, p (or 0 and the p of p %) as shares, and how many each unit stands for."""
         n = len(column.values)
         codes = np.arange(n) if units is None else np.unique(units, return_inverse=True)[1].astype(np.int64)
         sizes = np.abs(column.values.astype(np.float64))

@@ -67,8 +67,8 @@ def protect_part(
     """Group the records by these columns, publish and measure them, and count the groups once more.
 
     `scales` and `seed` are given for a block of a larger table. With `units`, the unit of each record, k
-    counts distinct units. Each group holds the rules on the columns that are `watched`. `guides` are columns that shall be alike within groups too, but are not published
-    here; their scales follow those of the columns.
+    counts distinct units. Each group holds the rules on columns that are `watched`. `guides` are columns that
+    shall be alike within groups too, but are not published here; their scales follow those of the columns.
     """
     grouping = group(
         *(plan, [*columns, *guides], strata, weight),

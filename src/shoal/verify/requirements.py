@@ -1,4 +1,4 @@
-"""What groups must hold beyond k, counted on a published table by code of its own, whole columns at a time."""
+"""What groups must hold beyond k, counted by code of its own on whole columns at a time."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def held_by(
             name for name in needs if name is not None and (name in protected or name not in frame.names)
         ]
         if published is not None and lacks:
-            why = f"not checkable from the file: {lacks[0]!r} is not in it as it was; give --original with the plan"
-            found.append(Held(str(rule), faults=(why,)))
+            why = f"not checkable from the file: {lacks[0]!r} is not in it as it was"
+            found.append(Held(str(rule), faults=(f"{why}; give --original with the plan",)))
             continue
         column = read_watched(frame, rule, plan)
         weighted = rule.field == "dominance" and plan.weight is not None
