@@ -61,6 +61,10 @@ REFUSED = {
     "time_limit": 5.0,
     "levels": {"name": ["person 1"]},
     "scaling": "rank",
+    "diversity": {"name": 2},
+    "closeness": {"name": 0.5},
+    "dominance": {"income": "1:80"},
+    "spread": {"income": 0.1},
 }
 
 

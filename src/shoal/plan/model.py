@@ -124,7 +124,7 @@ class Plan:
     >>> shoal.Plan(5, seeds=7)
     Traceback (most recent call last):
     ...
-    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'levels'?
+    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'closeness' or 'spread'?
     """
 
     k: int
