@@ -65,6 +65,12 @@ ASKED = {
     "dominance": {"b": "1:80"},
     "spread": {"b": 0.1},
     "order": "shuffle",
+    "top": {"a": 5, "b": "q0.9"},
+    "bottom": {"a": 1},
+    "regroup": {"c": {"d": ("e", "f"), "rare": 5}},
+    "round": {"a": 2, "b": "sig:3"},
+    "decimals": True,
+    "pseudonyms": "key",
     "version": "0.1.0",
     "sha256": "ab",
 }

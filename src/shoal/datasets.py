@@ -1,16 +1,10 @@
 """Tables that need no file: made from a seed, the same on every machine."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow
 
 #: sector -> share of businesses, turnover per employee, wage per employee, assets per turnover,
 #: kWh per unit of turnover, profit margin (money in thousands)
@@ -25,7 +19,7 @@ _SECTORS = {
 _REGIONS = {"Coast": 0.40, "Hills": 0.25, "Islands": 0.08, "Plain": 0.27}
 
 
-def survey(n: int = 5000, seed: int = 0) -> pyarrow.Table:
+def survey(n: int = 5000, seed: int = 0) -> pa.Table:
     """A made-up business survey: region, sector, and six skewed, correlated amounts, as an Arrow table.
 
     Sectors form natural clusters; sizes are log-normal with a long tail; profit can be negative.
@@ -48,8 +42,6 @@ def survey(n: int = 5000, seed: int = 0) -> pyarrow.Table:
     >>> table.num_rows, table.column_names[:4]
     (100, ['region', 'sector', 'employees', 'turnover'])
     """
-    import pyarrow as pa
-
     rng = np.random.default_rng(seed)
     facts = np.array(list(_SECTORS.values()))
     sector = rng.choice(len(facts), n, p=facts[:, 0])
@@ -80,7 +72,7 @@ _SIM_SPREAD = (0.010, 0.025, 0.050, 0.075, 0.100, 0.150, 0.200, 0.300)  # Table 
 _SIM_ATTRIBUTES = (20, 40, 60, 80, 100, 200)  # Table 3
 
 
-def sim(number: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def sim(number: int, seed: int = 0) -> tuple[Floats, Ints]:
     """SIM_1 to SIM_29 of Laszlo and Mukherjee 2005: records, and the cluster that each was drawn from.
 
     200 centres lie evenly over the cube [-1, 1]^d; around each the records follow a Gaussian with the same

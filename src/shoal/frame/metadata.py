@@ -1,17 +1,14 @@
 """What a table says beside its cells, carried in the Arrow schema's metadata: its dialect, its labels."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from shoal.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _KEY = b"shoal"
 #: All that is written beside cells, by kind of file: some words, and what is told of each column.
@@ -89,8 +86,6 @@ def published(table: pa.Table, *kinds: str) -> pa.Table:
 
     `kinds` are those that are wanted; all if left out.
     """
-    import pyarrow as pa
-
     schema = pa.schema([field.remove_metadata() for field in table.schema], table.schema.metadata)
     return described(pa.Table.from_arrays(table.columns, schema=schema), *kinds)
 

@@ -1,13 +1,13 @@
 """Files in and out. What is read is an Arrow table; what is written appears whole or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
 
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.levels import arrow_levels
@@ -19,9 +19,6 @@ from shoal.io.databases import sql
 from shoal.io.formats import arrow, excel, stats, text
 from shoal.io.limits import refuse_memory, refuse_names
 from shoal.io.parquet import ParquetTable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class Format(NamedTuple):
@@ -79,8 +76,6 @@ def read_parts(folder: str | os.PathLike[str]) -> pa.Table:
 
     Names that begin with a dot or an underscore are passed over, as everywhere.
     """
-    import pyarrow as pa
-
     parts = ParquetTable(folder)
     refuse_memory(sum(path.stat().st_size for path in parts.files), str(folder))
     return pa.Table.from_batches([batch for _, batch in parts.batches(parts.schema.names)], parts.schema)
@@ -113,8 +108,6 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
 
 def read_contents(path: str | os.PathLike[str]) -> Contents:
     """The table in a file and its cells as they stand there, from one reading."""
-    import pyarrow as pa
-
     path = Path(path)
     reader = file_format(path).read
     if not path.exists():
@@ -175,9 +168,6 @@ def write(table: Any, path: str | os.PathLike[str]) -> None:
 
 def as_arrow(table: Any) -> pa.Table:
     """A pandas, polars or pyarrow table, or an array, as an Arrow table."""
-    import narwhals as nw
-    import pyarrow as pa
-
     data = as_table(table)[0]
     if isinstance(data, np.ndarray):
         columns = data.reshape(len(data), -1).astype(data.dtype.newbyteorder("="), copy=False).T

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from shoal.errors import InputError, MachineError
 from shoal.frame.levels import arrow_levels
@@ -21,7 +22,6 @@ from shoal.io.limits import refuse_names
 from shoal.io.packed import BATCH, PackedFile
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
 PART = 2_000_000  # records of a part file: some 100 MB
@@ -52,8 +52,6 @@ class ParquetTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         """(place of its first row in the whole, record batch) one after another; only these columns."""
-        import pyarrow as pa
-
         begin = 0
         for path, stamp, rows in zip(self.files, self._stamps, self.rows):
             if not path.exists() or _stamp(path) != stamp:
@@ -93,8 +91,6 @@ def _find(source: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def _open(path: Path, batch: int) -> Iterator[PackedFile]:
-    import pyarrow as pa
-
     try:
         packed = PackedFile(path, batch)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -136,10 +132,9 @@ def workplace(target: Path) -> Iterator[Path]:
         atomic.sweep(target)
         folder, lock = atomic.new_part(target, folder=True)
         try:
-            yield folder
+            yield atomic.by_handle(folder, lock)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
+            atomic.remove_folder(folder, lock)
     except OSError as error:
         raise MachineError(f"{str(target)!r} cannot be written: {first_sentence(error)}") from None
 
@@ -176,7 +171,6 @@ class PartWriter:
             place.mkdir()
 
     def write(self, batch: pa.RecordBatch) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         if self._file is None:

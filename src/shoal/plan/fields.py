@@ -45,5 +45,11 @@ class PlanFields(TypedDict, total=False):
     dominance: Mapping[Column, str] | None
     spread: Mapping[Column, float | str] | None
     order: str
+    top: Mapping[Column, Any] | None
+    bottom: Mapping[Column, Any] | None
+    regroup: Mapping[Column, Any] | None
+    round: Mapping[Column, int | str] | None
+    decimals: bool
+    pseudonyms: str | None
     version: str | None
     sha256: str | None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
 from numbers import Real
 from typing import Any, Unpack
 
+from shoal.display import card
 from shoal.plan.fields import Column, PlanFields
 from shoal.plan.keywords import explicit_class, take_loose
 from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL
@@ -103,6 +104,18 @@ class Plan:
         How many standard deviations the values of each group span, at least; or "rel:0.1" of their mean.
     order : str
         Of rows in written files: "shuffle", or "keep".
+    top, bottom : mapping of column to value, optional
+        Values above (below) are published as their mean if they belong to k units or more, none of which
+        dominates, else as this value: a number, a date, or a share of the values such as "q0.99".
+    regroup : mapping of column to mapping, optional
+        Levels that are joined before grouping: new level to list of levels; "rare" to the count below which
+        levels become "other".
+    round : mapping of column to int or str, optional
+        How what is published is rounded: decimals (2), significant digits ("sig:3") or a base ("base:5").
+    decimals : bool
+        Round protected columns to as many decimals as the original shows.
+    pseudonyms : path, optional
+        Publish units as new numbers, made under the key in this private file; it is made if there is none.
     version : str, optional
         The version of shoal that wrote the plan.
     sha256 : str, optional
@@ -137,7 +150,7 @@ class Plan:
     blocks: tuple[tuple[Column, ...], ...] | None = None
     roles: Mapping[Column, str] = field(default_factory=dict)
     types: Mapping[Column, str] = field(default_factory=dict)
-    levels: Mapping[Column, Collection[Any]] = field(default_factory=dict)
+    levels: Mapping[Column, Sequence[Any]] = field(default_factory=dict)
     scaling: str | Mapping[Column, str] = "standard"
     log: tuple[Column, ...] = ()
     column_weights: Mapping[Column, float] = field(default_factory=dict)
@@ -160,6 +173,12 @@ class Plan:
     dominance: Mapping[Column, str] = field(default_factory=dict)
     spread: Mapping[Column, float | str] = field(default_factory=dict)
     order: str = "shuffle"
+    top: Mapping[Column, Any] = field(default_factory=dict)
+    bottom: Mapping[Column, Any] = field(default_factory=dict)
+    regroup: Mapping[Column, Mapping[Any, Any]] = field(default_factory=dict)
+    round: Mapping[Column, int | str] = field(default_factory=dict)
+    decimals: bool = False
+    pseudonyms: str | None = None
     version: str | None = None
     sha256: str | None = None
 
@@ -185,6 +204,9 @@ class Plan:
 
     def __repr__(self) -> str:
         """As Python would ask for it again: what is at its default is left out."""
+        return f"Plan({', '.join([str(self.k), *(f'{n}={v!r}' for n, v in self._given().items())])})"
+
+    def _given(self) -> dict[str, Any]:
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
         plain = type(self)(self.k)
         implied = {*(self.columns or ()), *self.strata, *self.unit, *self.keep, self.weight}
@@ -192,14 +214,27 @@ class Plan:
         given["roles"] = {name: role for name, role in self.roles.items() if name not in implied}
         if self.blocks is not None:
             del given["columns"]
-        words = [f"{name}={value!r}" for name, value in given.items() if value != getattr(plain, name)]
-        return f"Plan({', '.join([str(self.k), *words])})"
+        return {name: value for name, value in given.items() if value != getattr(plain, name)}
+
+    def _repr_html_(self) -> str:
+        return card("Plan", [("k", self.k), *self._given().items()])
 
     def parts(self, names: Sequence[Column]) -> list[list[Column]]:
         """The columns that are grouped together."""
         if self.blocks is not None:
             return [list(block) for block in self.blocks]
         return [[name] for name in names] if self.per_column else [list(names)]
+
+    @property
+    def stepped(self) -> tuple[Column, ...]:
+        """The columns that recoding or rounding changes, whatever their role."""
+        numbered = self.unit[:1] if self.pseudonyms is not None else ()
+        return tuple(dict.fromkeys([*self.top, *self.bottom, *self.regroup, *self.round, *numbered]))
+
+    @property
+    def unnumbered(self) -> tuple[Column, ...]:
+        """The columns of units that are not published: all, or all but the one that gets new numbers."""
+        return self.unit if self.pseudonyms is None else self.unit[1:]
 
     def named(self, role: str) -> list[Column]:
         """The columns that have this role."""
@@ -244,6 +279,7 @@ class Plan:
         asked["roles"] = {
             name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
         }
+        asked["pseudonyms"] = None if self.pseudonyms is None else True  # a key file may be moved
         asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
         asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
         return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import shoal
 from shoal.errors import InputError, did_you_mean
-from shoal.plan.model import Plan
+from shoal.plan import Plan
 from shoal.plan.options import FOR_ALL, OPTIONS
 from shoal.plan.rules import KINDS
 
@@ -24,7 +24,7 @@ _MADE = ("version", "sha256")
 _FIELDS = {
     o.field if o.shape == "codes" else o.flags[-1][2:].replace("-", "_"): o.field
     for o in OPTIONS
-    if o.shape in ("pairs", "numbers", "lists", "word or pairs", "codes") and o.field != "roles"
+    if o.shape in ("pairs", "numbers", "lists", "joins", "word or pairs", "codes") and o.field != "roles"
 }
 #: Key of a column, true or false -> field of the plan, which lists columns. A role says the other lists.
 _SIGNS = {
@@ -61,7 +61,9 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         "# Types: continuous, integer, date, ordinal, nominal, boolean. Also: levels (of an ordinal column,",
         "# lowest first), scaling (standard, robust, range, rank, none), log, column_weight (in distances),",
         "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together),",
-        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column).",
+        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column),",
+        '# top and bottom (a value, or "q0.99": what lies beyond is capped), regroup ({ New = ["a", "b"],',
+        '# rare = 20 }: levels are joined), round (decimals, "sig:3" or "base:5").',
         "# What each group must hold of a column: diversity (3, 'entropy:2', 'recursive:3,2', 'share:0.6'),",
         "# closeness (0.2, 'beta:1.5', 'delta:1'), dominance ('1:80', 'p:10'), spread (0.2, 'rel:0.1').",
     ]
@@ -83,7 +85,8 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or ()):
+    steps = (plan.top, plan.bottom, plan.regroup, plan.round)
+    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps):
         found |= dict.fromkeys(more)
     for name in KINDS:
         found |= dict.fromkeys(getattr(plan, name))
@@ -200,6 +203,8 @@ def _value(value: Any) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(str(name))} = {_value(v)}" for name, v in value.items()) + " }"
     return _text(str(value))
 
 

@@ -1,19 +1,16 @@
 """Grouping: which method, on which matrix, within which strata and gap patterns; then the repairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import MethodInfo, get_method, methods
 from shoal.grouping.runner import run_within
+from shoal.plan import Plan
+from shoal.plan.rules import Rule
 from shoal.stages.encode import Levels, Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.impute import impute
@@ -21,10 +18,6 @@ from shoal.stages.moments import Scale
 from shoal.stages.refine_gaps import refine_gaps, values_there
 from shoal.stages.regroup import regroup_for_totals
 from shoal.stages.require import asked_of, failing, hold, refuse_infeasible
-
-if TYPE_CHECKING:
-    from shoal.plan import Plan
-    from shoal.plan.rules import Rule
 
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).
@@ -44,10 +37,10 @@ class Grouping:
 def group(
     plan: Plan,
     columns: Sequence[Column],
-    strata: NDArray[np.int64] | None = None,
-    weight: NDArray[np.float64] | None = None,
+    strata: Ints | None = None,
+    weight: Floats | None = None,
     *,
-    units: NDArray[np.int64] | None = None,
+    units: Ints | None = None,
     watched: Sequence[tuple[Rule, Column]] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
@@ -95,7 +88,7 @@ def group(
     return Grouping(partition, space, info, moved)
 
 
-def choose(plan: Plan, columns: Sequence[Column], weight: NDArray[np.float64] | None) -> MethodInfo:
+def choose(plan: Plan, columns: Sequence[Column], weight: Floats | None) -> MethodInfo:
     """The method itself; but `auto` takes for one column of numbers the method that is exact for it.
 
     What publishes whole numbers has an optimum of its own, unless its search would need numbers of more than
@@ -132,8 +125,8 @@ def _points(
     columns: Sequence[Column],
     space: Space,
     scales: Sequence[Scale | Levels] | None,
-    patterns: NDArray[np.int64] | None,
-) -> NDArray[np.float64]:
+    patterns: Ints | None,
+) -> Floats:
     """What the method groups by: the space as the plan scales and weighs it, with a place for each gap."""
 
     def scaling(column: Column) -> str:

@@ -1,26 +1,24 @@
 """The table as the plan sees it: its columns as numbers, its strata, its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.errors import InputError
+from shoal.arrays import Floats, Ints
+from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column, require_few_codes, with_codes
+from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
+from shoal.stages.recode import recode
+from shoal.stages.round import decimals_of
 from shoal.stages.strata import merge_small, read_strata
 from shoal.stages.units import constant_in, read_units
 from shoal.verify.requirements import read_watched
-
-if TYPE_CHECKING:
-    from shoal.plan.rules import Rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +26,20 @@ class Prepared:
     """`strata`, `weight` and `units` have those of each record, or are None.
 
     `changed` has stratum columns in which small strata publish what they were merged with; `suspects` the
-    columns that should not be published as they are unless somebody says so.
+    columns that should not be published as they are unless somebody says so. `frame` is recoded, `original`
+    the table before that; `recoded` are the columns that are neither protected nor as they were.
     """
 
     frame: Frame
     columns: dict[Any, Column]
-    strata: NDArray[np.int64] | None
-    weight: NDArray[np.float64] | None
+    strata: Ints | None
+    weight: Floats | None
     notes: tuple[str, ...]
     changed: dict[Any, Column] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
-    units: NDArray[np.int64] | None = None
+    units: Ints | None = None
+    original: Any = None
+    recoded: tuple[Any, ...] = ()
     watched: tuple[tuple[Rule, Column], ...] = ()  # what groups must hold of columns
 
 
@@ -48,22 +49,22 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         frame.find(mapping)
     frame.find([*(plan.known or ()), *(plan.missing_codes if isinstance(plan.missing_codes, dict) else ())])
     if len(frame) == 0:
-        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has 0")
+        raise too_few(plan.k, 0)
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
     if len(frame) < plan.k:
-        raise InputError(
-            f"k={plan.k} needs at least {plan.k} records, but the table has {len(frame)}: lower k"
-        )
-    columns = {
-        name: require_few_codes(
-            read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
-        )
-        for name in names
-    }
+        raise too_few(plan.k, len(frame))
+    columns = {name: require_few_codes(_read(plan, frame, name)) for name in names}
+    if plan.decimals:
+        columns = {n: replace(column, decimals=decimals_of(column)) for n, column in columns.items()}
     notes = list(frame.notes)
-    gaps = _any_gap(columns)
+    holes = {name: column.gaps for name, column in columns.items() if column.gaps is not None}
+    gaps = np.logical_or.reduce(list(holes.values())) if holes else None
     if gaps is not None and plan.missing == "error":
-        raise _gap_error(columns)
+        name, row = next((name, int(np.argmax(those))) for name, those in holes.items())
+        raise InputError(
+            f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
+            "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
+        )
     if gaps is not None and plan.missing == "drop":
         notes.append(f"{int(gaps.sum())} of {len(frame)} records have a gap and were left out")
         if (~gaps).sum() < plan.k:
@@ -73,6 +74,10 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
     units = read_units(frame, plan.unit, plan.k) if plan.unit else None
+    weight = None if plan.weight is None else _read_weight(frame, plan.weight, plan.codes_of(plan.weight))
+    recoded = recode(plan, frame, columns, units, weight)
+    original, frame, columns = frame, recoded.frame, recoded.columns
+    notes += recoded.notes
     once = []
     if units is not None and not (plan.preserve or plan.rules):
         once = [n for n, c in columns.items() if constant_in(c, units)]
@@ -92,14 +97,19 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         strata = merged.ids
         changed, said = merged.published(columns)
         notes += said
-    weight = None if plan.weight is None else _read_weight(frame, plan.weight, plan.codes_of(plan.weight))
     if plan.columns is None:
         notes += notes_on_columns(columns)
-    watched = tuple((rule, read_watched(frame, rule, plan)) for rule in plan.rules)
+    watched = tuple(
+        (rule, read_watched(original if rule.column in columns else frame, rule, plan)) for rule in plan.rules
+    )
     notes += [note for rule, column in watched for note in _notes_on_watched(rule, column)]
-    kept = look(plan, frame, columns, changed)
-    notes += kept.notes
-    return Prepared(frame, columns, strata, weight, tuple(notes), changed, kept.suspects, units, watched)
+    kept = look(plan, frame, columns, {*changed, *recoded.names})
+    return Prepared(
+        *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),
+        original=original.native,
+        recoded=recoded.names,
+        watched=watched,
+    )
 
 
 def _notes_on_watched(rule: Rule, column: Column) -> list[str]:
@@ -111,20 +121,14 @@ def _notes_on_watched(rule: Rule, column: Column) -> list[str]:
     return []
 
 
-def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:
-    holes = [column.gaps for column in columns.values() if column.gaps is not None]
-    return np.logical_or.reduce(holes) if holes else None
+def _read(plan: Any, frame: Frame, name: Any) -> Column:
+    """A column to protect, as it is; where levels are to be joined, without the order of the joined ones."""
+    if name in plan.regroup:
+        return read_column(frame, name, "nominal", codes=plan.codes_of(name))
+    return read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
 
 
-def _gap_error(columns: dict[Any, Column]) -> InputError:
-    name, row = next((n, int(np.argmax(c.gaps))) for n, c in columns.items() if c.gaps is not None)
-    return InputError(
-        f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
-        "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
-    )
-
-
-def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> NDArray[np.float64]:
+def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> Floats:
     (name,) = frame.find([name])
     column = with_codes(Column(name, "continuous", *frame.numbers(name)), codes)
     values, gaps = column.values, column.gaps

@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow.compute as pc
+import pyarrow.types as types
 
+from shoal.arrays import Bools, Ints
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
 from shoal.frame.metadata import details_of, published
@@ -17,6 +19,7 @@ from shoal.frame.order import file_order
 from shoal.io.contents import Contents
 from shoal.io.databases.sql import is_url
 from shoal.io.files import as_arrow, read, read_contents, read_parts, same_family
+from shoal.verify import steps
 from shoal.verify.compare import Agreement, compare, first_difference, in_place, outside, same_rows
 from shoal.verify.count import Finding, count
 from shoal.verify.requirements import Held, groups_of, held_by
@@ -34,7 +37,7 @@ def check(
     *,
     per_column: bool = False,
     blocks: Sequence[Sequence[str]] | None = None,
-    strata: Sequence[str] | NDArray[np.int64] | None = None,
+    strata: Sequence[str] | Ints | None = None,
     unit: str | Sequence[str] = (),
     plan: Plan | None = None,
 ) -> list[Finding | Held]:
@@ -98,7 +101,7 @@ def check(
     if plan is not None and plan.rules:
         ids = [groups_of([table[name] for name in block], keys) for block in blocks]
         whose = groups_of([table[name] for name in owners]) if owners and told else None
-        findings += held_by(plan, Frame(contents.table), blocks, ids, whose, table)
+        findings += held_by(plan, Frame(contents.table), blocks, ids, whose, shown=table)
     faults = tuple(_beside_rows(table, plan))
     return findings + ([Finding(k, (), len(table), 0, 0, 0, faults=faults)] if faults else [])
 
@@ -164,7 +167,10 @@ def check_original(
     protected = [name for block in blocks for name in block]
     unit = () if plan is None else plan.unit
     _refuse_unknown(before, unit)
-    dropped = [*dropped, *unit, *(() if plan is None else plan.named("identifier"))]
+    unpublished = () if plan is None else plan.unnumbered
+    dropped = [*dropped, *unpublished, *(() if plan is None else plan.named("identifier"))]
+    changed = [] if plan is None else steps.stepped(plan, protected)
+    _refuse_unknown(before, changed)
     exact = same_family(release, original)
     found, expected = (written, cells) if exact else (table, before)
     if without_gaps:
@@ -185,16 +191,22 @@ def check_original(
     agreements = []
     for order in [None] if shuffled is None else [shuffled, None]:
         one, other = (t if order is None else t.take(order) for t in (expected, before))
-        agreement = compare(one, found, [*protected, *merged], dropped, same)
+        agreement = compare(one, found, [*protected, *merged, *changed], dropped, same)
         if not agreement.faults:
-            faults = [fault for block in blocks for fault in outside(other, table, block, not totals_kept)]
+            faults = [] if plan is None else steps.step_faults(other, table, plan, protected)
+            after, slack = (
+                (other, {}) if plan is None else (steps.recoded(other, plan), steps.slack(plan, other))
+            )
+            faults += [
+                fault for block in blocks for fault in outside(after, table, block, not totals_kept, slack)
+            ]
             agreement = replace(agreement, faults=tuple(faults))
             if plan is not None and (unit or plan.rules) and not faults:
                 cells, owners = table if written is None else written, [other[name] for name in unit]
                 within = [cells[n] for n in plan.strata if n not in merged or n not in protected]
                 ids = [groups_of([cells[name] for name in block], within) for block in blocks]
                 whose = groups_of(owners) if unit else None
-                held = held_by(plan, Frame(other), blocks, ids, whose)
+                held = held_by(plan, Frame(table), blocks, ids, whose, Frame(other), cells)
                 counted = [count(cells, block, plan.k, within, owners) for block in blocks]
                 evidence: list[Finding | Held] = [*counted, *held]
                 short = tuple(str(finding).removeprefix("no: ") for finding in evidence if not finding.passed)
@@ -215,7 +227,7 @@ def check_original(
     if plan is not None:
         cells = table if written is None else written
         ids = [groups_of([cells[n] for n in [*block, *plan.strata]]) for block in blocks]
-        findings = held_by(plan, Frame(table), blocks, ids, None, cells)
+        findings = held_by(plan, Frame(table), blocks, ids, shown=cells)
         faults += [str(finding).removeprefix("no: ") for finding in findings if not finding.passed]
     return Agreement(len(table), kept, tuple(faults), by_row=False)
 
@@ -228,8 +240,6 @@ def _refuse_unknown(table: Any, names: Sequence[str]) -> None:
 
 def _beside_rows(table: Any, plan: Plan | None) -> Iterator[str]:
     """What a file holds beside its rows: sheets that were not read, levels that no row has."""
-    import pyarrow.types as types
-
     for sheet in details_of(table).get("excel", {}).get("unread", ()):
         yield f"sheet {sheet!r} was not checked: publish a workbook with one sheet"
     both = (details_of(which).get("stats", {}) for which in (table, published(table)))
@@ -254,10 +264,8 @@ def _contents(given: Any) -> Contents:
     return Contents(read(given)) if is_url(given) else read_contents(given)
 
 
-def _complete(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:
+def _complete(table: Any, columns: Sequence[str]) -> Bools:
     """The rows without a gap in these columns."""
-    import pyarrow.compute as pc
-
     complete = np.ones(len(table), bool)
     for name in columns:
         complete &= ~pc.is_null(table[name], nan_is_null=True).to_numpy()
@@ -278,8 +286,6 @@ def _blocks(
 
 def _open(table: Any, plan: Plan | None) -> list[str]:
     """The numeric columns that no plan gives another role; any without records, where kinds are not known."""
-    import pyarrow.types as types
-
     kinds = (types.is_integer, types.is_floating, types.is_decimal)
     numeric = [f.name for f in table.schema if not len(table) or any(kind(f.type) for kind in kinds)]
     return [name for name in numeric if plan is None or plan.roles.get(name, "quasi") == "quasi"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import CheckFailed
 from shoal.frame.column import Column
 from shoal.verify.requirements import held
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 def check_groups(
     released: Mapping[Any, Column],
-    labels: NDArray[np.int64],
+    labels: Ints,
     k: int,
-    strata: NDArray[np.int64] | None = None,
-    units: NDArray[np.int64] | None = None,
+    strata: Ints | None = None,
+    units: Ints | None = None,
     watched: Sequence[tuple[Rule, Column]] = (),
-    weight: NDArray[np.float64] | None = None,
+    weight: Floats | None = None,
 ) -> None:
     """Raise unless each group has k records of one stratum and publishes one and the same value or gap.
 

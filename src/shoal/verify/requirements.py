@@ -76,30 +76,33 @@ def held_by(
     blocks: Sequence[Sequence[Any]],
     groups: Sequence[NDArray[np.int64]],
     units: NDArray[np.int64] | None = None,
-    published: Any = None,
+    original: Frame | None = None,
+    shown: Any = None,
 ) -> list[Held]:
-    """How each block's groups hold the rules of a plan, with the columns of this frame.
+    """How each block's groups hold the rules of a plan, with kept columns as this frame publishes them.
 
-    `published` is the released table, where it is all there is: then what it lacks cannot be counted.
+    Protected and dropped columns are the `original`'s: without it, rules on them cannot be counted. `shown`
+    is an Arrow table of what records publish.
     """
     found = []
     protected = {str(name) for block in blocks for name in block}
     for rule in plan.rules:
         needs = [rule.column, *([plan.weight, *plan.unit] if rule.field == "dominance" else ())]
-        lacks = [
-            name for name in needs if name is not None and (name in protected or name not in frame.names)
-        ]
-        if published is not None and lacks:
+        known = {str(name) for name in frame.names} - protected
+        lacks = [name for name in needs if name is not None and str(name) not in known]
+        if original is None and lacks:
             why = f"not checkable from the file: {lacks[0]!r} is not in it as it was"
             found.append(Held(str(rule), faults=(f"{why}; give --original with the plan",)))
             continue
-        column = read_watched(frame, rule, plan)
-        weighted = rule.field == "dominance" and plan.weight is not None
-        weight = frame.numbers(*frame.find([plan.weight]))[0].astype(np.float64) if weighted else None
+        column = read_watched((original if rule.column in lacks else None) or frame, rule, plan)
+        weight = None
+        if rule.field == "dominance" and plan.weight is not None:
+            whole = original or frame
+            weight = whole.numbers(*whole.find([plan.weight]))[0].astype(np.float64)
         for block, ids in zip(blocks, groups):
             if str(rule.column) in map(str, block) or str(rule.column) not in protected:
-                shown = None if published is None else published.select(block)
-                found.append(held(rule, column, ids, weight, units, shown))
+                cells = None if shown is None else shown.select(block)
+                found.append(held(rule, column, ids, weight, units, cells))
     return found
 
 
