@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -240,14 +240,10 @@ class Release:
         """
         from shoal.bounds import bound_matrix, standardised
 
-        if self.plan.apart or self.plan.weight is not None:
-            raise InputError(
-                "a bound holds for groups of whole, unweighted records: leave blocks and weights out"
-            )
+        Z = standardised(self.original, plan=replace(self.plan, columns=self.columns))
         by_group = np.argsort(self.labels, kind="stable")
         groups = np.split(by_group, np.cumsum(self.group_sizes)[:-1])
         good = [group.tolist() for group in groups if len(group) < 2 * self.plan.k]  # to begin with
-        Z = standardised(self.original, self.columns)
         return bound_matrix(Z, self.plan.k, time_limit=time_limit, start_groups=good)
 
     lower_bound = bound  # its first name

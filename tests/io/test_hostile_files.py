@@ -21,6 +21,7 @@ from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.io.formats import arrow, excel, text
 from shoal.verify.files import check, check_original
+from tests import workbooks
 
 
 def call(*words, status=0):
@@ -115,9 +116,7 @@ def test_text_bombs(tmp_path, packing):
 
 def workbook(path, sheet):
     """A workbook whose only sheet is this text."""
-    from openpyxl import Workbook
-
-    Workbook().save(path)
+    workbooks.workbook(path, ["a"])
     with zipfile.ZipFile(path) as old:
         parts = {name: old.read(name) for name in old.namelist()}
     parts["xl/worksheets/sheet1.xml"] = sheet
@@ -530,13 +529,7 @@ def test_workbooks_of_far_rows_and_repeated_texts(tmp_path):
     row = b'<row r="1"><c r="A1"><v>1</v></c></row><row r="3000000000"><c r="A3000000000"><v>1</v></c></row>'
     workbook(path, HEAD % b"" + b"<sheetData>" + row + b"</sheetData></worksheet>")
     refused_in_little_memory(path, "more rows than Excel's 1,048,576")
-    from openpyxl import Workbook
-
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet()
-    for text_ in ["a", *["y" * 30_000] * 20_000]:
-        sheet.append([text_])
-    book.save(path)
+    workbooks.workbook(path, *([text_] for text_ in ["a", *["y" * 30_000] * 20_000]))
     refused_in_little_memory(path, "unpacks to more than 200 times its size")
     empty = b"".join(b'<row r="%d"><c r="XFD%d"/></row>' % (i, i) for i in range(1, 99))
     workbook(path, HEAD % b"" + b"<sheetData>" + empty + b"</sheetData></worksheet>")
@@ -572,13 +565,31 @@ def test_every_kind_of_column_comes_through_a_packed_file(tmp_path):
     assert pq.read_table(path)["n"].to_pylist() == list(range(n))
 
 
-def test_a_sheet_has_no_more_rows_than_excel(tmp_path):
-    from shoal.io.formats import excel
+@pytest.mark.parametrize(
+    ("sheet", "said"),
+    [
+        (b"<row r='1'><c s='&gt;' r='A3000000000'><v>1</v></c></row>", "more rows than Excel's"),
+        (b'<x:row r="2000000"><x:c><x:v>1</x:v></x:c></x:row>', "more rows than Excel's"),
+        (b'<row r="1"><c r="&#65;1"><v>1</v></c></row>', "a cell has no place"),
+        (b'<row r="x"><c><v>1</v></c></row>', "a row has no number"),
+        (b"<row r=1><c><v>1</v></c></row>", "cells that no program writes"),
+    ],
+)
+def test_no_spelling_hides_a_far_cell(sheet, said, tmp_path):
+    path = tmp_path / "in.xlsx"
+    workbook(path, HEAD % b"" + b"<sheetData>" + sheet + b"</sheetData></worksheet>")
+    with pytest.raises(InputError, match=said):
+        shoal.read(path)
 
-    class Endless:
-        def iter_rows(self, values_only):
-            return iter(lambda: (1,), None)
 
-    (tmp_path / "in.xlsx").write_bytes(b"")
-    with pytest.raises(InputError, match="has more rows than Excel's 1,048,576"):
-        excel._rows(Endless(), tmp_path / "in.xlsx", 1 << 30)
+def test_parts_with_one_name_and_strange_packages_are_refused(tmp_path):
+    path = workbooks.workbook(tmp_path / "in.xlsx", ["a"], [1])
+    with zipfile.ZipFile(path, "a") as package:
+        package.writestr("XL/worksheets/sheet1.xml", b"<worksheet/>")
+    with pytest.raises(InputError, match="two of its parts have one name"):
+        shoal.read(path)
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr("xl/workbook.xml", b"<workbook/>")
+        package.writestr("xl/_rels/workbook.xml.rels", b"<Relationships/>")
+    with pytest.raises(InputError, match="it has no sheet"):
+        shoal.read(path)

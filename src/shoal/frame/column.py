@@ -28,7 +28,7 @@ class Column:
     gaps: Bools | None = None
     first: Ints | None = None  # of a category: for each level, a row that has it
     gap_row: int = -1  # of a category: a row that has a gap
-    stored: pa.DataType | None = None  # of a date: the Arrow type to give it back in
+    stored: pa.DataType | None = None  # of dates, decimals and numbers spelled as text: the type to give back
     coded: int = 0  # cells that hold a code for a gap
     code: Any = None  # of numbers: such a code, for types that have no gaps
     before: Column | None = None  # the same column before it was recoded
@@ -66,6 +66,8 @@ class Column:
         stored = self.stored
         if stored is None:
             return pa.array(self.values, mask=self.gaps)
+        if self.type != "date" and not pa.types.is_decimal(stored):  # numbers that were spelled as text
+            return pa.array(self.values, mask=self.gaps).cast(stored)
         if pa.types.is_string(stored) or pa.types.is_large_string(stored):
             days = pa.array(self.values.astype(np.int32), mask=self.gaps).cast(pa.date32())
             return days.cast(stored)

@@ -301,10 +301,15 @@ def _not_numeric(name: Any, column: nw.Series) -> InputError:
         try:
             float(cell if cell is not None else "nan")
         except (TypeError, ValueError):
-            return InputError(
-                f"column {name!r} holds text, first in row {row + 1}: "
-                "choose numeric columns, mend it, or say that it is 'nominal' (types=, --type)"
-            )
+            return holds_text(name, row)
     return InputError(
         f"column {name!r} is stored as {column.dtype}, not as numbers: convert it or leave it out"
+    )
+
+
+def holds_text(name: Any, row: int) -> InputError:
+    """A column of numbers has a text in this row."""
+    return InputError(
+        f"column {name!r} holds text, first in row {row + 1}: mend it, name it if it stands for a gap "
+        f"(--missing-code {name}=TEXT), or say that the column is 'nominal' (types=, --type)"
     )

@@ -66,7 +66,13 @@ def from_outside(table: pa.Table) -> pa.Table:
 def foreign(data: Any) -> tuple[str, ...]:
     """A note on what a table carries beside its cells, which is not published; none if there is nothing."""
     told = _foreign(data)
-    return (f"not published, for it stands beside the cells: {', '.join(told)}",) if told else ()
+    notes = [f"not published, for it stands beside the cells: {', '.join(told)}"] if told else []
+    if type(data).__module__ == "pyarrow.lib" and _KEY in (getattr(data, "schema", data).metadata or {}):
+        facts = details_of(data).get("excel", {})
+        if unread := facts.get("unread"):
+            names = ", ".join(map(str, unread))
+            notes.append(f"only sheet {facts['sheet']!r} was read; there are also {names}: FILE.xlsx#NAME")
+    return tuple(notes)
 
 
 def _foreign(data: Any) -> list[str]:

@@ -87,8 +87,9 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
     Parameters
     ----------
     path : path or str
-        A file, whose ending says the format, or the URL of a table in a database, such as
-        sqlite:///file.db#table or postgresql://user@host/database#table.
+        A file, whose ending says the format (book.xlsx#Sheet 2!3 is a sheet whose names stand in row 3), or
+        the URL of a table in a database, such as sqlite:///file.db#table or
+        postgresql://user@host/database#table.
 
     Returns
     -------
@@ -108,8 +109,8 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
 
 def read_contents(path: str | os.PathLike[str]) -> Contents:
     """The table in a file and its cells as they stand there, from one reading."""
-    path = Path(path)
-    reader = file_format(path).read
+    wanted = Path(path)
+    reader, path = file_format(wanted).read, file_of(wanted)
     if not path.exists():
         there = [p.name for p in path.parent.glob("*") if p.is_file()] if path.parent.is_dir() else []
         hint = f" ({did_you_mean(path.name, there)})" if there else ""
@@ -119,7 +120,7 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
-        contents = reader(path)
+        contents = reader(wanted)
     except MemoryError:
         raise
     except pa.ArrowException as error:
@@ -188,6 +189,11 @@ def as_arrow(table: Any) -> pa.Table:
         ) from None
 
 
+def file_of(path: Path) -> Path:
+    """The file itself, where a sheet of it may be named (book.xlsx#Sheet 2)."""
+    return excel.place(path)[0]
+
+
 def file_format(path: Path) -> Format:
     """The format that a file's ending stands for."""
     return FORMATS[file_ending(path)]
@@ -196,6 +202,6 @@ def file_format(path: Path) -> Format:
 def file_ending(path: Path) -> str:
     """The part of a file's name that tells its format, such as .csv.gz."""
     for ending in FORMATS:
-        if path.name.lower().endswith(ending):
+        if file_of(path).name.lower().endswith(ending):
             return ending
     raise InputError(f"{path.name!r} has an ending shoal does not know: use one of {', '.join(FORMATS)}")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from shoal.arrays import Bools
 from shoal.errors import InputError
 from shoal.frame.metadata import described
-from shoal.io.files import file_format, read_contents
+from shoal.io.files import file_format, file_of, read_contents
 from shoal.io.formats import stats
 
 
@@ -64,9 +64,9 @@ def with_columns(table: pa.Table, other: pa.Table, besides: Collection[str]) -> 
 
 def load(path: str | os.PathLike[str]) -> tuple[pa.Table, Origin]:
     """The table in a file, and what is needed to give back its unprotected cells as they were."""
-    path = Path(path)
+    wanted, path = Path(path), file_of(Path(path))
     before = _stamp(path)
-    contents = read_contents(path)
+    contents = read_contents(wanted)
     if _stamp(path) != before:
         raise InputError(f"{str(path)!r} has changed while it was read: protect it again")
     return contents.table, Origin(path, contents.cells)

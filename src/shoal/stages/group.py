@@ -22,6 +22,8 @@ from shoal.stages.require import asked_of, failing, hold, refuse_infeasible
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).
 REFINING = 0.2
+#: Fields that say something of protected columns.
+_OF_PROTECTED = ("types", "levels", "scaling", "log", "column_weights", "centroids")
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +141,19 @@ def _points(
 def refuse_plan(
     plan: Plan, columns: Sequence[Column], parts: Sequence[Sequence[object]], weighted: bool
 ) -> None:
-    """Say in one sentence, before any grouping, what the method or the centroids cannot do."""
+    """Say in one sentence, before any grouping, what cannot be done, or would have no effect."""
     info = get_method(plan.method, plan.parameters)
+    protected = {column.name for column in columns}
+    for field in _OF_PROTECTED:
+        given = getattr(plan, field)
+        for name in () if isinstance(given, str) else given:
+            if name not in protected:
+                raise InputError(
+                    f"{field} has no effect on column {name!r}, which is not protected: protect it too (-c, "
+                    f"columns), or leave it out of {field}"
+                )
+    if plan.merge_small_strata and not plan.strata:
+        raise InputError("merge_small_strata has no effect without strata: name a stratum, or leave it out")
     if info.columns == "one" and any(len(part) > 1 for part in parts):
         raise InputError(
             f"method {info.key!r} groups by one column, but {len(parts[0])} were chosen: choose one, "

@@ -11,6 +11,7 @@ from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
+from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
 from shoal.frame.types import read_column, require_few_codes, with_codes
 from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
@@ -57,6 +58,12 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     if plan.decimals:
         columns = {n: replace(column, decimals=decimals_of(column)) for n, column in columns.items()}
     notes = list(frame.notes)
+    words = [n for n, c in columns.items() if c.type == "nominal" and n not in plan.types]
+    words = [str(name) for name in words if stored_kind(frame, name) == "text"]
+    if words:
+        notes.append(
+            f"text, so taken as nominal (each group publishes its most frequent): {', '.join(words)}"
+        )
     holes = {name: column.gaps for name, column in columns.items() if column.gaps is not None}
     gaps = np.logical_or.reduce(list(holes.values())) if holes else None
     if gaps is not None and plan.missing == "error":
