@@ -12,7 +12,6 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
-from shoal.frame.types import read_column, require_few_codes, with_codes
 from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
 from shoal.stages.recode import recode
