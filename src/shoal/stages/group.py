@@ -144,10 +144,11 @@ def refuse_plan(
     """Say in one sentence, before any grouping, what cannot be done, or would have no effect."""
     info = get_method(plan.method, plan.parameters)
     protected = {column.name for column in columns}
+    watched = {rule.column for rule in plan.rules} | {*plan.stepped}
     for field in _OF_PROTECTED:
         given = getattr(plan, field)
         for name in () if isinstance(given, str) else given:
-            if name not in protected:
+            if name not in protected and name not in watched:
                 raise InputError(
                     f"{field} has no effect on column {name!r}, which is not protected: protect it too (-c, "
                     f"columns), or leave it out of {field}"

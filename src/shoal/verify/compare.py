@@ -40,9 +40,11 @@ class Agreement:
             shared = "" if self.units is None else f", each combination shared by at least {self.units} units"
             shared += "".join(f", each group with {requirement}" for requirement in self.held)
             return f"yes: {self.records} records, each found again, {same}{shared}"
+        compared = f"{same} as a set of rows, protected columns not compared"
+        compared = compared if count else "the same columns; no cell was compared, for all are protected"
         return (
-            f"yes: {self.records} records in another order, {same} as a set of rows (with the plan or the "
-            "options of the release, each row is found again and compared)"
+            f"yes: {self.records} records in another order, {compared} (with the plan or the options of the "
+            "release, each row is found again and compared)"
         )
 
 
