@@ -246,6 +246,7 @@ def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str
     if plan.unit:
         whom = f"records of at least {plan.k} different units ({', '.join(map(str, plan.unit))})"
     whom += ", within its stratum" if plan.strata else ""
+    whom += f", which have {' and '.join(map(str, plan.rules))}" if plan.rules else ""
     rest = _as_they_are([name for name in kept if name not in plan.stepped])
     recoded = [name for name in kept if name in plan.stepped]
     if recoded:
