@@ -1,7 +1,5 @@
 """Settings as they stand in the form: changed by clicks, made into a plan when a run is asked for."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
@@ -15,7 +13,7 @@ from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL, OPTIONS, SHAPES, Option
 #: Fields that the plan takes as they stand in the form.
 PLAIN = (
     *("seed", "time_limit", "per_column", "missing", "scaling", "merge_small_strata"),
-    *("zeros", "thin", "order", "contributors", "contributor_share", "known"),
+    *("zeros", "thin", "order", "contributors", "contributor_share", "known", "by_record"),
 )
 CODES = next(option for option in OPTIONS if option.field == "missing_codes")
 #: Fields that the form asks for in its own way; all other fields of a plan are asked for by their options.
@@ -48,13 +46,14 @@ class Draft:
     contributor_share: float = 0.9
     missing_codes: str = ""  # as typed: 99, or wage=99
     known: list[str] | None = None
+    by_record: list[str] = field(default_factory=list)
     prove: bool = True
     kinds: dict[str, str] = field(default_factory=dict)  # how columns are stored
     levels: dict[str, str] = field(default_factory=dict)  # of ordinal columns, lowest first, as typed
     further: dict[str, Any] = field(default_factory=dict)  # other fields of the plan, as typed: line by line
 
     @classmethod
-    def guessed(cls, facts: Mapping[str, Any], demo: bool = False) -> Draft:
+    def guessed(cls, facts: Mapping[str, Any], demo: bool = False) -> "Draft":
         """The guesses as a beginning. The demo protects its amounts, as `shoal demo` does."""
         columns = facts["columns"]
         if demo:
@@ -65,7 +64,7 @@ class Draft:
         kinds = {c["name"]: c["kind"] for c in columns}
         return cls({c["name"]: c["role"] for c in columns}, types, kinds=kinds)
 
-    def following(self, plan: Plan) -> Draft:
+    def following(self, plan: Plan) -> "Draft":
         """The form filled in as a plan says, for the same table."""
         known = {*self.roles}
         about = [
@@ -104,7 +103,7 @@ class Draft:
         draft.plan()  # what the form cannot say is told now
         return draft
 
-    def copy(self) -> Draft:
+    def copy(self) -> "Draft":
         return deepcopy(self)
 
     def named(self, role: str) -> list[str]:

@@ -12,11 +12,13 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
+from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
 from shoal.stages.recode import recode
 from shoal.stages.round import decimals_of
 from shoal.stages.strata import merge_small, read_strata
-from shoal.stages.units import constant_in, read_units
+from shoal.stages.units import published_once, read_units
+from shoal.verify.requirements import read_watched
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +40,15 @@ class Prepared:
     units: Ints | None = None
     original: Any = None
     recoded: tuple[Any, ...] = ()
+    watched: tuple[tuple[Rule, Column], ...] = ()  # what groups must hold of columns
 
 
 def prepare(plan: Any, frame: Frame) -> Prepared:
     """Read what the plan names, deal with gaps as it says, and refuse what cannot be grouped."""
     for mapping in (plan.roles, plan.types, plan.levels, plan.column_weights, plan.log, plan.strata):
         frame.find(mapping)
-    frame.find([*(plan.known or ()), *(plan.missing_codes if isinstance(plan.missing_codes, dict) else ())])
+    codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
+    frame.find([*plan.by_record, *(plan.known or ()), *codes])
     if len(frame) == 0:
         raise too_few(plan.k, 0)
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
@@ -81,10 +85,11 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     recoded = recode(plan, frame, columns, units, weight)
     original, frame, columns = frame, recoded.frame, recoded.columns
     notes += recoded.notes
-    once = [] if units is None or plan.preserve else [n for n, c in columns.items() if constant_in(c, units)]
+    once = [] if units is None else [n for n, c in columns.items() if published_once(plan, c, units)]
     if once:
         notes.append(
-            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))}"
+            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))} "
+            "(by_record, --by-record, groups them over records)"
         )
     strata, changed = None, dict[Any, Column]()
     if plan.strata:
@@ -100,12 +105,26 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         notes += said
     if plan.columns is None:
         notes += notes_on_columns(columns)
+    watched = tuple(
+        (rule, read_watched(original if rule.column in columns else frame, rule, plan)) for rule in plan.rules
+    )
+    notes += [note for rule, column in watched for note in _notes_on_watched(rule, column)]
     kept = look(plan, frame, columns, {*changed, *recoded.names})
     return Prepared(
         *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),
         original=original.native,
         recoded=recoded.names,
+        watched=watched,
     )
+
+
+def _notes_on_watched(rule: Rule, column: Column) -> list[str]:
+    """How gaps and negative values count."""
+    if rule.field in ("diversity", "closeness") and column.gap_count:
+        return [f"{rule.field} counts the {column.gap_count} gaps of column {column.name!r} as one value"]
+    if rule.field == "dominance" and (column.values < 0).any():
+        return [f"dominance counts negative values of column {column.name!r} without their sign"]
+    return []
 
 
 def _read(plan: Any, frame: Frame, name: Any) -> Column:

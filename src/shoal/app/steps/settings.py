@@ -227,8 +227,7 @@ def _more(tab: Tab, put: Any) -> None:
             field = ui.textarea(value=value or "", on_change=told).props(FIELD + " autogrow")
             field.props["label"], field.props["hint"] = label, f"{option.help}; one on each line"
         else:
-            field = ui.input(label, value=value or "", on_change=told).props(FIELD)
-            field.props["hint"] = option.help
+            ui.input(label, value=value or "", on_change=told).props(FIELD).props["hint"] = option.help
 
     with ui.expansion("More: strata, units, weights, centroids, gaps, order of rows").classes("more"):
         with ui.element("div").classes("grid3"):
@@ -245,6 +244,11 @@ def _more(tab: Tab, put: Any) -> None:
                 "Kept columns that an intruder may know (none: those with few values)",
                 draft.known or [],
                 lambda chosen: put("known", chosen or None),
+            )
+            several(
+                "The same within each unit, and still grouped over records",
+                draft.by_record,
+                lambda chosen: put("by_record", chosen),
             )
             codes = lambda e: put("missing_codes", e.value or "")  # noqa: E731
             label = "Codes for missing values: 99, or wage=999999"

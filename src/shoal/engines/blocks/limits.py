@@ -9,6 +9,7 @@ from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.types import require_few_codes
 from shoal.plan import Plan
+from shoal.plan.rules import KINDS
 from shoal.stages.group import refuse_plan
 from shoal.stages.kept import look, refuse
 from shoal.stages.round import refuse_rounding
@@ -29,6 +30,7 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "regroup": ({},),
     "decimals": (False,),
     "pseudonyms": (None,),
+    **dict.fromkeys(KINDS, ({},)),
 }
 
 
@@ -41,7 +43,7 @@ def columns_to_protect(plan: Plan, schema: Any) -> Sequence[StoredColumn]:
             "(--engine memory)"
         )
     codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
-    Frame(schema.empty_table()).find([*(plan.known or ()), *codes])
+    Frame(schema.empty_table()).find([*plan.by_record, *(plan.known or ()), *codes])
     columns = stored_columns(schema, plan.columns, set(plan.roles), plan.types)
     columns = [replace(column, codes=plan.codes_of(column.name)) for column in columns]
     for name in plan.round:
