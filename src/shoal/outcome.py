@@ -300,7 +300,9 @@ def notes_on(
     if plan.apart and not plan.per_column:
         notes.append("each block was grouped on its own: k holds for each block, not for the record")
     if filled:
-        why = f": fewer than k={plan.k} records have gaps like theirs" if plan.missing == "group" else ""
+        whom = "units, inside their group of units" if plan.unit else "records"
+        why = f": records with gaps like theirs are too few for a group of k={plan.k} {whom}"
+        why = why if plan.missing == "group" else ""
         total = "; they come on top of the totals" if plan.preserve == "totals" else ""
         notes.append(f"{filled} gaps were filled with their group's value{why}{total}")
     if thinned:

@@ -199,6 +199,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("roles", "pairs", "COL=ROLE", "What a column is, such as identifier (dropped)", "--role"),
     _option("keep", "names", "COL", "Publish this column as it is, though it may tell much"),
     _option("unit", "names", "COL", "Whom k counts: a household, a firm, a person over years"),
+    _option("by_record", "names", "COL", "Group over records what is the same within each unit"),
     _option("strata", "names", "COL", "Groups never cross the values of this column", "--stratum"),
     _option("merge_small_strata", "switch", None, "Merge strata short of k with the most similar"),
     _option("weight", "word", "COL", "Survey weights, for centroids and loss"),

@@ -16,7 +16,7 @@ from shoal.stages.kept import Suspect, look
 from shoal.stages.recode import recode
 from shoal.stages.round import decimals_of
 from shoal.stages.strata import merge_small, read_strata
-from shoal.stages.units import constant_in, read_units
+from shoal.stages.units import published_once, read_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,8 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     """Read what the plan names, deal with gaps as it says, and refuse what cannot be grouped."""
     for mapping in (plan.roles, plan.types, plan.levels, plan.column_weights, plan.log, plan.strata):
         frame.find(mapping)
-    frame.find([*(plan.known or ()), *(plan.missing_codes if isinstance(plan.missing_codes, dict) else ())])
+    codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
+    frame.find([*plan.by_record, *(plan.known or ()), *codes])
     if len(frame) == 0:
         raise too_few(plan.k, 0)
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
@@ -81,10 +82,11 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     recoded = recode(plan, frame, columns, units, weight)
     original, frame, columns = frame, recoded.frame, recoded.columns
     notes += recoded.notes
-    once = [] if units is None or plan.preserve else [n for n, c in columns.items() if constant_in(c, units)]
+    once = [] if units is None else [n for n, c in columns.items() if published_once(plan, c, units)]
     if once:
         notes.append(
-            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))}"
+            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))} "
+            "(by_record, --by-record, groups them over records)"
         )
     strata, changed = None, dict[Any, Column]()
     if plan.strata:

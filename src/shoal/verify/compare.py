@@ -38,9 +38,11 @@ class Agreement:
         if self.by_row:
             shared = "" if self.units is None else f", each combination shared by at least {self.units} units"
             return f"yes: {self.records} records, each found again, {same}{shared}"
+        compared = f"{same} as a set of rows, protected columns not compared"
+        compared = compared if count else "the same columns; no cell was compared, for all are protected"
         return (
-            f"yes: {self.records} records in another order, {same} as a set of rows (with the plan or the "
-            "options of the release, each row is found again and compared)"
+            f"yes: {self.records} records in another order, {compared} (with the plan or the options of the "
+            "release, each row is found again and compared)"
         )
 
 

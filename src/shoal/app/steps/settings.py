@@ -225,6 +225,11 @@ def _more(tab: Tab, put: Any) -> None:
                 draft.known or [],
                 lambda chosen: put("known", chosen or None),
             )
+            several(
+                "The same within each unit, and still grouped over records",
+                draft.by_record,
+                lambda chosen: put("by_record", chosen),
+            )
             codes = lambda e: put("missing_codes", e.value or "")  # noqa: E731
             label = "Codes for missing values: 99, or wage=999999"
             ui.input(label, value=draft.missing_codes, on_change=codes).props(FIELD)

@@ -41,7 +41,7 @@ def columns_to_protect(plan: Plan, schema: Any) -> Sequence[StoredColumn]:
             "(--engine memory)"
         )
     codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
-    Frame(schema.empty_table()).find([*(plan.known or ()), *codes])
+    Frame(schema.empty_table()).find([*plan.by_record, *(plan.known or ()), *codes])
     columns = stored_columns(schema, plan.columns, set(plan.roles), plan.types)
     columns = [replace(column, codes=plan.codes_of(column.name)) for column in columns]
     for name in plan.round:
