@@ -59,7 +59,7 @@ figures:
 	$(PYTHON) -m tools.figures
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env -b html docs docs/_build
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env -b html docs docs/_build/html
 
 man: $(VENV)/.core
 	$(BIN)/python -m docs.make_commands dist/shoal.1
