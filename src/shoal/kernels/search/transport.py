@@ -13,20 +13,18 @@ from shoal.kernels.runtime.jit import kernel
 
 
 @kernel
-def _search(choices, costs, cost, state, source, low, high, distance, final, via):
+def _search(choices, costs, cost, head, after, flow, excess, potential, source, low, high, distance, via):
     """Dijkstra from `source` to the nearest node that lacks a unit; returns that node.
 
     Nodes 0..g-1 are the groups, g is the outside, which must receive every group's records. `via[node]`
     is the move that leads to the node: (node before, record, choice), record -1 for a step to or from
-    the outside. Potentials of the nodes whose distance is final are updated. What lies farther than a
-    node that lacks a unit is left out. Between searches, all `distance` are infinite and none is `final`.
+    the outside. Potentials of the nodes whose distance is final are updated.
     """
-    head, after, flow, excess, potential = state
     groups = len(head)
+    final = np.zeros(groups + 1, np.bool_)
     order = [source]
-    touched = [source]
+    distance[:] = np.inf
     distance[source] = 0.0
-    enough = np.inf
     heap = [(0.0, source)]
     end = -1
     while len(heap) > 0:
@@ -43,17 +41,14 @@ def _search(choices, costs, cost, state, source, low, high, distance, final, via
             for g in range(groups):
                 if flow[g] > low and not final[g]:
                     reach = max(base - potential[g], far)
-                    if reach < distance[g] and reach <= enough:
-                        touched.append(g)
+                    if reach < distance[g]:
                         distance[g] = reach
                         via[g, 0], via[g, 1], via[g, 2] = node, -1, 0
                         heapq.heappush(heap, (reach, g))
             continue
         if flow[node] < high and not final[groups]:
             reach = max(base - potential[groups], far)
-            if reach < distance[groups] and reach <= enough:
-                touched.append(groups)
-                enough = reach if excess[groups] < 0 else enough
+            if reach < distance[groups]:
                 distance[groups] = reach
                 via[groups, 0], via[groups, 1], via[groups, 2] = node, -1, 0
                 heapq.heappush(heap, (reach, groups))
@@ -63,17 +58,13 @@ def _search(choices, costs, cost, state, source, low, high, distance, final, via
                 g = choices[i, choice]
                 if not final[g]:
                     reach = max(base + costs[i, choice] - cost[i] - potential[g], far)
-                    if reach < distance[g] and reach <= enough:
-                        touched.append(g)
-                        enough = reach if excess[g] < 0 else enough
+                    if reach < distance[g]:
                         distance[g] = reach
                         via[g, 0], via[g, 1], via[g, 2] = node, i, choice
                         heapq.heappush(heap, (reach, g))
             i = after[i]
     for node in order[1:]:
         potential[node] += distance[node] - distance[end]
-    for node in touched:
-        distance[node], final[node] = np.inf, False
     return end
 
 
@@ -105,13 +96,13 @@ def transport(choices, costs, groups, low, high):
     excess[:groups] = size - flow
     excess[groups] = flow.sum() - n
     potential = np.zeros(groups + 1)
-    distance = np.full(groups + 1, np.inf)
-    final = np.zeros(groups + 1, np.bool_)
+    distance = np.empty(groups + 1)
     via = np.empty((groups + 1, 3), np.int64)
     for source in range(groups + 1):
         while excess[source] > 0:
-            state = (head, after, flow, excess, potential)
-            node = _search(choices, costs, cost, state, source, low, high, distance, final, via)
+            node = _search(
+                choices, costs, cost, head, after, flow, excess, potential, source, low, high, distance, via
+            )
             excess[source] -= 1
             excess[node] += 1
             while node != source:
