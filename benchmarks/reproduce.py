@@ -230,12 +230,12 @@ def integer_section(plan: Plan, outcomes: Outcomes) -> str:
         [
             "## Integer SSE (IMHMI paper, Table 3)",
             "",
-            f"NPN, PCA and Z-score: {same} of {cells} cells are the same integer. The TSP rows depend on the",
-            "tour, and ours is another one than the paper's solver found. The forest's values are whole numbers:",
-            "nearest point next meets many records at the same distance, takes the lowest row of them, and goes",
-            "another way from there on than the paper's. Its Z-score sums differ by as little as 3e-12: which of",
-            "two neighbours comes first hangs on the last digits of the standardised values, and a few that change",
-            "places are seen in small groups (the cells of k = 10 are the same).",
+            f"NPN, PCA and Z-score: {same} of {cells} cells are the same integer. The TSP rows depend on",
+            "the tour, and ours is another one than the paper's solver found. The forest's values are whole",
+            "numbers: nearest point next meets many records at the same distance, takes the lowest row of",
+            "them, and goes another way from there on than the paper's. Its Z-score sums differ by as little",
+            "as 3e-12: which of two neighbours comes first hangs on the last digits of the standardised",
+            "values, and a few that change places are seen in small groups (k = 10 is the same).",
             "",
             table(rows),
         ]

@@ -7,19 +7,16 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import shoal
+from shoal.arrays import Ints
 from shoal.display import card
 from shoal.grouping.registry import get_method
+from shoal.plan import Plan
+from shoal.plan.steps import said
+from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shoal.plan import Plan
-    from shoal.stages.loss import Loss
 
 #: What becomes of the order of rows, in words.
 ORDERS = {
@@ -44,8 +41,10 @@ class Outcome:
     ----------
     records : int
         How many records were published.
-    columns, kept : tuple of str
-        The protected columns, and those that are published as they are.
+    columns, kept, recoded : tuple of str
+        The protected columns, those that are published as they are, and those that are recoded only.
+    steps : tuple of str
+        What was done beside grouping, one sentence each: tails, joined levels, rounding, new numbers.
     groups, smallest_group, largest_group : int
         How many groups there are, and how many records (or units) the smallest and the largest has.
     counted : str
@@ -53,7 +52,8 @@ class Outcome:
     information_loss : float
         100 * SSE / SST of the groups with their exact means, in percent.
     rounding_loss : float
-        What publishing whole numbers (medians, modes) adds to it, in the same percent.
+        What publishing whole numbers (medians, modes, recoded and rounded values) adds to it, in the same
+        percent.
     method : str
         The method that was asked for.
     used : tuple of str
@@ -111,13 +111,15 @@ class Outcome:
     engine: str = "memory"
     blocks: int = 1
     plan_sha256: str | None = None
+    recoded: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
     @classmethod
     def of(
         cls,
         plan: Plan,
         columns: Sequence[Any],
-        sizes: NDArray[np.int64],
+        sizes: Ints,
         loss: Loss,
         used: Sequence[str],
         notes: Sequence[str],
@@ -140,7 +142,9 @@ class Outcome:
             seed=plan.seed,
             per_column=plan.per_column,
             promise=promise(plan, columns, kept),
-            kept=tuple(map(str, kept)),
+            kept=tuple(str(name) for name in kept if name not in plan.stepped),
+            recoded=tuple(str(name) for name in kept if name in plan.stepped),
+            steps=tuple(said(plan)),
             counted="units" if plan.unit else "records",
             order=plan.order,
             seconds=time.perf_counter() - began,
@@ -161,6 +165,8 @@ class Outcome:
             "records",
             "columns",
             "kept",
+            "recoded",
+            "steps",
             "groups",
             "k",
             "counted",
@@ -201,6 +207,7 @@ class Outcome:
             rows.append(("rows of their own", f"{self.unique_rows:,} on all published columns{few}"))
         return [
             *rows,
+            *(("recoded", step) for step in self.steps),
             ("rows in files", ORDERS[self.order]),
             ("method", f"{method} (k={self.k}, seed {self.seed})"),
             ("time", f"{self.seconds:.2f} s"),
@@ -241,7 +248,11 @@ def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str
     if plan.unit:
         whom = f"records of at least {plan.k} different units ({', '.join(map(str, plan.unit))})"
     whom += ", within its stratum" if plan.strata else ""
-    rest = _as_they_are(kept)
+    whom += f", which have {' and '.join(map(str, plan.rules))}" if plan.rules else ""
+    rest = _as_they_are([name for name in kept if name not in plan.stepped])
+    recoded = [name for name in kept if name in plan.stepped]
+    if recoded:
+        rest = (f"{rest}; " if len(recoded) < len(kept) else "") + f"recoded only: {_listed(recoded)}"
     if plan.per_column:
         return (
             f"in each of {_listed(columns)} taken alone, every published value is shared by {whom}; taken "
@@ -290,7 +301,9 @@ def notes_on(
     if plan.apart and not plan.per_column:
         notes.append("each block was grouped on its own: k holds for each block, not for the record")
     if filled:
-        why = f": fewer than k={plan.k} records have gaps like theirs" if plan.missing == "group" else ""
+        whom = "units, inside their group of units" if plan.unit else "records"
+        why = f": records with gaps like theirs are too few for a group of k={plan.k} {whom}"
+        why = why if plan.missing == "group" else ""
         total = "; they come on top of the totals" if plan.preserve == "totals" else ""
         notes.append(f"{filled} gaps were filled with their group's value{why}{total}")
     if thinned:

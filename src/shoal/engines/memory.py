@@ -1,15 +1,13 @@
 """The table in memory: every stage runs on all of it at once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.frame.column import Column
 from shoal.frame.guess import index_roles
 from shoal.grouping.runner import share
@@ -50,6 +48,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
                 table.strata,
                 table.weight,
                 units=table.units,
+                watched=[(r, c) for r, c in table.watched if c.name in part or c.name not in table.columns],
                 time_limit=_time_left(plan, began, loaded, len(parts) - done),
                 progress=share(progress, done / len(parts), 1 / len(parts)),
             )
@@ -69,7 +68,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
         table=table.frame.replace(
-            released | table.changed, [*plan.named("identifier"), *plan.unit], plan.levels
+            released | table.changed, [*plan.named("identifier"), *plan.unnumbered], plan.levels
         ),
         labels=np.stack(labels, axis=1) if plan.apart else labels[0],
         plan=plan,
@@ -78,16 +77,22 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         used=used,
         notes=[*notes, *notes_on(plan, used, counts, sha256)],
         began=began,
-        origin=origin and origin.columns([str(n) for n in table.frame.names if n not in released]),
-        original=table.frame.native,
+        origin=origin
+        and origin.columns([str(n) for n in table.frame.names if n not in {*released, *table.recoded}]),
+        original=table.original,
         strata=table.strata,
-        changed={str(name): column.rows_of_levels() for name, column in table.changed.items()},
+        changed={
+            str(name): column.rows_of_levels()
+            for name, column in table.changed.items()
+            if name not in table.recoded
+        },
+        recoded=tuple(map(str, table.recoded)),
         suspects=table.suspects,
         units=table.units,
     )
 
 
-def _order_told(plan: Plan, table: Prepared, labels: list[NDArray[np.int64]]) -> list[str]:
+def _order_told(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:
     """What rows that keep their order give away, where that is more than chance."""
     if plan.order == "shuffle" or plan.k == 1:
         return []

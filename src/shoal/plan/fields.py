@@ -33,6 +33,7 @@ class PlanFields(TypedDict, total=False):
     merge_small_strata: bool
     weight: Hashable
     unit: Names
+    by_record: Names
     keep: Names
     known: Names | None
     missing_codes: Iterable[Any] | Mapping[Column, Any]
@@ -40,6 +41,16 @@ class PlanFields(TypedDict, total=False):
     contributors: int
     thin: str
     contributor_share: float
+    diversity: Mapping[Column, float | str] | None
+    closeness: Mapping[Column, float | str] | None
+    dominance: Mapping[Column, str] | None
+    spread: Mapping[Column, float | str] | None
     order: str
+    top: Mapping[Column, Any] | None
+    bottom: Mapping[Column, Any] | None
+    regroup: Mapping[Column, Any] | None
+    round: Mapping[Column, int | str] | None
+    decimals: bool
+    pseudonyms: str | None
     version: str | None
     sha256: str | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
 from numbers import Real
@@ -15,6 +15,7 @@ from shoal.plan.fields import Column, PlanFields
 from shoal.plan.keywords import explicit_class, take_loose
 from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL
 from shoal.plan.roles import spread_roles
+from shoal.plan.rules import KINDS, Rule, read_rule
 from shoal.plan.values import check_words, value_of
 
 _FIELDS_BY_POSITION = 20  # as 0.1 allowed
@@ -76,6 +77,9 @@ class Plan:
     unit : column or list of columns
         Whom k protects, where one has several records: a household, a firm, a person over years. k then
         counts distinct units. These columns are dropped.
+    by_record : column or list of columns
+        Protected columns to group over records, though they are the same in all records of each unit. Without
+        it such a column is grouped over units, and published once for each.
     keep : column or list of columns
         Columns to publish as they are, though they look like identifiers or give others away: role "other".
     known : column or list of columns, optional
@@ -90,8 +94,31 @@ class Plan:
         What becomes of a cell with fewer: "widen" its group, or publish a "gap".
     contributor_share : float
         The largest share of the weight in a published mean that one unit may hold.
+    diversity : mapping of column to number or str
+        How many different values of a confidential column each group has, at least; or "entropy:2",
+        "recursive:3,2" (c, l), "share:0.6" (the largest share of one value).
+    closeness : mapping of column to number or str
+        How far a confidential column may be distributed in each group from the whole table: t, "beta:1.5",
+        "enhanced_beta:1.5" or "delta:1".
+    dominance : mapping of column to str
+        Of a column of numbers, "1:80": the largest one makes up at most 80 % of a group's sum; or "p:10",
+        "pq:10,50".
+    spread : mapping of column to number or str
+        How many standard deviations the values of each group span, at least; or "rel:0.1" of their mean.
     order : str
         Of rows in written files: "shuffle", or "keep".
+    top, bottom : mapping of column to value, optional
+        Values above (below) are published as their mean if they belong to k units or more, none of which
+        dominates, else as this value: a number, a date, or a share of the values such as "q0.99".
+    regroup : mapping of column to mapping, optional
+        Levels that are joined before grouping: new level to list of levels; "rare" to the count below which
+        levels become "other".
+    round : mapping of column to int or str, optional
+        How what is published is rounded: decimals (2), significant digits ("sig:3") or a base ("base:5").
+    decimals : bool
+        Round protected columns to as many decimals as the original shows.
+    pseudonyms : path, optional
+        Publish units as new numbers, made under the key in this private file; it is made if there is none.
     version : str, optional
         The version of shoal that wrote the plan.
     sha256 : str, optional
@@ -113,7 +140,7 @@ class Plan:
     >>> shoal.Plan(5, seeds=7)
     Traceback (most recent call last):
     ...
-    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'levels'?
+    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'closeness' or 'spread'?
     """
 
     k: int
@@ -126,7 +153,7 @@ class Plan:
     blocks: tuple[tuple[Column, ...], ...] | None = None
     roles: Mapping[Column, str] = field(default_factory=dict)
     types: Mapping[Column, str] = field(default_factory=dict)
-    levels: Mapping[Column, Collection[Any]] = field(default_factory=dict)
+    levels: Mapping[Column, Sequence[Any]] = field(default_factory=dict)
     scaling: str | Mapping[Column, str] = "standard"
     log: tuple[Column, ...] = ()
     column_weights: Mapping[Column, float] = field(default_factory=dict)
@@ -137,6 +164,7 @@ class Plan:
     merge_small_strata: bool = False
     weight: Column = None
     unit: tuple[Column, ...] = ()
+    by_record: tuple[Column, ...] = ()
     keep: tuple[Column, ...] = ()
     known: tuple[Column, ...] | None = None
     missing_codes: tuple[Any, ...] | Mapping[Column, tuple[Any, ...]] = ()
@@ -144,7 +172,17 @@ class Plan:
     contributors: int = 2
     thin: str = "widen"
     contributor_share: float = 0.9
+    diversity: Mapping[Column, float | str] = field(default_factory=dict)
+    closeness: Mapping[Column, float | str] = field(default_factory=dict)
+    dominance: Mapping[Column, str] = field(default_factory=dict)
+    spread: Mapping[Column, float | str] = field(default_factory=dict)
     order: str = "shuffle"
+    top: Mapping[Column, Any] = field(default_factory=dict)
+    bottom: Mapping[Column, Any] = field(default_factory=dict)
+    regroup: Mapping[Column, Mapping[Any, Any]] = field(default_factory=dict)
+    round: Mapping[Column, int | str] = field(default_factory=dict)
+    decimals: bool = False
+    pseudonyms: str | None = None
     version: str | None = None
     sha256: str | None = None
 
@@ -159,6 +197,11 @@ class Plan:
             put(name, value)
 
     @property
+    def rules(self) -> list[Rule]:
+        """What each group must hold of single columns."""
+        return [read_rule(name, column, x) for name in KINDS for column, x in getattr(self, name).items()]
+
+    @property
     def apart(self) -> bool:
         """Whether columns are grouped in several parts, so that k holds for each part only."""
         return self.per_column or (self.blocks is not None and len(self.blocks) > 1)
@@ -171,6 +214,7 @@ class Plan:
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
         plain = type(self)(self.k)
         implied = {*(self.columns or ()), *self.strata, *self.unit, *self.keep, self.weight}
+        implied |= {*self.diversity, *self.closeness}
         given["roles"] = {name: role for name, role in self.roles.items() if name not in implied}
         if self.blocks is not None:
             del given["columns"]
@@ -184,6 +228,17 @@ class Plan:
         if self.blocks is not None:
             return [list(block) for block in self.blocks]
         return [[name] for name in names] if self.per_column else [list(names)]
+
+    @property
+    def stepped(self) -> tuple[Column, ...]:
+        """The columns that recoding or rounding changes, whatever their role."""
+        numbered = self.unit[:1] if self.pseudonyms is not None else ()
+        return tuple(dict.fromkeys([*self.top, *self.bottom, *self.regroup, *self.round, *numbered]))
+
+    @property
+    def unnumbered(self) -> tuple[Column, ...]:
+        """The columns of units that are not published: all, or all but the one that gets new numbers."""
+        return self.unit if self.pseudonyms is None else self.unit[1:]
 
     def named(self, role: str) -> list[Column]:
         """The columns that have this role."""
@@ -228,8 +283,13 @@ class Plan:
         asked["roles"] = {
             name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
         }
+        asked["pseudonyms"] = None if self.pseudonyms is None else True  # a key file may be moved
         asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
-        asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
+        asked |= {
+            name: sorted(map(str, asked[name]))
+            for name in ("log", "keep", "known", "by_record")
+            if name in asked
+        }
         return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)
 
     @classmethod

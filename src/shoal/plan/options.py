@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shoal.errors import InputError
+from shoal.plan.steps import read_join
 
 
 class Option(NamedTuple):
@@ -62,10 +64,10 @@ def _scalar(text: str) -> Any:
         return text
 
 
-def _assigned(words: Sequence[str], option: str) -> list[tuple[str, str]]:
-    """`column=word`; the column's name may itself hold an equals sign."""
+def _assigned(words: Sequence[str], option: str, commas: bool = True) -> list[tuple[str, str]]:
+    """`column=word`, several with commas between; the column's name may itself hold an equals sign."""
     pairs = []
-    for text in words:
+    for text in [text for word in words for text in (split(word, option) if commas else [word])]:
         name, sign, word = text.rpartition("=")
         if not sign:
             raise InputError(f"{option} takes COLUMN=WORD, not {text!r}")
@@ -83,19 +85,42 @@ def _codes(words: Sequence[str], option: str) -> Any:
     if not any("=" in word for word in words):
         return [_scalar(text) for word in words for text in split(word, option)]
     codes: dict[str, list[Any]] = {}
-    for name, word in _assigned(words, option):
+    for name, word in _assigned(words, option, commas=False):
         codes.setdefault(name, []).extend(map(_scalar, split(word, option)))
     return codes
+
+
+def _levels(words: Sequence[str], option: str) -> dict[str, list[str]]:
+    return {name: split(word, option) for name, word in _assigned(words, option, commas=False)}
 
 
 def _numbers(words: Sequence[str], option: str) -> dict[str, Any]:
     return {name: _scalar(word) for name, word in _assigned(words, option)}
 
 
+def _joins(words: Sequence[str], option: str) -> dict[str, dict[str, Any]]:
+    joins: dict[str, dict[str, Any]] = {}
+    for name, word in _assigned(words, option, commas=False):
+        title, members = read_join(name, word)
+        joins.setdefault(name, {})[title] = members
+    return joins
+
+
+def _joined(value: Mapping[Any, Mapping[Any, Any]]) -> list[str]:
+    return [
+        f"{name}={title}:{members if title == 'rare' else _row(members)}"
+        for name, titles in value.items()
+        for title, members in titles.items()
+    ]
+
+
+_BETWEEN = re.compile(r",(?=\s*\w+=)")  # a comma before NAME=
+
+
 def _settings(words: Sequence[str], option: str) -> dict[str, Any]:
     """Numbers, true, false, null and lists are taken as such, the rest as text."""
     values: dict[str, Any] = {}
-    for setting in words:
+    for setting in [part for word in words for part in _BETWEEN.split(word)]:
         name, sign, text = setting.partition("=")
         if not sign or not name:
             raise InputError(f"{option} takes NAME=VALUE, such as gamma=0.2, not {setting!r}")
@@ -107,7 +132,7 @@ def _settings(words: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def _pairs(value: Mapping[Any, Any]) -> list[str]:
-    return [f"{name}={word}" for name, word in value.items()]
+    return [_quoted(f"{name}={word}") for name, word in value.items()]
 
 
 def _lists(value: Mapping[Any, Sequence[Any]]) -> list[str]:
@@ -150,10 +175,13 @@ SHAPES: dict[str, Shape] = {
     "pairs": Shape(list, lambda words, flag: dict(_assigned(words, flag)), _pairs),
     "word or pairs": Shape(list, _word_or_pairs, _each),
     "numbers": Shape(list, _numbers, _pairs),
-    "lists": Shape(list, lambda words, flag: {n: split(w, flag) for n, w in _assigned(words, flag)}, _lists),
+    "lists": Shape(
+        list, lambda words, flag: {n: split(w, flag) for n, w in _assigned(words, flag, False)}, _lists
+    ),
     "codes": Shape(
         list, _codes, lambda value: _lists(value) if isinstance(value, Mapping) else [_row(value)]
     ),
+    "joins": Shape(list, _joins, _joined),
     "settings": Shape(list, _settings, lambda value: [f"{name}={_typed(v)}" for name, v in value.items()]),
 }
 
@@ -171,6 +199,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("roles", "pairs", "COL=ROLE", "What a column is, such as identifier (dropped)", "--role"),
     _option("keep", "names", "COL", "Publish this column as it is, though it may tell much"),
     _option("unit", "names", "COL", "Whom k counts: a household, a firm, a person over years"),
+    _option("by_record", "names", "COL", "Group over records what is the same within each unit"),
     _option("strata", "names", "COL", "Groups never cross the values of this column", "--stratum"),
     _option("merge_small_strata", "switch", None, "Merge strata short of k with the most similar"),
     _option("weight", "word", "COL", "Survey weights, for centroids and loss"),
@@ -181,6 +210,12 @@ OPTIONS: tuple[Option, ...] = (
     _option("contributors", "whole", "N", "Units that each published cell is made of; default: 2"),
     _option("contributor_share", "number", "SHARE", "The most weight that one unit has in it; default: 0.9"),
     _option("thin", "word", None, "Cells of too few: widen their group, or publish a gap"),
+    _option(
+        "diversity", "numbers", "COL=RULE", "Values of a confidential column in each group: 3, entropy:2"
+    ),
+    _option("closeness", "numbers", "COL=RULE", "How far from the whole table: 0.2, beta:1, delta:1"),
+    _option("dominance", "numbers", "COL=RULE", "The largest in a group's sum: 1:80, p:10, pq:10,50"),
+    _option("spread", "numbers", "COL=RULE", "Standard deviations that a group's values span: 0.2, rel:0.1"),
     _option("scaling", "word or pairs", "[COL=]WORD", "standard, robust, range, rank or none"),
     _option("log", "names", "COL", "Group this column by its logarithm"),
     _option("column_weights", "numbers", "COL=W", "A column's share in distances", "--column-weight"),
@@ -189,12 +224,18 @@ OPTIONS: tuple[Option, ...] = (
     _option("per_column", "switch", None, "Group each column alone: k holds per column, not per record"),
     _option("preserve", "word", None, '"totals" keeps the totals of whole numbers'),
     _option("order", "word", None, "Of rows in the file: shuffle, or keep; default: shuffle"),
+    _option("top", "numbers", "COL=VALUE", "Cap values above this, or above a share of all (q0.99)"),
+    _option("bottom", "numbers", "COL=VALUE", "Cap values below this, or below a share of all (q0.01)"),
+    _option("regroup", "joins", "COL=NEW:A,B", "Join levels under a new name; COL=rare:20 joins rare ones"),
+    _option("round", "numbers", "COL=2", "Round what is published: decimals, sig:3 or base:5"),
+    _option("decimals", "switch", None, "Round to as many decimals as the original shows"),
+    _option("pseudonyms", "word", "KEYFILE", "Publish units as new numbers, made under this private key"),
     _option("seed", "whole", None, "The same seed gives the same release; default: 0"),
     _option("time_limit", "number", "SECONDS", "Return the best found by then"),
 )
 
 #: Fields that name columns.
-_BY_COLUMN = ("names", "blocks", "pairs", "word or pairs", "numbers", "lists", "codes")
+_BY_COLUMN = ("names", "blocks", "pairs", "word or pairs", "numbers", "lists", "joins", "codes")
 ABOUT_COLUMNS = ("weight", *(option.field for option in OPTIONS if option.shape in _BY_COLUMN))
 #: Of these, those that may say one thing for all columns.
 FOR_ALL = tuple(option.field for option in OPTIONS if option.shape in ("word or pairs", "codes"))

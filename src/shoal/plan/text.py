@@ -95,10 +95,7 @@ def needs_file(plan: Plan) -> bool:
 def _texts(value: Any) -> Any:
     """The value with every column called by its text, and lists alike."""
     if isinstance(value, Mapping):
-        return {
-            str(name): _texts(inner) if isinstance(inner, (list, tuple)) else inner
-            for name, inner in value.items()
-        }
+        return {str(name): _texts(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_texts(inner) for inner in value]
     return value

@@ -10,8 +10,9 @@ from typing import Any
 
 import shoal
 from shoal.errors import InputError, did_you_mean
-from shoal.plan.model import Plan
+from shoal.plan import Plan
 from shoal.plan.options import FOR_ALL, OPTIONS
+from shoal.plan.rules import KINDS
 
 #: Keys of [release]: fields that say one thing of the whole release.
 _RELEASE = (
@@ -23,11 +24,11 @@ _MADE = ("version", "sha256")
 _FIELDS = {
     o.field if o.shape == "codes" else o.flags[-1][2:].replace("-", "_"): o.field
     for o in OPTIONS
-    if o.shape in ("pairs", "numbers", "lists", "word or pairs", "codes") and o.field != "roles"
+    if o.shape in ("pairs", "numbers", "lists", "joins", "word or pairs", "codes") and o.field != "roles"
 }
 #: Key of a column, true or false -> field of the plan, which lists columns. A role says the other lists.
 _SIGNS = {
-    o.flags[-1][2:]: o.field
+    o.flags[-1][2:].replace("-", "_"): o.field
     for o in OPTIONS
     if o.shape == "names" and o.field not in ("columns", "unit", "keep")
 }
@@ -60,7 +61,12 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         "# Types: continuous, integer, date, ordinal, nominal, boolean. Also: levels (of an ordinal column,",
         "# lowest first), scaling (standard, robust, range, rank, none), log, column_weight (in distances),",
         "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together),",
-        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column).",
+        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column),",
+        '# top and bottom (a value, or "q0.99": what lies beyond is capped), regroup ({ New = ["a", "b"],',
+        '# rare = 20 }: levels are joined), round (decimals, "sig:3" or "base:5"),',
+        "# by_record (a column that is the same in all records of a unit is still grouped over records).",
+        "# What each group must hold of a column: diversity (3, 'entropy:2', 'recursive:3,2', 'share:0.6'),",
+        "# closeness (0.2, 'beta:1.5', 'delta:1'), dominance ('1:80', 'p:10'), spread (0.2, 'rel:0.1').",
     ]
     for name in _column_order(plan, reasons):
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
@@ -80,8 +86,11 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or ()):
+    steps = (plan.top, plan.bottom, plan.regroup, plan.round, plan.by_record)
+    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps):
         found |= dict.fromkeys(more)
+    for name in KINDS:
+        found |= dict.fromkeys(getattr(plan, name))
     for name in FOR_ALL:
         found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}
     return list(found)
@@ -195,6 +204,8 @@ def _value(value: Any) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(str(name))} = {_value(v)}" for name, v in value.items()) + " }"
     return _text(str(value))
 
 

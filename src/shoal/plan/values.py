@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, did_you_mean
 from shoal.plan.options import OPTIONS
+from shoal.plan.steps import joins, roundings, tails
 from shoal.words import CENTROIDS, PRESERVE, ROLES, SCALINGS, TYPES, WORDS
 
 if TYPE_CHECKING:
@@ -40,9 +42,12 @@ def check_words(plan: Plan) -> None:
         _word("preserve", plan.preserve, PRESERVE)
     if plan.unit and plan.order == "keep":
         raise InputError("a unit's rows may lie side by side: with unit, order is 'shuffle', not 'keep'")
+    if plan.pseudonyms is not None and not plan.unit and "unit" not in plan.roles.values():
+        raise InputError("pseudonyms are new numbers of units: name the unit (--unit, unit=)")
     for name, weight in plan.column_weights.items():
         if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
             raise InputError(f"the weight of column {name!r} must be a number from 0 up, not {weight!r}")
+    _ = plan.rules  # which says what is wrong with one
 
 
 def _word(what: str, word: Any, known: Collection[str]) -> None:
@@ -90,7 +95,7 @@ def _switch(name: str, given: Any) -> bool:
 def _method(name: str, given: Any) -> str:
     if not isinstance(given, str):
         raise InputError(f"{name} is the name of one method, not {given!r}")
-    return given
+    return given.strip().lower().replace("-", "_")
 
 
 def _names(name: str, given: Any) -> tuple[Any, ...]:
@@ -150,6 +155,11 @@ _MADE_OF: dict[str, Maker] = {
     "contributors": lambda name, value: _whole(name, value, 1),
     "contributor_share": _share,
     "time_limit": _seconds,
+    "top": tails,
+    "bottom": tails,
+    "regroup": joins,
+    "round": roundings,
+    "pseudonyms": lambda name, value: None if value is None else os.fspath(value),
     "columns": _names_or_none,
     "known": _names_or_none,
 }

@@ -112,6 +112,7 @@ def to_text(model: Mapping[str, Any]) -> str:
             ("records", f"{outcome['records']:,}"),
             ("columns protected", ", ".join(outcome["columns"])),
             ("published as they are", ", ".join(outcome["kept"]) or "no column"),
+            *(("recoded", step) for step in outcome["steps"]),
             ("k", str(outcome["k"])),
             ("method", f"{outcome['method_title']} ({outcome['paper']})"),
             ("groups", f"{outcome['groups']:,}, the smallest of {outcome['smallest_group']} records"),

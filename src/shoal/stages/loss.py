@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats
 from shoal.frame.column import Column
 from shoal.grouping.partition import ColumnMoments, Partition
-from shoal.stages.encode import Space
+from shoal.stages.encode import Levels, Space, encode
+from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues
 
 
@@ -29,12 +31,19 @@ class Loss(NamedTuple):
         return 100 * part / self.total if self.total else 0.0
 
 
+def loss_space(columns: Sequence[Column], scales: Sequence[Scale | Levels] | None = None) -> Space:
+    """Where loss is measured: the columns as points, as they were before they were recoded."""
+    if any(column.before is not None for column in columns):
+        return encode([column.before or column for column in columns])
+    return encode(columns, scales=scales)
+
+
 def measure(
     space: Space,
     columns: Sequence[Column],
     published: Sequence[GroupValues],
     partition: Partition,
-    weight: NDArray[np.float64] | None,
+    weight: Floats | None,
     moments: ColumnMoments | None = None,
 ) -> Loss:
     """The loss in standardised space. A gap weighs nothing: there is nothing to lose.
@@ -43,7 +52,9 @@ def measure(
     `moments`: what the method that grouped by the only column has left there.
     """
     Z = space.matrix
-    places = [space.place(j, groups.values) for j, groups in enumerate(published)]
+    places = [
+        _place(space, j, column, groups.values) for j, (column, groups) in enumerate(zip(columns, published))
+    ]
     gaps = [*(column.gaps for column in columns), *(groups.gaps for groups in published)]
     if weight is not None or any(mask is not None for mask in gaps):
         loss = Loss()
@@ -65,12 +76,22 @@ def measure(
     return Loss(unit * total, unit * within, unit * rounding)
 
 
+def _place(space: Space, j: int, column: Column, values: NDArray) -> Floats:
+    """Where published values lie; a level that was joined of others lies amid the records that have it."""
+    if column.before is None or not column.categorical:
+        return space.place(j, values)
+    there = np.ones(len(column.values), bool) if column.gaps is None else ~column.gaps
+    codes, points = column.values[there], space.matrix[there, space.spans[j]]
+    sums = np.stack([np.bincount(codes, coordinate) for coordinate in points.T], axis=1)
+    return (sums / np.bincount(codes)[:, None])[values]
+
+
 def _weighted(
     z: NDArray,
     place: NDArray,
-    gaps: NDArray[np.bool_] | None,
+    gaps: Bools | None,
     partition: Partition,
-    weight: NDArray[np.float64],
+    weight: Floats,
 ) -> Loss:
     labels, groups = partition.labels, len(partition)
     all_weight = float(weight.sum())

@@ -3,29 +3,26 @@
 Every engine calls `protect_part`: on the whole table, or on one block of it after another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
-from shoal.stages.encode import Levels, encode
+from shoal.plan import Plan
+from shoal.plan.rules import Rule
+from shoal.stages.encode import Levels
 from shoal.stages.group import group
-from shoal.stages.loss import Loss, measure
+from shoal.stages.loss import Loss, loss_space, measure
 from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues, publish
 from shoal.stages.require import thin_cells
+from shoal.stages.round import rounded_groups
 from shoal.verify.groups import check_groups
-
-if TYPE_CHECKING:
-    from shoal.plan import Plan
-
 
 #: What is counted while a release is made.
 COUNTS = ("filled", "moved", "thinned", "zeros_lost")
@@ -52,10 +49,11 @@ class Published:
 def protect_part(
     plan: Plan,
     columns: Sequence[Column],
-    strata: NDArray[np.int64] | None = None,
-    weight: NDArray[np.float64] | None = None,
+    strata: Ints | None = None,
+    weight: Floats | None = None,
     *,
-    units: NDArray[np.int64] | None = None,
+    units: Ints | None = None,
+    watched: Sequence[tuple[Rule, Column]] = (),
     guides: Sequence[Column] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
@@ -65,20 +63,21 @@ def protect_part(
     """Group the records by these columns, publish and measure them, and count the groups once more.
 
     `scales` and `seed` are given for a block of a larger table. With `units`, the unit of each record, k
-    counts distinct units. `guides` are columns that shall be alike within groups too, but are not published
-    here; their scales follow those of the columns.
+    counts distinct units. Each group holds the rules on columns that are `watched`. `guides` are columns that
+    shall be alike within groups too, but are not published here; their scales follow those of the columns.
     """
     grouping = group(
         *(plan, [*columns, *guides], strata, weight),
         units=units,
+        watched=watched,
         scales=scales,
         seed=seed,
         time_limit=time_limit,
         progress=progress,
     )
     partition, space = grouping.partition, grouping.space
-    if guides:
-        space = encode(columns, scales=scales and scales[: len(columns)])
+    if guides or any(column.before is not None for column in columns):
+        space = loss_space(columns, scales and scales[: len(columns)])
     moments = partition.moments if space.unit == "raw" else None  # grouped and measured by the same values
     groups = []
     for column in columns:
@@ -89,18 +88,17 @@ def protect_part(
                 "for them: leave it or the weight out, or ask for less (contributors=1, contributor_share=1)"
             )
         values = publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments)
-        groups.append(values.without(thin))
+        groups.append(rounded_groups(plan, column, values).without(thin))
     loss = measure(space, columns, groups, partition, weight, moments)
     if scales is not None:  # the table's centre is 0 in every coordinate; a block's is not
         loss = loss._replace(total=float(np.square(space.matrix).sum()))
     cells = {
         column.name: column.holding(
-            published.spread(partition),
-            None if published.gaps is None else published.gaps[partition.labels],
+            published.spread(partition), None if published.gaps is None else published.gaps[partition.labels]
         )
         for column, published in zip(columns, groups)
     }
-    check_groups(cells, partition.labels, plan.k, strata, units)
+    check_groups(cells, partition.labels, plan.k, strata, units, watched, weight)
     filled = thinned = 0
     for column in columns:
         old, new = column.gaps, cells[column.name].gaps

@@ -1,22 +1,24 @@
 """The table as the plan sees it: its columns as numbers, its strata, its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.errors import InputError
+from shoal.arrays import Floats, Ints
+from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
-from shoal.frame.types import read_column, require_few_codes, with_codes
+from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
+from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
+from shoal.stages.recode import recode
+from shoal.stages.round import decimals_of
 from shoal.stages.strata import merge_small, read_strata
-from shoal.stages.units import constant_in, read_units
+from shoal.stages.units import published_once, read_units
+from shoal.verify.requirements import read_watched
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,41 +26,52 @@ class Prepared:
     """`strata`, `weight` and `units` have those of each record, or are None.
 
     `changed` has stratum columns in which small strata publish what they were merged with; `suspects` the
-    columns that should not be published as they are unless somebody says so.
+    columns that should not be published as they are unless somebody says so. `frame` is recoded, `original`
+    the table before that; `recoded` are the columns that are neither protected nor as they were.
     """
 
     frame: Frame
     columns: dict[Any, Column]
-    strata: NDArray[np.int64] | None
-    weight: NDArray[np.float64] | None
+    strata: Ints | None
+    weight: Floats | None
     notes: tuple[str, ...]
     changed: dict[Any, Column] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
-    units: NDArray[np.int64] | None = None
+    units: Ints | None = None
+    original: Any = None
+    recoded: tuple[Any, ...] = ()
+    watched: tuple[tuple[Rule, Column], ...] = ()  # what groups must hold of columns
 
 
 def prepare(plan: Any, frame: Frame) -> Prepared:
     """Read what the plan names, deal with gaps as it says, and refuse what cannot be grouped."""
     for mapping in (plan.roles, plan.types, plan.levels, plan.column_weights, plan.log, plan.strata):
         frame.find(mapping)
-    frame.find([*(plan.known or ()), *(plan.missing_codes if isinstance(plan.missing_codes, dict) else ())])
+    codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
+    frame.find([*plan.by_record, *(plan.known or ()), *codes])
     if len(frame) == 0:
-        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has 0")
+        raise too_few(plan.k, 0)
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
     if len(frame) < plan.k:
-        raise InputError(
-            f"k={plan.k} needs at least {plan.k} records, but the table has {len(frame)}: lower k"
-        )
-    columns = {
-        name: require_few_codes(
-            read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
-        )
-        for name in names
-    }
+        raise too_few(plan.k, len(frame))
+    columns = {name: require_few_codes(_read(plan, frame, name)) for name in names}
+    if plan.decimals:
+        columns = {n: replace(column, decimals=decimals_of(column)) for n, column in columns.items()}
     notes = list(frame.notes)
-    gaps = _any_gap(columns)
+    words = [n for n, c in columns.items() if c.type == "nominal" and n not in plan.types]
+    words = [str(name) for name in words if stored_kind(frame, name) == "text"]
+    if words:
+        notes.append(
+            f"text, so taken as nominal (each group publishes its most frequent): {', '.join(words)}"
+        )
+    holes = {name: column.gaps for name, column in columns.items() if column.gaps is not None}
+    gaps = np.logical_or.reduce(list(holes.values())) if holes else None
     if gaps is not None and plan.missing == "error":
-        raise _gap_error(columns)
+        name, row = next((name, int(np.argmax(those))) for name, those in holes.items())
+        raise InputError(
+            f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
+            "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
+        )
     if gaps is not None and plan.missing == "drop":
         notes.append(f"{int(gaps.sum())} of {len(frame)} records have a gap and were left out")
         if (~gaps).sum() < plan.k:
@@ -68,10 +81,15 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
     units = read_units(frame, plan.unit, plan.k) if plan.unit else None
-    once = [] if units is None or plan.preserve else [n for n, c in columns.items() if constant_in(c, units)]
+    weight = None if plan.weight is None else _read_weight(frame, plan.weight, plan.codes_of(plan.weight))
+    recoded = recode(plan, frame, columns, units, weight)
+    original, frame, columns = frame, recoded.frame, recoded.columns
+    notes += recoded.notes
+    once = [] if units is None else [n for n, c in columns.items() if published_once(plan, c, units)]
     if once:
         notes.append(
-            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))}"
+            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))} "
+            "(by_record, --by-record, groups them over records)"
         )
     strata, changed = None, dict[Any, Column]()
     if plan.strata:
@@ -85,27 +103,38 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         strata = merged.ids
         changed, said = merged.published(columns)
         notes += said
-    weight = None if plan.weight is None else _read_weight(frame, plan.weight, plan.codes_of(plan.weight))
     if plan.columns is None:
         notes += notes_on_columns(columns)
-    kept = look(plan, frame, columns, changed)
-    return Prepared(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units)
-
-
-def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:
-    holes = [column.gaps for column in columns.values() if column.gaps is not None]
-    return np.logical_or.reduce(holes) if holes else None
-
-
-def _gap_error(columns: dict[Any, Column]) -> InputError:
-    name, row = next((n, int(np.argmax(c.gaps))) for n, c in columns.items() if c.gaps is not None)
-    return InputError(
-        f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
-        "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
+    watched = tuple(
+        (rule, read_watched(original if rule.column in columns else frame, rule, plan)) for rule in plan.rules
+    )
+    notes += [note for rule, column in watched for note in _notes_on_watched(rule, column)]
+    kept = look(plan, frame, columns, {*changed, *recoded.names})
+    return Prepared(
+        *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),
+        original=original.native,
+        recoded=recoded.names,
+        watched=watched,
     )
 
 
-def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> NDArray[np.float64]:
+def _notes_on_watched(rule: Rule, column: Column) -> list[str]:
+    """How gaps and negative values count."""
+    if rule.field in ("diversity", "closeness") and column.gap_count:
+        return [f"{rule.field} counts the {column.gap_count} gaps of column {column.name!r} as one value"]
+    if rule.field == "dominance" and (column.values < 0).any():
+        return [f"dominance counts negative values of column {column.name!r} without their sign"]
+    return []
+
+
+def _read(plan: Any, frame: Frame, name: Any) -> Column:
+    """A column to protect, as it is; where levels are to be joined, without the order of the joined ones."""
+    if name in plan.regroup:
+        return read_column(frame, name, "nominal", codes=plan.codes_of(name))
+    return read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
+
+
+def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> Floats:
     (name,) = frame.find([name])
     column = with_codes(Column(name, "continuous", *frame.numbers(name)), codes)
     values, gaps = column.values, column.gaps

@@ -4,11 +4,14 @@ It looks at two tables and nothing else.
 """
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
 
 from shoal.frame.order import row_ids
 
@@ -22,6 +25,7 @@ class Agreement:
     faults: tuple[str, ...]
     by_row: bool = True  # whether each row was found again, and not only all rows together
     units: int | None = None  # the fewest units that share a combination, where they were counted
+    held: tuple[str, ...] = ()  # the requirements that every group holds
 
     @property
     def passed(self) -> bool:
@@ -34,10 +38,13 @@ class Agreement:
         same = f"{count} untouched column{'' if count == 1 else 's'} the same" if count else "all protected"
         if self.by_row:
             shared = "" if self.units is None else f", each combination shared by at least {self.units} units"
+            shared += "".join(f", each group with {requirement}" for requirement in self.held)
             return f"yes: {self.records} records, each found again, {same}{shared}"
+        compared = f"{same} as a set of rows, protected columns not compared"
+        compared = compared if count else "the same columns; no cell was compared, for all are protected"
         return (
-            f"yes: {self.records} records in another order, {same} as a set of rows (with the plan or the "
-            "options of the release, each row is found again and compared)"
+            f"yes: {self.records} records in another order, {compared} (with the plan or the options of the "
+            "release, each row is found again and compared)"
         )
 
 
@@ -95,9 +102,6 @@ def first_difference(expected: Any, found: Any, loose: bool = False) -> int | No
     `loose` is for files that know neither blanks at the end of a text, nor the difference between an empty
     text and none, nor less than a millisecond, nor the seventeenth digit.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     expected, found = _plain(expected), _plain(found)
     try:
         found = found.cast(expected.type)
@@ -117,10 +121,6 @@ def first_difference(expected: Any, found: Any, loose: bool = False) -> int | No
 
 def _plain(column: Any) -> Any:
     """Dictionaries as their values, one type for all texts, NaN as a gap, half floats wide enough to cast."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -134,10 +134,6 @@ def _plain(column: Any) -> Any:
 
 
 def _loosened(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
     if types.is_large_string(column.type):
         texts = pc.replace_substring_regex(pc.fill_null(column, ""), "\r\n?", "\n")
         return pc.utf8_rtrim(texts, " ")
@@ -148,8 +144,6 @@ def _loosened(column: Any) -> Any:
 
 def _first_unlike(expected: Any, found: Any) -> int | None:
     """Cell by cell, for what Arrow cannot bring to one type: the same if it is spelled the same."""
-    import pyarrow as pa
-
     spelled = expected
     with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         spelled = expected.cast(pa.large_string())
@@ -173,41 +167,45 @@ def _cells(column: Any) -> list[Any]:
 
 
 def _unlike(expected: Any, found: Any, loose: bool) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not (loose and pa.types.is_float64(expected.type)):
         return pc.not_equal(expected, found)
     slack = pc.multiply(pc.abs(expected), 1e-15)  # a sheet of Excel holds sixteen digits
     return pc.greater(pc.abs(pc.subtract(expected, found)), slack)
 
 
-def outside(original: Any, release: Any, columns: Sequence[str], whole: bool = True) -> list[str]:
+def outside(
+    original: Any,
+    release: Any,
+    columns: Sequence[str],
+    whole: bool = True,
+    rounding: Mapping[str, tuple[float, float]] | None = None,
+) -> list[str]:
     """One sentence for each of the columns whose published values do not stem from these rows.
 
     Records that share a published combination publish a mean, a median or a mode of their own values: for
     numbers and dates it lies between the smallest and the largest of them. So rows that were exchanged are
-    seen even where every column is protected. `whole=False` leaves whole numbers out.
+    seen even where every column is protected. `whole=False` leaves whole numbers out. `rounding` says how far
+    values of a column were moved, at the most: by so much, and by this share of themselves.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+    rounding = rounding or {}
     keys = {f"k{j}": _plain(release[name]) for j, name in enumerate(columns)}
     values, wanted = {}, []
     for j, name in enumerate(columns):
-        numbers = _numbers(original[name], whole)
-        if numbers is not None and _numbers(release[name], whole) is not None:
-            values[f"v{j}"] = numbers
+        found = numbers(original[name], whole)
+        if found is not None and numbers(release[name], whole) is not None:
+            values[f"v{j}"] = found
             wanted += [(f"v{j}", "min"), (f"v{j}", "max")]
     ranges = pa.table({**keys, **values}).group_by(list(keys)).aggregate(wanted)
     faults = []
     for j, name in enumerate(columns):
         if f"v{j}" not in values:
             continue
-        published = _numbers(ranges[f"k{j}"], whole)
+        published = numbers(ranges[f"k{j}"], whole)
         low, high = ranges[f"v{j}_min"], ranges[f"v{j}_max"]
-        if pa.types.is_floating(low.type):  # rounding, at most that of 32 bits
-            slack = pc.multiply(pc.max_element_wise(pc.abs(low), pc.abs(high)), 1e-6)
+        by, share = rounding.get(name, (0.0, 0.0))
+        if pa.types.is_floating(low.type) or by or share:  # rounding, else at most that of 32 bits
+            low, high = (end.cast(pa.float64(), safe=False) for end in (low, high))
+            slack = pc.add(pc.multiply(pc.max_element_wise(pc.abs(low), pc.abs(high)), 1e-6 + share), by)
             low, high = pc.subtract(low, slack), pc.add(high, slack)
         wrong = pc.sum(pc.or_(pc.less(published, low), pc.greater(published, high))).as_py() or 0
         if wrong:
@@ -217,11 +215,8 @@ def outside(original: Any, release: Any, columns: Sequence[str], whole: bool = T
     return faults
 
 
-def _numbers(column: Any, whole: bool) -> Any:
+def numbers(column: Any, whole: bool) -> Any:
     """A column of numbers or dates as numbers, else None."""
-    import pyarrow as pa
-    import pyarrow.types as types
-
     column = _plain(column)
     if types.is_floating(column.type) or types.is_decimal(column.type):
         return column.cast(pa.float64())

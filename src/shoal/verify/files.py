@@ -8,16 +8,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow.compute as pc
+import pyarrow.types as types
 
+from shoal.arrays import Bools, Ints
 from shoal.errors import InputError, did_you_mean
+from shoal.frame.frame import Frame
 from shoal.frame.metadata import details_of, published
 from shoal.frame.order import file_order
 from shoal.io.contents import Contents
 from shoal.io.databases.sql import is_url
 from shoal.io.files import as_arrow, read, read_contents, read_parts, same_family
+from shoal.verify import steps
 from shoal.verify.compare import Agreement, compare, first_difference, in_place, outside, same_rows
 from shoal.verify.count import Finding, count
+from shoal.verify.requirements import Held, groups_of, held_by
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -32,10 +37,10 @@ def check(
     *,
     per_column: bool = False,
     blocks: Sequence[Sequence[str]] | None = None,
-    strata: Sequence[str] | NDArray[np.int64] | None = None,
+    strata: Sequence[str] | Ints | None = None,
     unit: str | Sequence[str] = (),
     plan: Plan | None = None,
-) -> list[Finding]:
+) -> list[Finding | Held]:
     """Count, in a release, how many records share each combination of the columns.
 
     Cells count as they are published: in a text file 1, 1.0 and 1e0 are three values, and so are codes that
@@ -58,13 +63,14 @@ def check(
     unit : str or list of str
         Count distinct units, told by these columns. Where a release lacks them, `check_original` counts.
     plan : Plan, optional
-        The plan of the release: it names columns that are not protected, and levels that may be unused.
+        The plan of the release: it names columns that are not protected, levels that may be unused, and
+        what each group must hold beyond k.
 
     Returns
     -------
-    list of Finding
-        One for all columns together, or one for each column or block; see `Finding.passed`. One more tells of
-        levels that no row has, and of sheets that were not read.
+    list of Finding and Held
+        One for all columns together, or one for each column or block; see `Finding.passed`. One for each
+        requirement of the plan. One more tells of levels that no row has, and of sheets that were not read.
 
     Raises
     ------
@@ -86,10 +92,16 @@ def check(
     keys = [table[name] for name in within] + ([strata] if isinstance(strata, np.ndarray) else [])
     owners = [unit] if isinstance(unit, str) else list(unit)
     told = set(owners) <= set(table.column_names)
-    findings = [count(table, block, k, keys, [table[name] for name in owners if told]) for block in blocks]
+    findings: list[Finding | Held] = [
+        count(table, block, k, keys, [table[name] for name in owners if told]) for block in blocks
+    ]
     if not told:
         why = "not checkable from the file: units are not in it; give --original with the plan"
         findings = [replace(finding, faults=(*finding.faults, why)) for finding in findings]
+    if plan is not None and plan.rules:
+        ids = [groups_of([table[name] for name in block], keys) for block in blocks]
+        whose = groups_of([table[name] for name in owners]) if owners and told else None
+        findings += held_by(plan, Frame(contents.table), blocks, ids, whose, shown=table)
     faults = tuple(_beside_rows(table, plan))
     return findings + ([Finding(k, (), len(table), 0, 0, 0, faults=faults)] if faults else [])
 
@@ -155,7 +167,10 @@ def check_original(
     protected = [name for block in blocks for name in block]
     unit = () if plan is None else plan.unit
     _refuse_unknown(before, unit)
-    dropped = [*dropped, *unit, *(() if plan is None else plan.named("identifier"))]
+    unpublished = () if plan is None else plan.unnumbered
+    dropped = [*dropped, *unpublished, *(() if plan is None else plan.named("identifier"))]
+    changed = [] if plan is None else steps.stepped(plan, protected)
+    _refuse_unknown(before, changed)
     exact = same_family(release, original)
     found, expected = (written, cells) if exact else (table, before)
     if without_gaps:
@@ -176,16 +191,27 @@ def check_original(
     agreements = []
     for order in [None] if shuffled is None else [shuffled, None]:
         one, other = (t if order is None else t.take(order) for t in (expected, before))
-        agreement = compare(one, found, [*protected, *merged], dropped, same)
+        agreement = compare(one, found, [*protected, *merged, *changed], dropped, same)
         if not agreement.faults:
-            faults = [fault for block in blocks for fault in outside(other, table, block, not totals_kept)]
+            faults = [] if plan is None else steps.step_faults(other, table, plan, protected)
+            after, slack = (
+                (other, {}) if plan is None else (steps.recoded(other, plan), steps.slack(plan, other))
+            )
+            faults += [
+                fault for block in blocks for fault in outside(after, table, block, not totals_kept, slack)
+            ]
             agreement = replace(agreement, faults=tuple(faults))
-            if plan is not None and unit and not faults:
-                held, owners = table if written is None else written, [other[name] for name in unit]
-                within = [held[n] for n in plan.strata if n not in merged or n not in protected]
-                counted = [count(held, block, plan.k, within, owners) for block in blocks]
-                short = tuple(str(finding).removeprefix("no: ") for finding in counted if not finding.passed)
-                return replace(agreement, faults=short, units=min(f.smallest_group for f in counted))
+            if plan is not None and (unit or plan.rules) and not faults:
+                cells, owners = table if written is None else written, [other[name] for name in unit]
+                within = [cells[n] for n in plan.strata if n not in merged or n not in protected]
+                ids = [groups_of([cells[name] for name in block], within) for block in blocks]
+                whose = groups_of(owners) if unit else None
+                held = held_by(plan, Frame(table), blocks, ids, whose, Frame(other), cells)
+                counted = [count(cells, block, plan.k, within, owners) for block in blocks]
+                evidence: list[Finding | Held] = [*counted, *held]
+                short = tuple(str(finding).removeprefix("no: ") for finding in evidence if not finding.passed)
+                fewest = min(f.smallest_group for f in counted) if unit else None
+                return replace(agreement, faults=short, units=fewest, held=tuple(h.requirement for h in held))
             if not faults or (plan is not None and agreement.untouched):
                 return agreement
         elif agreement.untouched and in_place(one, found, agreement.untouched):
@@ -197,7 +223,13 @@ def check_original(
     if strict or not alike or len(table) != len(before) or not same_rows(expected, found, kept):
         return agreements[0]
     unseen = "units cannot be counted, for rows are not found again: give the plan or options of the release"
-    return Agreement(len(table), kept, (unseen,) if unit else (), by_row=False)
+    faults = [unseen] if unit else []
+    if plan is not None:
+        cells = table if written is None else written
+        ids = [groups_of([cells[n] for n in [*block, *plan.strata]]) for block in blocks]
+        findings = held_by(plan, Frame(table), blocks, ids, shown=cells)
+        faults += [str(finding).removeprefix("no: ") for finding in findings if not finding.passed]
+    return Agreement(len(table), kept, tuple(faults), by_row=False)
 
 
 def _refuse_unknown(table: Any, names: Sequence[str]) -> None:
@@ -208,8 +240,6 @@ def _refuse_unknown(table: Any, names: Sequence[str]) -> None:
 
 def _beside_rows(table: Any, plan: Plan | None) -> Iterator[str]:
     """What a file holds beside its rows: sheets that were not read, levels that no row has."""
-    import pyarrow.types as types
-
     for sheet in details_of(table).get("excel", {}).get("unread", ()):
         yield f"sheet {sheet!r} was not checked: publish a workbook with one sheet"
     both = (details_of(which).get("stats", {}) for which in (table, published(table)))
@@ -234,10 +264,8 @@ def _contents(given: Any) -> Contents:
     return Contents(read(given)) if is_url(given) else read_contents(given)
 
 
-def _complete(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:
+def _complete(table: Any, columns: Sequence[str]) -> Bools:
     """The rows without a gap in these columns."""
-    import pyarrow.compute as pc
-
     complete = np.ones(len(table), bool)
     for name in columns:
         complete &= ~pc.is_null(table[name], nan_is_null=True).to_numpy()
@@ -258,8 +286,6 @@ def _blocks(
 
 def _open(table: Any, plan: Plan | None) -> list[str]:
     """The numeric columns that no plan gives another role; any without records, where kinds are not known."""
-    import pyarrow.types as types
-
     kinds = (types.is_integer, types.is_floating, types.is_decimal)
     numeric = [f.name for f in table.schema if not len(table) or any(kind(f.type) for kind in kinds)]
     return [name for name in numeric if plan is None or plan.roles.get(name, "quasi") == "quasi"]

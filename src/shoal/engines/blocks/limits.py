@@ -1,7 +1,5 @@
 """What blocks cannot do: said in one sentence before any work begins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,8 +9,10 @@ from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.types import require_few_codes
 from shoal.plan import Plan
+from shoal.plan.rules import KINDS
 from shoal.stages.group import refuse_plan
 from shoal.stages.kept import look, refuse
+from shoal.stages.round import refuse_rounding
 
 #: Fields of a plan that need the whole table at once, and the values that mean "not asked for".
 WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
@@ -25,6 +25,12 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "time_limit": (None,),
     "levels": ({},),
     "scaling": ("standard", {}),
+    "top": ({},),
+    "bottom": ({},),
+    "regroup": ({},),
+    "decimals": (False,),
+    "pseudonyms": (None,),
+    **dict.fromkeys(KINDS, ({},)),
 }
 
 
@@ -37,9 +43,15 @@ def columns_to_protect(plan: Plan, schema: Any) -> Sequence[StoredColumn]:
             "(--engine memory)"
         )
     codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
-    Frame(schema.empty_table()).find([*(plan.known or ()), *codes])
+    Frame(schema.empty_table()).find([*plan.by_record, *(plan.known or ()), *codes])
     columns = stored_columns(schema, plan.columns, set(plan.roles), plan.types)
     columns = [replace(column, codes=plan.codes_of(column.name)) for column in columns]
+    for name in plan.round:
+        if name not in [column.name for column in columns]:
+            raise InputError(
+                f"column {name!r} is not protected: blocks round only columns that are; leave it out"
+            )
+    refuse_rounding(plan, [column.empty for column in columns])
     refuse_plan(plan, [column.empty for column in columns], [columns], weighted=False)
     return columns
 
