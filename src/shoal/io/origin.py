@@ -1,7 +1,5 @@
 """Where a table came from: the file that gives back its own cells, and proves that it has not changed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Collection
@@ -25,12 +23,13 @@ class Origin:
     path: Path
     cells: pa.Table | None = None
     whole: bool = True  # whether the table has all of its records
+    address: str = ""  # what was asked for: the file, or a sheet of it
 
-    def rows(self, chosen: Bools) -> Origin:
+    def rows(self, chosen: Bools) -> "Origin":
         """The origin of a table with only some of the records."""
         return replace(self, cells=None if self.cells is None else self.cells.filter(chosen), whole=False)
 
-    def columns(self, names: Collection[str]) -> Origin:
+    def columns(self, names: Collection[str]) -> "Origin":
         """The same with the cells of these columns only."""
         if self.cells is None:
             return self
@@ -69,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> tuple[pa.Table, Origin]:
     contents = read_contents(wanted)
     if _stamp(path) != before:
         raise InputError(f"{str(path)!r} has changed while it was read: protect it again")
-    return contents.table, Origin(path, contents.cells)
+    return contents.table, Origin(path, contents.cells, address=str(wanted))
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
