@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
@@ -62,10 +63,8 @@ def read_watched(frame: Frame, rule: Rule, plan: Plan) -> Column:
     return column
 
 
-def groups_of(columns: Sequence[Any], strata: Sequence[Any] = ()) -> NDArray[np.int64]:
+def groups_of(columns: Sequence[Any], strata: Sequence[Any] = ()) -> Ints:
     """The group of each row, 0, 1, ..: rows that agree in these Arrow columns, within each stratum."""
-    import pyarrow as pa
-
     cells = [pa.array(key) if isinstance(key, np.ndarray) else key for key in [*columns, *strata]]
     return np.unique(Fingerprints().of(cells), return_inverse=True)[1].astype(np.int64)
 
@@ -74,8 +73,8 @@ def held_by(
     plan: Plan,
     frame: Frame,
     blocks: Sequence[Sequence[Any]],
-    groups: Sequence[NDArray[np.int64]],
-    units: NDArray[np.int64] | None = None,
+    groups: Sequence[Ints],
+    units: Ints | None = None,
     original: Frame | None = None,
     shown: Any = None,
 ) -> list[Held]:
@@ -109,9 +108,9 @@ def held_by(
 def held(
     rule: Rule,
     column: Column,
-    groups: NDArray[np.int64],
-    weight: NDArray[np.float64] | None = None,
-    units: NDArray[np.int64] | None = None,
+    groups: Ints,
+    weight: Floats | None = None,
+    units: Ints | None = None,
     shown: Any = None,
 ) -> Held:
     """Count which of the groups 0, 1, .. hold a rule; `shown` is an Arrow table of what records publish."""
@@ -127,12 +126,8 @@ def held(
 
 
 def failing(
-    rule: Rule,
-    column: Column,
-    groups: NDArray[np.int64],
-    weight: NDArray[np.float64] | None = None,
-    units: NDArray[np.int64] | None = None,
-) -> NDArray[np.bool_]:
+    rule: Rule, column: Column, groups: Ints, weight: Floats | None = None, units: Ints | None = None
+) -> Bools:
     """Which of the groups 0, 1, .. fail."""
     if rule.field == "dominance":
         return _dominated(rule, column, groups, weight, units)
@@ -150,9 +145,7 @@ def failing(
     return _far(rule, levels, groups, column.type in ("nominal", "boolean"))
 
 
-def _counted(
-    levels: NDArray[np.int64], groups: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _counted(levels: Ints, groups: Ints) -> tuple[Ints, Ints, Ints, Floats]:
     """Each level of each group: the group, the level, how many records; and their share of the group."""
     many = int(levels.max()) + 1
     pairs, counts = np.unique(groups * many + levels, return_counts=True)
@@ -160,7 +153,7 @@ def _counted(
     return group, level, counts, counts / np.bincount(groups)[group]
 
 
-def _uniform(rule: Rule, levels: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _uniform(rule: Rule, levels: Ints, groups: Ints) -> Bools:
     group, _, counts, share = _counted(levels, groups)
     asked = rule.numbers[0]
     if rule.kind == "distinct":
@@ -179,9 +172,7 @@ def _uniform(rule: Rule, levels: NDArray[np.int64], groups: NDArray[np.int64]) -
     return largest * (1 + _ROUNDING) >= asked * rest
 
 
-def _far(
-    rule: Rule, levels: NDArray[np.int64], groups: NDArray[np.int64], unordered: bool
-) -> NDArray[np.bool_]:
+def _far(rule: Rule, levels: Ints, groups: Ints, unordered: bool) -> Bools:
     group, level, _, share = _counted(levels, groups)
     table, asked = np.bincount(levels) / len(levels), rule.numbers[0]
     if rule.kind == "t" and unordered:
@@ -197,9 +188,7 @@ def _far(
     return np.bincount(group, over) > 0
 
 
-def _moved(
-    levels: NDArray[np.int64], groups: NDArray[np.int64], table: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _moved(levels: Ints, groups: Ints, table: Floats) -> Floats:
     """Earth mover's distance: the mean distance of each quantile of a group to the same one of the table.
 
     `area` is the integral of the table's quantiles up to each of its steps, between which it is a line.
@@ -216,13 +205,7 @@ def _moved(
     return np.bincount(groups[order], distance) / max(len(table) - 1, 1)
 
 
-def _dominated(
-    rule: Rule,
-    column: Column,
-    groups: NDArray[np.int64],
-    weight: NDArray[np.float64] | None,
-    units: NDArray[np.int64] | None,
-) -> NDArray[np.bool_]:
+def _dominated(rule: Rule, column: Column, groups: Ints, weight: Floats | None, units: Ints | None) -> Bools:
     n = len(groups)
     value = np.abs(column.values.astype(np.float64)) * (1 if column.gaps is None else ~column.gaps)
     value = value / (value.max() or 1.0)
@@ -248,7 +231,7 @@ def _dominated(
     return np.bincount(group, size * (copies - taken)) < (ratio - _ROUNDING) * size[begins]
 
 
-def _narrow(rule: Rule, column: Column, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _narrow(rule: Rule, column: Column, groups: Ints) -> Bools:
     there = np.ones(len(groups), bool) if column.gaps is None else ~column.gaps
     value, group, many = column.values[there].astype(np.float64), groups[there], int(groups.max()) + 1
     value = value / (np.abs(value).max(initial=0.0) or 1.0)
