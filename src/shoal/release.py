@@ -246,11 +246,8 @@ class Release:
             raise InputError(
                 "a bound holds for groups of whole, unweighted records: leave blocks and weights out"
             )
-        by_group = np.argsort(self.labels, kind="stable")
-        groups = np.split(by_group, np.cumsum(self.group_sizes)[:-1])
-        good = [group.tolist() for group in groups if len(group) < 2 * self.plan.k]  # to begin with
         Z = standardised(self.original, self.columns)
-        return bound_matrix(Z, self.plan.k, time_limit=time_limit, start_groups=good)
+        return bound_matrix(Z, self.plan.k, time_limit=time_limit, start=self.labels)
 
     lower_bound = bound  # its first name
 

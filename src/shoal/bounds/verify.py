@@ -19,6 +19,10 @@ from shoal.kernels.runtime.jit import kernel
 
 #: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
 MARGIN = 1e-9
+#: The arrays of whole numbers.
+WHOLE = ("cuts", "weights", "divisors", "block")
+#: The largest divisor of a cut; ours are below 6.
+LARGEST_DIVISOR = 100
 #: Candidates for one group up to which their distances among themselves are summed again, and only if they
 #: are fewer than this share of those before. This trades the square of their number against a smaller search;
 #: what is proven does not depend on it.
@@ -35,10 +39,7 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
         return False  # fewer than 2k records form one group
     try:
         for name, array in arrays.items():
-            if (
-                array.dtype.kind != ("i" if name in ("triples", "block") else "f")
-                or not np.isfinite(array).all()
-            ):
+            if array.dtype.kind != ("i" if name in WHOLE else "f") or not np.isfinite(array).all():
                 return False
         value = PROOFS[certificate.proof](X, k, **arrays)
     except (TypeError, ValueError, IndexError):
@@ -68,33 +69,72 @@ def by_prices(
     X: NDArray[np.float64],
     k: int,
     prices: NDArray[np.float64],
-    triples: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    divisors: NDArray[np.int64],
     penalties: NDArray[np.float64],
 ) -> float:
     """No group may be worth more than it costs: search for one, and find none."""
-    n = len(X)
-    if prices.shape != (n,) or triples.shape != (len(penalties), 3) or (penalties < 0).any():
+    table = cut_table(len(X), cuts, weights, divisors)
+    if prices.shape != (len(X),):
         raise ValueError("arrays do not fit the records")
-    if len(triples) and (
-        triples.min() < 0 or triples.max() >= n or (np.diff(np.sort(triples), axis=1) == 0).any()
-    ):
-        raise ValueError("a cut needs three different records")
-    value = _value_of_prices(prices, penalties)
+    value = _value_of_prices(prices, limit_penalties(weights, divisors, penalties))
     lowered = prices - MARGIN * np.abs(prices)
-    order = np.argsort(-lowered, kind="stable")
-    place = np.argsort(order)
-    owner = np.concatenate([triples[:, 0], triples[:, 1], triples[:, 2]])
-    other = np.concatenate([triples[:, [1, 2]], triples[:, [2, 0]], triples[:, [0, 1]]])
-    by_owner = np.argsort(place[owner], kind="stable")
-    start = np.searchsorted(place[owner][by_owner], np.arange(n + 1))
-    cuts = (start, place[other[by_owner]], np.tile(penalties * (1 + MARGIN), 3)[by_owner])
-    X, lowered = np.ascontiguousarray(X[order]), lowered[order]
-    near = _near_sums(X, min(2 * k - 2, n - 1))
-    shares = [np.arange(start, n, 8) for start in range(8)]
-    with ThreadPoolExecutor() as pool:
-        if any(pool.map(lambda leads: _undercuts(X, k, leads, lowered, near, cuts), shares)):
-            raise ValueError("a group costs less than its prices")
+    if groups_below(X, k, lowered, table, penalties * (1 + MARGIN), 0.0, 0) is None:
+        raise ValueError("a group costs less than its prices")
     return value
+
+
+def cut_table(n: int, cuts: NDArray[np.int64], weights: NDArray[np.int64], divisors: NDArray[np.int64]):
+    """(start, cut, weight) of each record's cuts, and the divisors; refuses what is no cut."""
+    if divisors.ndim != 1 or cuts.ndim != 2 or weights.shape != cuts.shape or len(cuts) != len(divisors):
+        raise ValueError("arrays do not fit the cuts")
+    inside = cuts >= 0
+    if (cuts >= n).any() or (divisors < 2).any() or (divisors > LARGEST_DIVISOR).any():
+        raise ValueError("a cut has a wrong record or divisor")
+    if (weights[inside] < 1).any() or (weights[~inside] != 0).any() or (weights >= divisors[:, None]).any():
+        raise ValueError("a weight lies between 1 and the divisor")
+    if any(len(set(row[row >= 0].tolist())) < (row >= 0).sum() for row in cuts):
+        raise ValueError("a cut needs different records")
+    cut, place = np.nonzero(inside)
+    order = np.argsort(cuts[cut, place], kind="stable")
+    cut, place = cut[order], place[order]
+    start = np.searchsorted(cuts[cut, place], np.arange(n + 1))
+    return start, cut, weights[cut, place], divisors
+
+
+def limit_penalties(weights: NDArray, divisors: NDArray, penalties: NDArray) -> NDArray[np.float64]:
+    """What all groups together pay at most for each cut: its weights fill the divisor only so often."""
+    if penalties.shape != divisors.shape or not (penalties >= 0).all():
+        raise ValueError("each cut has a penalty, which is not negative")
+    return penalties * (weights.sum(axis=1) // divisors)
+
+
+def groups_below(X, k, prices, table, penalties, goal: float, most: int) -> NDArray[np.int32] | None:
+    """Every group whose cost, less prices, plus penalties, is below the goal; None if more than `most`.
+
+    The dearest record of a group leads it, and each lead is searched by itself.
+    """
+    n = len(X)
+    order = np.argsort(-prices, kind="stable")
+    start, cut, weight, divisors = table
+    lists = np.concatenate([np.arange(start[i], start[i + 1]) for i in order]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum((start[1:] - start[:-1])[order])])
+    cuts = start, cut[lists], weight[lists], divisors, penalties
+    X = np.ascontiguousarray(X[order])
+    near = _near_sums(X, min(2 * k - 2, n - 1))
+
+    def search(leads):
+        rows = np.empty((most, 2 * k - 1), np.int32)
+        count = _below(X, k, leads, prices[order], near, cuts, goal, rows)
+        return rows[:count].copy() if count <= most else None
+
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(search, [np.arange(first, n, 8) for first in range(8)]))
+    if any(rows is None for rows in found):
+        return None
+    rows = np.concatenate(found)
+    return np.where(rows >= 0, order[rows], -1).astype(np.int32) if len(rows) <= most else None
 
 
 def by_matrix(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArray[np.float32]) -> float:
@@ -163,14 +203,26 @@ def _d2(X, a, b):
 
 
 @kernel
-def _due(c, cuts, chosen):
-    """The penalties that c brings on: of its cuts with just one other record in the group."""
-    start, others, penalties = cuts
+def _due(c, r, cuts, held):
+    """The penalties that c brings on as one of r to come: its share of each cut that it would fill.
+
+    All of it if c comes last. Otherwise a half where the divisor is 2, since each further record fills a
+    half; else 1/r, since r such records together pay it once at least.
+    """
+    start, cut, weight, divisor, penalty = cuts
     total = 0.0
-    for q in range(start[c], start[c + 1]):
-        if chosen[others[q, 0]] != chosen[others[q, 1]]:
-            total += penalties[q]
+    for e in range(start[c], start[c + 1]):
+        t = cut[e]
+        if held[t] % divisor[t] + weight[e] >= divisor[t]:
+            total += penalty[t] if r == 1 else penalty[t] / (2 if divisor[t] == 2 else r)
     return total
+
+
+@kernel
+def _take(c, sign, cuts, held):
+    """Put c into the group, or take it out."""
+    for e in range(cuts[0][c], cuts[0][c + 1]):
+        held[cuts[1][e]] += sign * cuts[2][e]
 
 
 @kernel
@@ -192,17 +244,18 @@ def _sums_among(X, pool, among, least):
 
 
 @kernel
-def _undercuts(X, k, leads, prices, near, cuts):
-    """Is there a group, led by one of these records and otherwise of later ones, that undercuts its prices?
+def _below(X, k, leads, prices, near, cuts, goal, rows):
+    """Write the groups below the goal, led by one of these records and otherwise of later ones, into `rows`.
 
-    Depth-first. At each depth `pool` lists the records that may still come, `added` what each adds to the
-    cost of those chosen. With r to come, each also has half its distances to the r-1 others before it, at
-    least those to its nearest, and half the penalties it brings on: the r cheapest must reach below zero, and
-    whoever cannot with the r-1 cheapest is left out. Those left after the first look are looked at again with
-    the nearest among themselves, which are farther.
+    Returns how many there are; it stops at one more than fit. Depth-first. At each depth `pool` lists the
+    records that may still come, `added` what each adds to the cost of those chosen. With r to come, each also
+    has half its distances to the r-1 others before it, at least those to its nearest, and its share of the
+    penalties it brings on: the r cheapest must reach below the goal, and whoever cannot with the r-1 cheapest
+    is left out. Those left after the first look are looked at again with the nearest among themselves, which
+    are farther.
     """
-    n = len(X)
-    chosen = np.zeros(n, np.bool_)
+    n, found = len(X), 0
+    held = np.zeros(len(cuts[3]), np.int64)
     pool, added = np.empty((2 * k, n), np.int64), np.empty((2 * k, n))
     count, at, cost = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
     distance, worth, least = np.empty(n), np.empty(n), np.empty(2 * k)
@@ -212,7 +265,7 @@ def _undercuts(X, k, leads, prices, near, cuts):
             distance[c] = _d2(X, i, c)
         for s in range(k, 2 * k):
             depth = 1
-            chosen[i] = True
+            _take(i, 1, cuts, held)
             cost[1] = -prices[i]
             count[1] = n - 1 - i
             for c in range(i + 1, n):
@@ -226,8 +279,7 @@ def _undercuts(X, k, leads, prices, near, cuts):
                     least[:r] = np.inf
                     for q in range(count[depth]):
                         c = pool[depth, q]
-                        due = _due(c, cuts, chosen)
-                        v = added[depth, q] + (due if r == 1 else 0.5 * due) + sums[c, r - 1] / (2 * s)
+                        v = added[depth, q] + _due(c, r, cuts, held) + sums[c, r - 1] / (2 * s)
                         worth[q] = v
                         p = r - 1
                         if v < least[p]:
@@ -235,16 +287,25 @@ def _undercuts(X, k, leads, prices, near, cuts):
                                 least[p] = least[p - 1]
                                 p -= 1
                             least[p] = v
-                    room = -cost[depth] - least[: r - 1].sum()
+                    room = goal - cost[depth] - least[: r - 1].sum()
                     hopeful = 0
                     if least[r - 1] < room:
-                        if r == 1:
-                            return True
                         for q in range(count[depth]):
                             if worth[q] < room:
                                 pool[depth, hopeful] = pool[depth, q]
                                 added[depth, hopeful] = added[depth, q]
                                 hopeful += 1
+                    if r == 1:
+                        for q in range(hopeful):
+                            found += 1
+                            if found > len(rows):
+                                return found
+                            rows[found - 1] = -1
+                            rows[found - 1, 0] = i
+                            for p in range(1, depth):
+                                rows[found - 1, p] = pool[p, at[p] - 1]
+                            rows[found - 1, depth] = pool[depth, q]
+                        hopeful = 0
                     count[depth] = hopeful
                     if depth == 1 and hopeful < FEWER * before and r <= hopeful <= AMONG:
                         _sums_among(X, pool[1, :hopeful], among, least)
@@ -255,21 +316,21 @@ def _undercuts(X, k, leads, prices, near, cuts):
                 if t + r > count[depth]:
                     depth -= 1
                     if depth > 0:
-                        chosen[pool[depth, at[depth] - 1]] = False
+                        _take(pool[depth, at[depth] - 1], -1, cuts, held)
                     continue
                 at[depth] = t + 1
                 c = pool[depth, t]
-                cost[depth + 1] = cost[depth] + added[depth, t] + _due(c, cuts, chosen)
+                cost[depth + 1] = cost[depth] + added[depth, t] + _due(c, 1, cuts, held)
                 count[depth + 1] = count[depth] - t - 1
                 for q in range(count[depth + 1]):
                     other = pool[depth, t + 1 + q]
                     pool[depth + 1, q] = other
                     added[depth + 1, q] = added[depth, t + 1 + q] + _d2(X, c, other) / s
-                chosen[c] = True
+                _take(c, 1, cuts, held)
                 depth += 1
                 at[depth] = -1
-            chosen[i] = False
-    return False
+            _take(i, -1, cuts, held)
+    return found
 
 
 PROOFS: dict[str, Callable[..., float]] = {
