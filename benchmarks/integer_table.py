@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmarks._common import DATA, header, save, table
 from benchmarks._published import load
 from shoal.algorithms.orders import npn_order, pca_order, tour_order, zscore_order
-from shoal.kernels.sequence.cut import labels_of, whole_sizes_of_any_magnitude
+from shoal.kernels.sequence.cut import labels_of, whole_sizes
 
 ORDERS = {"NPN": npn_order, "PCA": pca_order, "TSP": tour_order, "Z-score": zscore_order}
 PUBLISHED = DATA.parent / "published" / "imhmi_table3_sse.csv"
@@ -71,7 +71,7 @@ def integer_sse(X: NDArray[np.float64], k: int, order: ArrayLike) -> tuple[int, 
     which are rounded afterwards. IMHMI: the grouping that is optimal for whole-number centroids.
     """
     V = half_away(100 * X)[np.asarray(order)]
-    return whole_sse(V, exact_cut(V, k)), whole_sse(V, labels_of(whole_sizes_of_any_magnitude(V, k)))
+    return whole_sse(V, exact_cut(V, k)), whole_sse(V, labels_of(whole_sizes(V, k)))
 
 
 def printed() -> dict[tuple[str, int, str], tuple[int, int]]:

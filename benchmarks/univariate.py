@@ -142,7 +142,7 @@ def crossover(n: int) -> list[dict[str, Any]]:
     v = np.sort(np.random.default_rng(2).normal(size=n))
     rows = []
     for k in (2, 5, 10, 15, 20, 30, 50, 64, 80, 100, 1000, 10_000):
-        inverse = line.inverses(v.dtype, k)
+        inverse = line.inverses(k)
         row: dict[str, Any] = {"k": k}
         least = []
         for name, far in (("near", False), ("far", True)):

@@ -1,8 +1,8 @@
 """Write docs/dependencies.md: every pinned package with its licence, and why it is there.
 
 `python -m docs.make_dependencies` (or `make sbom`), after the pins have changed;
-`tests/project/test_dependencies.py` compares. The licence of a package that is not installed here stays as
-the page has it.
+`tests/project/test_dependencies.py` compares. What the page says of a package that is not installed here
+stays.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ REASONS = {
     "pyreadstat": "Stata, SPSS and SAS files",
     "pandas": "what pyreadstat writes from; a table of its own in the tests",
     "openpyxl": "Excel files",
+    "fastexcel": "reads Excel files, .xls and OpenDocument too",
+    "XlsxWriter": "writes Excel files",
+    "rdata": "R's own files",
     "pg8000": "PostgreSQL",
     "pytest": "tests",
     "pytest-xdist": "tests on both cores",
@@ -47,6 +50,12 @@ REASONS = {
     "polars": "a table of its own in the tests",
     "networkx": "an independent shortest tour and tree in the tests, and an example",
     "playwright": "drives a browser in the tests of the web page",
+    "duckdb": "an example, which a test runs",
+    "pandera": "an example, which a test runs",
+    "great-tables": "an example, which a test runs",
+    "Sphinx": "builds the documentation site",
+    "myst-nb": "Markdown and executed notebooks in the site",
+    "pydata-sphinx-theme": "the look of the site",
     "hatchling": "builds wheel and source archive",
     "setuptools": "builds pyspark, which has no wheel",
     "microagg1d": "a peer in the benchmarks of one column",
@@ -57,14 +66,14 @@ Written by `make sbom` from `constraints/`, which pins every package with its ha
 installed package says of its own licence; `tests/project/test_dependencies.py` compares. **core** is what
 `pip install shoal-sdc` brings; the rest comes with the extra that is named, or serves development only.
 
-`make` installs nothing without its hash: `constraints/core.txt`, `app.txt` and `dev.txt` hold the hashes of
-every wheel and source archive of each version, for all systems and Python 3.11 to 3.14, and go to `pip
-install --require-hashes -r`; `constraints/build.txt` holds what builds, so that no build fetches tools of its
-own. To install a release the same way: that command with `constraints/core.txt`, then `pip install --no-deps`
-with the wheel. `python -m tools.pins` makes the files anew, `--upgrade` with newer versions. `make dist`
-builds wheel and source archive, byte for byte the same wherever the same commit is built; `make try-dist`
-installs that wheel into an empty environment and runs the demo there; `make sbom` also writes bills of
-materials (CycloneDX) into `dist/`.
+`make` installs nothing without its hash: `constraints/core.txt`, `app.txt`, `dev.txt` and `docs.txt` hold the
+hashes of every wheel and source archive of each version, for all systems and Python 3.11 to 3.14, and go to
+`pip install --require-hashes -r`; `constraints/build.txt` holds what builds, so that no build fetches tools
+of its own. To install a release the same way: that command with `constraints/core.txt`, then `pip install
+--no-deps` with the wheel. `python -m tools.pins` makes the files anew, `--upgrade` with newer versions. `make
+dist` builds wheel and source archive, byte for byte the same wherever the same commit is built; `make
+try-dist` installs that wheel into an empty environment and runs the demo there; `make sbom` also writes bills
+of materials (CycloneDX) into `dist/`.
 
 {summary}
 
@@ -77,7 +86,11 @@ def licence(name: str) -> str:
     try:
         return licences.licence(name)
     except metadata.PackageNotFoundError:
-        return next((row[2] for row in listed() if row[0] == name), "unknown")
+        return as_listed(name)[2]
+
+
+def as_listed(name: str) -> list[str]:
+    return next((row for row in listed() if row[0] == name), [name, "", "unknown", "docs", "unknown"])
 
 
 def listed() -> list[list[str]]:
@@ -103,7 +116,10 @@ def rows() -> list[tuple[str, str, str, str, str]]:
                 why = reasons.get(canonicalize_name(one.name)) or f"needed by {known[parent].name}"
                 purpose.setdefault(canonicalize_name(one.name), (group, why))
     order = list(groups())
-    made = [(pin.name, pin.version, licence(pin.name), *purpose[name]) for name, pin in known.items()]
+    made = [
+        (pin.name, pin.version, licence(pin.name), *(purpose.get(name) or as_listed(pin.name)[3:]))
+        for name, pin in known.items()
+    ]
     return sorted(made, key=lambda row: (order.index(row[3]), row[0].lower()))
 
 

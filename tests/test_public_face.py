@@ -61,6 +61,12 @@ ASKED = {
     "thin": "gap",
     "contributor_share": 0.8,
     "order": "shuffle",
+    "top": {"a": 5, "b": "q0.9"},
+    "bottom": {"a": 1},
+    "regroup": {"c": {"d": ("e", "f"), "rare": 5}},
+    "round": {"a": 2, "b": "sig:3"},
+    "decimals": True,
+    "pseudonyms": "key",
     "version": "0.1.0",
     "sha256": "ab",
 }

@@ -20,6 +20,7 @@ PERMISSIVE = {
 PERMISSIVE |= {"PSF-2.0", "Zlib"}
 #: What classifiers call them. "BSD License" leaves open how many clauses; each kind is permissive.
 CLASSIFIERS = {
+    "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
     "ISC License (ISCL)": "ISC",

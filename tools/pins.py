@@ -55,6 +55,7 @@ FILES: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "core": (None, ("core",)),
     "app": ("core", ("app", "stats")),
     "dev": ("app", ("spark", "sql", "dev")),
+    "docs": ("dev", ("docs",)),
     "bench": ("dev", ("microagg1d",)),
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.bounds import lower_bound
+from shoal.display import Tabular
 from shoal.errors import InputError, ShoalError
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
@@ -21,9 +22,13 @@ from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.release import Release
+from shoal.report.pictures import front
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from shoal.frame.frame import Frame
+    from shoal.report.drawing import Picture
 
 Progress = Callable[[float], None]
 Job = Callable[[], "Run | Failure | float | None"]
@@ -78,7 +83,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """What `compare` gives back.
 
     Attributes
@@ -131,20 +136,35 @@ class Comparison:
             "bounds": {str(k): value for k, value in self.bounds.items()},
         }
 
+    def records_of(self) -> list[dict[str, Any]]:
+        """One row for each run, with the bound at its k."""
+        return [{**asdict(run), "bound": self.bounds.get(run.k)} for run in self.runs]
+
     def csv(self) -> str:
         """One line for each run."""
         text = io.StringIO()
-        rows = [{**asdict(run), "bound": self.bounds.get(run.k)} for run in self.runs]
+        rows = self.records_of()
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         return text.getvalue()
 
-    def svg(self) -> str:
-        """The risk-utility map as a picture that stands alone."""
+    @property
+    def _picture(self) -> Picture:
         from shoal.report.figures import risk_utility_map
 
-        return risk_utility_map(self.facts()).svg()
+        return risk_utility_map(self.facts())
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the risk-utility map on these Axes, or on new ones; the Axes are returned."""
+        return self._picture.on(ax)
+
+    def svg(self) -> str:
+        """The risk-utility map as a picture that stands alone."""
+        return self._picture.svg()
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + self._picture.img()
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write as CSV, JSON or SVG, as the ending says."""
@@ -293,8 +313,6 @@ def _results(
 
 def by_loss(runs: Iterable[Run]) -> list[Run]:
     """The runs by growing loss; those on the Pareto front are marked."""
-    lowest, ordered = float("inf"), []
-    for entry in sorted(runs, key=lambda r: (r.information_loss, r.risk, r.k, r.method)):
-        ordered.append(replace(entry, pareto=entry.risk < lowest))
-        lowest = min(lowest, entry.risk)
-    return ordered
+    ordered = sorted(runs, key=lambda r: (r.information_loss, r.risk, r.k, r.method))
+    best = front([(run.information_loss, run.risk) for run in ordered])
+    return [replace(run, pareto=place in best) for place, run in enumerate(ordered)]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shoal.errors import InputError
 from shoal.pipeline import microaggregate
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from shoal.release import Release
 
 
-class Microaggregator(ClusterMixin, BaseEstimator):
-    """Groups of at least k similar records, as a scikit-learn clusterer.
+class Microaggregator(OneToOneFeatureMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Groups of at least k similar records, as a scikit-learn transformer and clusterer.
 
-    There is no `transform` and no `predict`: new rows carry no promise of k.
+    It is transductive: `transform` returns the release of the rows that were fitted, and refuses any others,
+    because new rows carry no promise of k. So it stands at the end of a `Pipeline`, or in a
+    `ColumnTransformer`, and is asked with `fit_transform`; `set_output` says which kind of table comes back.
+    There is no `predict`.
 
     Parameters
     ----------
@@ -52,6 +55,8 @@ class Microaggregator(ClusterMixin, BaseEstimator):
     >>> X = np.arange(20.0).reshape(10, 2)
     >>> shoal.Microaggregator(k=5, method="mdav").fit(X).labels_
     array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
+    >>> shoal.Microaggregator(k=5, method="mdav").fit_transform(X)[0]
+    array([4., 5.])
     """
 
     labels_: NDArray[np.int64]
@@ -111,3 +116,26 @@ class Microaggregator(ClusterMixin, BaseEstimator):
         self.labels_ = release.labels
         self.information_loss_ = release.information_loss
         return self
+
+    def transform(self, X: Any) -> Any:
+        """The release of the fitted rows.
+
+        Parameters
+        ----------
+        X : array or table of numbers
+            The rows that were fitted, in the same order.
+
+        Returns
+        -------
+        array or table
+            One row for each record, as `set_output` asks.
+
+        Raises
+        ------
+        InputError
+            If X has other rows: they belong to no group.
+        """
+        check_is_fitted(self)
+        if not np.array_equal(validate_data(self, X, dtype=np.float64, reset=False), self.release_.original):
+            raise InputError("transform knows only the rows that were fitted: call fit_transform on these")
+        return np.array(self.release_.table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+import logging
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,9 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import shoal
+from shoal.display import card
 from shoal.grouping.registry import get_method
+from shoal.plan.steps import said
 from shoal.stages.part import COUNTS
 
 if TYPE_CHECKING:
@@ -43,8 +45,10 @@ class Outcome:
     ----------
     records : int
         How many records were published.
-    columns, kept : tuple of str
-        The protected columns, and those that are published as they are.
+    columns, kept, recoded : tuple of str
+        The protected columns, those that are published as they are, and those that are recoded only.
+    steps : tuple of str
+        What was done beside grouping, one sentence each: tails, joined levels, rounding, new numbers.
     groups, smallest_group, largest_group : int
         How many groups there are, and how many records (or units) the smallest and the largest has.
     counted : str
@@ -52,7 +56,8 @@ class Outcome:
     information_loss : float
         100 * SSE / SST of the groups with their exact means, in percent.
     rounding_loss : float
-        What publishing whole numbers (medians, modes) adds to it, in the same percent.
+        What publishing whole numbers (medians, modes, recoded and rounded values) adds to it, in the same
+        percent.
     method : str
         The method that was asked for.
     used : tuple of str
@@ -110,6 +115,8 @@ class Outcome:
     engine: str = "memory"
     blocks: int = 1
     plan_sha256: str | None = None
+    recoded: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -126,7 +133,7 @@ class Outcome:
     ) -> Outcome:
         """From the sizes of all groups and what they lose; `began` is the start by `time.perf_counter`."""
         rounding = loss.percent(loss.rounding) if loss.rounding > NOISE * loss.total else 0.0
-        return cls(
+        made = cls(
             columns=tuple(map(str, columns)),
             groups=len(sizes),
             smallest_group=int(sizes.min()),
@@ -139,13 +146,17 @@ class Outcome:
             seed=plan.seed,
             per_column=plan.per_column,
             promise=promise(plan, columns, kept),
-            kept=tuple(map(str, kept)),
+            kept=tuple(str(name) for name in kept if name not in plan.stepped),
+            recoded=tuple(str(name) for name in kept if name in plan.stepped),
+            steps=tuple(said(plan)),
             counted="units" if plan.unit else "records",
             order=plan.order,
             seconds=time.perf_counter() - began,
             notes=tuple(notes),
             **facts,
         )
+        logging.getLogger("shoal").info("%r, method %s, %.2f s", made, ", ".join(made.used), made.seconds)
+        return made
 
     def summary(self) -> dict[str, Any]:
         """The outcome as plain values, as `--json` prints it."""
@@ -158,6 +169,8 @@ class Outcome:
             "records",
             "columns",
             "kept",
+            "recoded",
+            "steps",
             "groups",
             "k",
             "counted",
@@ -198,6 +211,7 @@ class Outcome:
             rows.append(("rows of their own", f"{self.unique_rows:,} on all published columns{few}"))
         return [
             *rows,
+            *(("recoded", step) for step in self.steps),
             ("rows in files", ORDERS[self.order]),
             ("method", f"{method} (k={self.k}, seed {self.seed})"),
             ("time", f"{self.seconds:.2f} s"),
@@ -211,9 +225,7 @@ class Outcome:
         )
 
     def _repr_html_(self) -> str:
-        rows = [*self.rows(), *(("note", note) for note in self.notes)]
-        cells = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in rows)
-        return f"<table>{cells}</table>"
+        return card(repr(self), [*self.rows(), *(("note", note) for note in self.notes)])
 
     def __getitem__(self, name: str) -> Any:
         """As the dict that it replaces; deprecated."""
@@ -240,7 +252,10 @@ def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str
     if plan.unit:
         whom = f"records of at least {plan.k} different units ({', '.join(map(str, plan.unit))})"
     whom += ", within its stratum" if plan.strata else ""
-    rest = _as_they_are(kept)
+    rest = _as_they_are([name for name in kept if name not in plan.stepped])
+    recoded = [name for name in kept if name in plan.stepped]
+    if recoded:
+        rest = (f"{rest}; " if len(recoded) < len(kept) else "") + f"recoded only: {_listed(recoded)}"
     if plan.per_column:
         return (
             f"in each of {_listed(columns)} taken alone, every published value is shared by {whom}; taken "

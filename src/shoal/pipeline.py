@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from shoal.engines.memory import run
 from shoal.plan import Plan, PlanFields, explicit
+from shoal.progress import in_notebook, watching
 from shoal.release import Release
 
 __all__ = ["microaggregate", "run"]
@@ -44,7 +45,8 @@ def microaggregate(
     per_column : bool
         Group each column on its own (individual ranking): k then holds for each column, not for the record.
     progress : callable, optional
-        Called with the share of the work that is done, from 0 to 1.
+        Called with the share of the work that is done, from 0 to 1. In a notebook with ipywidgets, a bar
+        shows it after two seconds.
     **fields
         Every other field of `shoal.Plan`, such as `strata`, `unit`, `weight`, `roles`, `missing_codes`.
 
@@ -72,4 +74,8 @@ def microaggregate(
     >>> release.used
     ('vmdav',)
     """
-    return run(Plan(k, **fields), data, progress)
+    plan = Plan(k, **fields)
+    if progress is not None or not in_notebook():
+        return run(plan, data, progress)
+    with watching() as bar:
+        return run(plan, data, bar)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -28,6 +29,7 @@ from shoal.stages.units import group_sizes
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
+from shoal.verify.steps import step_faults
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
@@ -45,8 +47,8 @@ class Release:
     grouped on its own. `strata` has the stratum of each record, small ones merged; `changed` has the
     stratum columns in which a merged stratum publishes the cells of another: for each record, their row.
     `units` tells whose record each is, where the plan names units. `suspects` are columns that are written
-    only if `keep` names them. `table` and `labels` are in the order of the original; `write` shuffles rows,
-    unless the plan's `order` is "keep".
+    only if `keep` names them; `recoded` are columns that are neither protected nor as they were. `table` and
+    `labels` are in the order of the original; `write` shuffles rows, unless the plan's `order` is "keep".
     """
 
     table: Any
@@ -60,6 +62,7 @@ class Release:
     units: NDArray[np.int64] | None = None
     changed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
+    recoded: tuple[str, ...] = ()
 
     @classmethod
     def made(
@@ -80,7 +83,7 @@ class Release:
             *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
             kept=kept,
             records=len(labels),
-            **_unique(facts["table"], columns),
+            **_unique(facts["table"], columns, plan.k > 1 and not plan.apart),
         )
         return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)
 
@@ -134,16 +137,18 @@ class Release:
         """Five lines: what, how, lost, promised, kept."""
         outcome = self.outcome
         sizes = f"{outcome.smallest_group} to {outcome.largest_group} records"
-        others = [str(name) for name in Frame(self.table).names if str(name) not in outcome.columns]
         return "\n".join(
             [
                 f"Release of {outcome.records:,} records, k={outcome.k}, method {outcome.method!r}",
                 f"  groups     {outcome.groups:,} of {sizes}",
                 f"  lost       {percent(outcome.information_loss)} of the information",
                 f"  promise    {outcome.promise}",
-                f"  as before  {', '.join(others) or 'no column'}",
+                f"  as before  {', '.join(outcome.kept) or 'no column'}",
             ]
         )
+
+    def _repr_html_(self) -> str:
+        return self.outcome._repr_html_() + self.plot._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # without what was measured
@@ -161,8 +166,8 @@ class Release:
             self.table,
             list(self.columns),
             plan.seed,
-            types=plan.types,
-            levels=plan.levels,
+            types={**plan.types, **dict.fromkeys(plan.regroup, "nominal")},
+            levels={name: levels for name, levels in plan.levels.items() if name not in plan.regroup},
             weight=plan.weight,
             labels={name: labels[i] for i, part in enumerate(plan.parts(self.columns)) for name in part},
             loss=self.information_loss,
@@ -357,13 +362,13 @@ class Release:
         table, original = as_arrow(self.table), as_arrow(self.original)
         cells = None if self.origin is None else self.origin.own_cells(target)
         if self.origin is None or cells is None:
-            expected = with_columns(table, original, [*protected, *self.changed])
+            expected = with_columns(table, original, [*protected, *self.recoded, *self.changed])
         else:
             for name, rows in self.changed.items():
                 at = cells.column_names.index(name)
                 cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
-            expected = with_columns(table, cells, protected)
-            table = self.origin.restore(table, cells, protected)
+            expected = with_columns(table, cells, [*protected, *self.recoded])
+            table = self.origin.restore(table, cells, [*protected, *self.recoded])
         order = file_order(original, self.plan, self.columns)
         if order is not None:
             table, expected = table.take(order), expected.take(order)
@@ -371,7 +376,7 @@ class Release:
 
     def require(self, table: Any) -> None:
         """Raise unless the promise holds in this Arrow table, and all else is as it was."""
-        changed = [*map(str, self.columns), *self.changed]
+        changed = [*map(str, self.columns), *self.recoded, *self.changed]
         expected = with_columns(as_arrow(self.table), as_arrow(self.original), changed)
         self._verify(Contents(as_arrow(table)), _Ready(None, expected))
 
@@ -382,7 +387,7 @@ class Release:
         """
         (table, cells), expected = written, ready.expected
         names = dict(zip(as_arrow(self.table).column_names, expected.column_names))  # some were made safe
-        protected = {names[str(name)] for name in self.columns}
+        protected = {names[str(name)] for name in [*self.columns, *self.recoded]}
 
         def same(name: str, one: Any, other: Any) -> int | None:
             if ready.exact and cells is not None and name not in protected:
@@ -398,11 +403,20 @@ class Release:
         strata, units = by_row(self.strata), by_row(self.units)
         comparable = len(table) == len(expected) and table.column_names == expected.column_names
         counted = [count(table, part, self.plan.k, strata, units) for part in parts] if comparable else []
+        if comparable and not rounding and (self.plan.stepped or self.plan.decimals):
+            before = as_arrow(self.original)
+            before = before if ready.order is None else before.take(ready.order)
+            found = table.rename_columns([*as_arrow(self.table).column_names])
+            wrong = step_faults(before, found, self.plan, [str(name) for name in self.columns])
+            agreement = dataclasses.replace(agreement, faults=(*agreement.faults, *wrong))
         policy.require(self.plan.k, parts, counted, agreement, "units" if units else "records")
 
 
-def _unique(table: Any, columns: Sequence[Any]) -> dict[str, Any]:
-    """How many rows are one of a kind; nothing is told of a table that Arrow cannot hold."""
+def _unique(table: Any, columns: Sequence[Any], grouped: bool) -> dict[str, Any]:
+    """How many rows are one of a kind; nothing is told of a table that Arrow cannot hold.
+
+    `grouped`: each combination of the protected columns was counted, and occurs more than once.
+    """
     import pyarrow as pa
 
     from shoal.measures.uniqueness import few_valued, unique_rows
@@ -413,6 +427,8 @@ def _unique(table: Any, columns: Sequence[Any]) -> dict[str, Any]:
         return {}
     called = dict(zip(Frame(table).names, published.column_names))
     others = [name for key, name in called.items() if key not in set(columns)]
+    if grouped and not others:
+        return {"unique_on_categories": 0, "unique_rows": 0}
     few = [*(called[name] for name in columns), *few_valued(published, others)]
     return {
         "unique_on_categories": unique_rows(published, few),

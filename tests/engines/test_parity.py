@@ -48,6 +48,7 @@ TAKEN = {
     "contributors": [{"contributors": 3}],
     "thin": [{"thin": "gap"}],
     "contributor_share": [{"contributor_share": 0.5}],
+    "round": [{"round": {"income": "sig:2", "age": "base:5"}}],
     "version": [{"version": "0.1.0"}],
     "sha256": [{"sha256": "0" * 64}],
 }
@@ -61,6 +62,11 @@ REFUSED = {
     "time_limit": 5.0,
     "levels": {"name": ["person 1"]},
     "scaling": "rank",
+    "top": {"income": 100},
+    "bottom": {"income": "q0.1"},
+    "regroup": {"name": {"A": ["person 1"]}},
+    "decimals": True,
+    "pseudonyms": "key",
 }
 
 
@@ -112,9 +118,19 @@ def test_one_block_on_disk_is_the_release_of_memory(options, table, tmp_path):
 
 @pytest.mark.parametrize("field", REFUSED)
 def test_what_blocks_do_not_take_is_refused_by_name(field, table, tmp_path):
+    plan = plan_of({field: REFUSED[field]} | ({"unit": ["id"]} if field == "pseudonyms" else {}))
     with pytest.raises(InputError, match=f"{field} cannot be had in blocks"):
-        disk.run(plan_of({field: REFUSED[field]}), table, tmp_path / "out.parquet")
+        disk.run(plan, table, tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_blocks_round_protected_columns_only(table, tmp_path):
+    with pytest.raises(
+        InputError, match="column 'rent' is not protected: blocks round only columns that are"
+    ):
+        disk.run(plan_of({"round": {"rent": 1}, "keep": KEPT}), table, tmp_path / "out.parquet")
+    with pytest.raises(InputError, match="column 'born' is date: only numbers can be rounded"):
+        disk.run(plan_of({"round": {"born": 1}}), table, tmp_path / "out.parquet")
 
 
 def test_one_whole_number_column_is_grouped_by_the_same_method_everywhere(table, tmp_path):

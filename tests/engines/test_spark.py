@@ -7,8 +7,10 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +20,7 @@ import pytest
 import shoal.spark
 from shoal.engines.disk import engine as disk
 from shoal.engines.spark import engine as engine
-from shoal.engines.spark.session import session
+from shoal.engines.spark.session import SECRECY, session
 from shoal.errors import CheckFailed, InputError, MachineError
 from shoal.plan import Plan
 from shoal.stages.encode import standardise
@@ -34,8 +36,17 @@ from tests.engines.test_disk import (
     spoil_short,
     spoil_type,
 )
+from tests.spark_port import TO_BLOCKS, TO_DRIVER, answers
 
 RECORDS = 6000
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as line:
+        return line.getsockname()[1]
+
+
+BLOCKS_PORT = free_port()
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +58,7 @@ def spark():
         "spark.task.maxFailures": "2",
         "spark.sql.shuffle.partitions": "3",  # fewer workers to start
         "spark.cores.max": "2",
+        "spark.driver.blockManager.port": str(BLOCKS_PORT),
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # wait for both executors
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
     }
@@ -324,6 +336,34 @@ def test_the_command_line_on_spark(tmp_path, original):
     assert check(pq.read_table(tmp_path / "out"), 3, ["income"])[0].passed
 
 
+def test_the_ports_of_executors_of_our_own_answer_nobody(spark):
+    """Driver, master, workers and executors share a secret, which stands on no command line."""
+    context = spark.sparkContext
+    assert context.getConf().get("spark.io.encryption.enabled") == "true"
+    assert spark.range(10).repartition(2).count() == 10  # who has the secret is answered
+    assert not answers(context.getConf().get("spark.driver.port"), TO_DRIVER)
+    assert not answers(BLOCKS_PORT, TO_BLOCKS)
+    secret = context._jvm.java.lang.System.getProperty("spark.authenticate.secret")
+    assert len(secret) == 64
+    seen = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not any(secret.encode() in words for words in seen)
+
+
+def test_a_cluster_that_shares_no_secret_is_refused(spark, tmp_path):
+    """What listens there hears nothing but a connection."""
+    folder_of(people(200), tmp_path / "in", (100,))
+    before = spark.sparkContext._jvm.java.lang.System.clearProperty("spark.authenticate.secret")
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as open_cluster:
+            master = f"spark://127.0.0.1:{open_cluster.getsockname()[1]}"
+            with pytest.raises(MachineError, match=r"has no secret.* spark.authenticate.secret into") as said:
+                engine.run(Plan(3), tmp_path / "in", tmp_path / "out", master=master)
+            assert "\n" not in str(said.value)
+    finally:
+        spark.sparkContext.setSystemProperty("spark.authenticate.secret", before)
+    assert visible(tmp_path) == ["in"]
+
+
 # --- without a cluster ------------------------------------------------------------------------------------
 
 
@@ -360,9 +400,12 @@ LOOK = """
 import json, os, sys
 from pathlib import Path
 from pyspark import StorageLevel
-from shoal.engines.spark.session import session
+from shoal.engines.spark.session import SECRECY, session
 
 base, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
+sys.path.append(sys.argv[3])
+from tests.spark_port import TO_BLOCKS, TO_DRIVER, answers
+
 with session("local[2]", settings) as spark:
     rows = spark.sparkContext.parallelize([f"the original row {i}" for i in range(5000)], 4)
     kept = rows.map(lambda row: (row[-1], row)).groupByKey().persist(StorageLevel.DISK_ONLY)
@@ -372,31 +415,38 @@ with session("local[2]", settings) as spark:
         "modes": [path.stat().st_mode & 0o777 for path in base.iterdir()],
         "bytes": len(contents),
         "rows": contents.count(b"the original row"),
-        "authenticate": spark.sparkContext.getConf().get("spark.authenticate"),
+        "answers": [
+            answers(spark.conf.get("spark.driver.port"), TO_DRIVER),
+            answers(settings["spark.driver.blockManager.port"], TO_BLOCKS),
+        ],
     }
 print(json.dumps(facts))
 """
 
 
-@pytest.mark.parametrize("given", ["the variable", "the setting without encryption"])
+@pytest.mark.parametrize("given", ["the variable", "the setting without secrecy"])
 def test_what_spark_keeps_of_the_rows_is_for_nobody_else(spark, tmp_path, given):
-    """Another user finds a closed folder; whoever opens it, ciphers. Modules lying around are not run."""
+    """Another user finds a closed folder; whoever opens it, ciphers. Modules lying around are not run.
+
+    The ports of driver and blocks answer nobody. Without what we set, they would, and the rows be seen.
+    """
     base, here = tmp_path / "base", tmp_path / "here"
     base.mkdir()
     here.mkdir()
     for name in ("json", "pickle", "shoal"):
         (here / f"{name}.py").write_text(f"open({str(tmp_path / 'hacked')!r}, 'w')")
-    settings = {"spark.shuffle.compress": "false"}
+    settings = {"spark.shuffle.compress": "false", "spark.driver.blockManager.port": str(free_port())}
     where = {"SPARK_LOCAL_DIRS": str(base)}
-    if given != "the variable":  # which shows that the rows would be there to see
-        settings |= {"spark.local.dir": str(base), "spark.io.encryption.enabled": "false"}
+    if given != "the variable":
+        settings |= {"spark.local.dir": str(base), **dict.fromkeys(SECRECY, "false")}
         where = {}
-    words = [sys.executable, "-P", "-c", LOOK, str(base), json.dumps(settings)]
+    words = [sys.executable, "-P", "-c", LOOK, str(base), json.dumps(settings), os.getcwd()]
     done = subprocess.run(words, capture_output=True, text=True, cwd=here, env={**os.environ, **where})
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout.splitlines()[-1])
-    assert (facts["modes"], facts["authenticate"]) == ([0o700], "true")
+    assert facts["modes"] == [0o700]
     assert facts["bytes"] > 100_000
     assert (facts["rows"] > 0) == (given != "the variable")
+    assert facts["answers"] == [given != "the variable"] * 2
     assert list(base.iterdir()) == []
     assert not (tmp_path / "hacked").exists()

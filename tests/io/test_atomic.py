@@ -315,7 +315,7 @@ def test_a_folder_that_is_swept_before_it_was_opened_is_made_anew(folder, monkey
 
     monkeypatch.setattr(os, "open", slow)
     with parquet.workplace(folder / "out") as work:
-        assert work.name == ".out.0000bbbb.part"
+        assert work.resolve().name == ".out.0000bbbb.part"
 
 
 def test_a_file_system_without_locks_can_be_written_to(folder, monkeypatch):
@@ -342,7 +342,7 @@ def test_a_part_that_a_sweeper_has_just_locked_is_left_to_it(folder, monkeypatch
 
     monkeypatch.setattr(parts.fcntl, "flock", quicker)
     with parts.replacing(folder / "out.csv") as part:
-        assert part.name == ".out.csv.0000bbbb.part"
+        assert part.resolve().name == ".out.csv.0000bbbb.part"
         part.write_bytes(b"new")
         os.unlink(folder / ".out.csv.0000aaaa.part")
     os.close(sweeper[0])
@@ -362,7 +362,7 @@ def test_a_part_that_is_swept_before_it_was_locked_is_made_anew(folder, monkeypa
 
     monkeypatch.setattr(parts.fcntl, "flock", slow)
     with parts.replacing(folder / "out.csv") as part:
-        assert part.name == ".out.csv.0000bbbb.part"
+        assert part.resolve().name == ".out.csv.0000bbbb.part"
         part.write_bytes(b"new")
     assert (folder / "out.csv").read_bytes() == b"new"
 
@@ -372,7 +372,7 @@ def test_a_folder_that_vanishes(tmp_path):
         pytest.raises(MachineError, match="cannot be written"),
         parts.replacing(tmp_path / "out.csv") as part,
     ):
-        part.unlink()
+        part.resolve().unlink()
     with pytest.raises(InputError, match="does not exist"), parts.replacing(tmp_path / "no" / "out.csv"):
         raise AssertionError
     with pytest.raises(InputError, match="is a folder"), parts.replacing(tmp_path):
@@ -432,18 +432,45 @@ def test_a_part_of_another_user_is_not_touched(folder, monkeypatch):
     assert part.read_bytes() == b"theirs"
 
 
-def plant(part, victim):
-    part.unlink()
+def plant(folder, victim):
+    """Put a link in the place of the one part that is written there, as others can in a folder of theirs."""
+    (part,) = folder.glob(".*.part")
+    part.rename(folder / "moved")
     part.symlink_to(victim)
 
 
-def test_an_unfinished_file_that_somebody_changed_is_not_published(folder):
-    with (
-        pytest.raises(MachineError, match="somebody else has changed the unfinished file"),
-        parts.replacing(folder / "out.csv") as part,
-    ):
-        plant(part, folder / "in.csv")
-    assert (folder / "out.csv").read_bytes() == OLD
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet", "out.arrow", "out.sav", "out.xlsx"])
+def test_a_link_that_takes_the_place_of_an_unfinished_file_is_not_followed(folder, name):
+    victim = folder / "victim"
+    victim.write_bytes(b"mine")
+    (folder / name).write_bytes(OLD)
+    original, write = shoal.read(folder / "in.csv"), files.file_format(folder / name).write
+
+    def write_elsewhere():
+        with parts.replacing(folder / name) as part:
+            plant(folder, victim)
+            write(original, part)
+
+    with pytest.raises(MachineError, match="somebody else has changed the unfinished file"):
+        write_elsewhere()
+    assert victim.read_bytes() == b"mine"
+    assert shoal.read((folder / "moved").rename(folder / f"moved.{name}")).num_rows == 3000
+    assert (folder / name).read_bytes() == OLD
+
+
+def test_a_link_that_takes_the_place_of_an_unfinished_folder_is_not_followed(folder):
+    victim = folder / "victim"
+    victim.mkdir()
+    (victim / "mine").touch()
+    with parquet.workplace(folder / "new") as work:
+        plant(folder, victim)
+        (work / "rows").write_bytes(b"original rows")
+    assert [path.name for path in victim.iterdir()] == ["mine"]
+    assert list((folder / "moved").iterdir()) == []  # nothing of the original stays there
+
+
+def test_where_the_system_shows_no_handles_a_part_has_its_name(folder):
+    assert parts.by_handle(folder / "part", 10**6) == folder / "part"
 
 
 def test_a_pipe_is_not_replaced(tmp_path):

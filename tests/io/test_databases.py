@@ -214,6 +214,19 @@ def test_any_password_can_be_given_and_none_is_shown(password):
         assert written not in repr(place).replace("postgresql://me:***@db.example", "")
 
 
+@pytest.mark.parametrize("password", ["p@x#y", "p@x/y", "p@x?y", "p@5:5/#"])
+def test_a_password_that_could_end_earlier_is_never_sent_to_a_part_of_it(password):
+    """`me:p@x#y@db` could be the table y@db of a server x, which would be told the password p."""
+    url = "postgresql://me:{}@db.example/base#t"
+    with pytest.raises(InputError, match=r"two ways: in the password, write @ as %40, # as %23") as said:
+        sql.address(url.format(password))
+    assert password not in str(said.value)
+    server = parted(sql.address(url.format(quote(password, safe=""))).database)[0]
+    assert (server.host, server.password) == ("db.example", password)
+    query = "SELECT * FROM t WHERE mail = 'a@b'"
+    assert parted(f"postgresql://me:p@db/base#{query}")[2] == query
+
+
 def test_urls_without_a_password():
     assert parted("postgresql://h:1/b#SELECT 'a@b'")[0][:4] == ("h", 1, "b", "")
     assert parted("postgres://me@there@h/b")[0][:4] == ("h", 5432, "b", "me@there")

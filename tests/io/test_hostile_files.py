@@ -1,6 +1,7 @@
 """Hostile tables: a clear sentence or a right result, bounded memory, never a traceback."""
 
 import gzip
+import struct
 import subprocess
 import sys
 import zipfile
@@ -193,12 +194,12 @@ def flipped(path, old, new):
 
 def test_arrow_files_whose_lengths_lie(tmp_path):
     path = tmp_path / "t.arrow"
-    numbers = pa.table({"a": np.zeros(20_000)})
+    numbers = pa.table({"a": np.zeros(20_000), "b": pa.array(["x"] * 20_000).dictionary_encode()})
+    for size in (1 << 30, 1 << 60):  # unpacked, a column has so many bytes: no memory is set aside for them
+        shoal.write(numbers, path)
+        flipped(path, (8 * 20_000).to_bytes(8, "little"), size.to_bytes(8, "little"))
+        refused_in_little_memory(path, "unpacks to more than 200 times its size")
     shoal.write(numbers, path)
-    flipped(
-        path, (8 * 20_000).to_bytes(8, "little"), (1 << 60).to_bytes(8, "little")
-    )  # unpacked, a column has
-    refused(path, "200 times its size")
     path.write_bytes(b"\xff\xff\xff\xff" + (2**31 - 8).to_bytes(4, "little") + bytes(100))
     refused(path, "cannot be read as Arrow")
 
@@ -471,6 +472,60 @@ def test_a_long_text_that_repeats_in_arrow(tmp_path):
     path = tmp_path / "bomb.arrow"
     shoal.write(pa.table({"s": repeated(20_000), "n": np.arange(20_000)}), path)
     refused_in_little_memory(path, "unpacks to more than 200 times its size", "-c", "n")
+
+
+@pytest.mark.parametrize(("version", "order"), [(117, ">"), (118, "<"), (119, ">")])
+def test_a_long_text_that_repeats_in_stata(tmp_path, version, order):
+    """It lies in the file once, and every row refers to it."""
+    path, honest = tmp_path / "bomb.dta", tmp_path / "honest.dta"
+    path.write_bytes(stata(version, order, b"x" * 1_000_000, 20_000))
+    refused_in_little_memory(path, "unpacks to more than 200 times its size", "-c", "n")
+    honest.write_bytes(stata(version, order, b"a long text", 20))
+    assert shoal.read(honest)["s"].to_pylist() == ["a long text"] * 20
+    for damage in (honest.read_bytes()[:-200], honest.read_bytes().replace(b"GSO", b"XSO")):
+        path.write_bytes(damage)
+        refused(path, "cannot be read as a file of Stata", "-c", "n")
+
+
+def stata(version, order, text, rows):
+    """A file of Stata with a column n of doubles and one of long texts s, which are all the same."""
+    pack = lambda form, *values: struct.pack(order + form, *values)  # noqa: E731
+    wide, form, labels = (33, 49, 81) if version == 117 else (129, 57, 321)
+    word, columns = b"LSF" if order == "<" else b"MSF", pack("I" if version == 119 else "H", 2)
+    # A reference is the column and the row of the text, in eight bytes that are shared out in three ways.
+    place = {117: pack("II", 2, 1), 118: b"\2\0\1\0\0\0\0\0", 119: b"\2\0\0\1\0\0\0\0"}[version]
+    if order == ">" and version > 117:
+        place = {118: b"\0\2\0\0\0\0\0\1", 119: b"\0\0\2\0\0\0\0\1"}[version]
+    count = pack("I" if version == 117 else "Q", rows)
+    stamp = bytes(1) if version == 117 else bytes(2)
+    sections = {
+        "": b"<header><release>%d</release><byteorder>%s</byteorder><K>%s</K><N>%s</N><label>%s</label>"
+        b"<timestamp>\0</timestamp></header>" % (version, word, columns, count, stamp),
+        "map": bytes(14 * 8),
+        "variable_types": pack("HH", 65526, 32768),
+        "varnames": b"n".ljust(wide, b"\0") + b"s".ljust(wide, b"\0"),
+        "sortlist": bytes(12 if version == 119 else 6),
+        "formats": b"%9.0g".ljust(form, b"\0") + b"%9s".ljust(form, b"\0"),
+        "value_label_names": bytes(2 * wide),
+        "variable_labels": bytes(2 * labels),
+        "characteristics": b"",
+        "data": b"".join(pack("d", row) + place for row in range(rows)),
+        "strls": b"GSO"
+        + pack("II" if version == 117 else "IQ", 2, 1)
+        + b"\x82"
+        + pack("I", len(text) + 1)
+        + text
+        + b"\0",
+        "value_labels": b"",
+    }
+    content, offsets = b"<stata_dta>", [0]
+    for name, body in sections.items():
+        if name:
+            offsets.append(len(content))
+        content += b"<%s>%s</%s>" % (name.encode(), body, name.encode()) if name else body
+    offsets += [len(content), len(content) + 12]
+    content += b"</stata_dta>"
+    return content.replace(bytes(14 * 8), pack("14q", *offsets), 1)
 
 
 def test_workbooks_of_far_rows_and_repeated_texts(tmp_path):

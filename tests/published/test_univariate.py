@@ -8,7 +8,7 @@ from benchmarks.integer_table import half_away, whole_sse
 
 from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method
-from shoal.kernels.sequence.cut import cut, labels_of, whole_sizes_of_any_magnitude
+from shoal.kernels.sequence.cut import cut, labels_of, whole_sizes
 from tests.published.data import load, printed
 
 #: Table 1, n = 500,000: k -> IMHM mean and deviation, IMHMI mean and deviation of 30 runs
@@ -59,5 +59,5 @@ def test_table_3_by_the_kernels(dataset, ordering):
     assert len(rows) == 5
     for row in rows:
         k = int(row["k"])
-        assert whole_sse(whole, labels_of(whole_sizes_of_any_magnitude(whole, k))) == int(row["sse_imhmi"])
+        assert whole_sse(whole, labels_of(whole_sizes(whole, k))) == int(row["sse_imhmi"])
         assert whole_sse(whole, cut(whole.astype(float), k)) == int(row["sse_imhm"])

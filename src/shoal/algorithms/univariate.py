@@ -8,7 +8,7 @@ from shoal.errors import InputError
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import method
 from shoal.kernels.sequence import line
-from shoal.kernels.sequence.cut import whole_sizes_of_any_magnitude
+from shoal.kernels.sequence.cut import whole_sizes
 from shoal.kernels.sequence.radix import sort
 
 COSTS = {"sse": line.SSE, "absolute": line.ABSOLUTE, "range": line.RANGE}
@@ -56,7 +56,7 @@ def univariate(X, k, *, cost: Literal["sse", "absolute", "range"] = "sse"):
 def univariate_integer(X, k):
     """The exact optimum for groups that publish the whole number nearest to their mean.
 
-    All sums are exact: in 64 bits, or without bound where 64 might not do (checked beforehand).
+    All sums are exact: in doubles, or without bound where 53 bits might not do (checked beforehand).
     """
     x = X[:, 0]
     if x.dtype.kind == "f":
@@ -66,21 +66,28 @@ def univariate_integer(X, k):
             )
         x = x.astype(np.int64)
     values, order = sort(x)
-    if _fits(values, k):
-        return Partition.in_order(order, line.cut_sorted(values, k, line.WHOLE))
-    size = whole_sizes_of_any_magnitude(values[:, None], k)
-    return Partition.in_order(order, line.borders(size, len(x), size[:1], len(x), k))
+    if not _fits(values, k):
+        size = whole_sizes(values[:, None], k)
+        return Partition.in_order(order, line.borders(size, len(x), size[:1], len(x), k))
+    if values[0] > -(2**53) and values[-1] < 2**53:
+        exact = values.astype(np.float64)
+        return Partition.in_order(order, line.cut_sorted(exact, k, line.WHOLE), exact, whole=True)
+    exact = (values.view(np.uint64) - values[:1].view(np.uint64)).astype(np.float64)
+    return Partition.in_order(order, line.cut_sorted(exact, k, line.WHOLE))
 
 
 def _fits(values, k):
-    """Whether no sum that the search may form can pass 2**62, the mark of what cannot be reached.
+    """Whether no sum that the search may form can pass 2**53, up to which doubles are exact.
 
     The widest group of 3k has squares of at most 3k * range**2; the best path to any place costs at
     most one such group more than the groups of k that fill the sequence.
     """
     n = len(values)
+    whole_range = int(values[-1]) - int(values[0])
     bits = values.view(np.uint64)
-    widest = int((bits[min(3 * k, n) - 1 :] - bits[: n - min(3 * k, n) + 1]).max())
+    every = np.append(bits[:: 3 * k], bits[-1:])
+    widest = int((every[2:] - every[:-2]).max()) if len(every) > 2 else whole_range
     starts = np.arange(0, n - k + 1, k)
     ranges = (bits[starts + k - 1] - bits[starts]).astype(np.float64)
-    return 9 * k * widest**2 + int(1.001 * k * np.square(ranges).sum()) < 2**62
+    largest = 9 * k * widest**2 + int(1.001 * k * np.square(ranges).sum())
+    return max(largest, whole_range) < 2**53

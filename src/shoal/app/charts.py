@@ -1,6 +1,7 @@
 """The charts of a run as options of ECharts. Text from data is only ever a value, never a key or markup.
 
-How they look stands in `static/charts.json`. Tooltips are drawn there (`richText`), so no text becomes HTML.
+How they look stands in `static/charts.json`; numbers and colours are those of the report's pictures.
+Tooltips are drawn (`richText`), so no text becomes HTML.
 """
 
 from __future__ import annotations
@@ -8,17 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from string import Template
 from typing import Any
 
-import numpy as np
 from nicegui import ui
 
 from shoal.app.markup import STATIC
 from shoal.measures.measure import digits
-from shoal.report.drawing import day
+from shoal.report.drawing import CHANGE, COLOURS, DARK, day
+from shoal.report.pictures import correlation_changes, front, map_places, size_classes
 
-ACCENT, INK = "#0e7490", "#334155"
-LOOKS = json.loads((STATIC / "charts.json").read_text(encoding="utf-8"))
+INK = "#334155"
+_TEXT = Template((STATIC / "charts.json").read_text(encoding="utf-8"))
+LOOKS = json.loads(_TEXT.substitute(COLOURS, CHANGE=json.dumps(CHANGE)))
 
 
 def draw(options: dict[str, Any], words: str, height: int = 260, on_click: Any = None) -> ui.echart:
@@ -71,9 +74,8 @@ def distribution(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def correlations(detail: Mapping[str, Any]) -> dict[str, Any]:
     """How much each correlation changed."""
-    names, short = list(detail["names"]), LOOKS["short"]
-    change = np.asarray(detail["after"], float) - np.asarray(detail["before"], float)
-    largest = round(max(float(np.abs(change).max()), 0.01), 3)
+    names, change, largest = correlation_changes(detail)
+    short, largest = LOOKS["short"], round(largest, 3)
     cells = [
         {"name": f"{names[i]} and {names[j]}", "value": [j, i, round(float(change[i, j]), 3)]}
         for i in range(len(names))
@@ -92,17 +94,16 @@ def correlations(detail: Mapping[str, Any]) -> dict[str, Any]:
 
 def group_map(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Some whole groups in the plane of the two principal directions, each record tied to its centre."""
-    points, groups = np.asarray(facts["points"], float), np.asarray(facts["groups"])
-    _, codes = np.unique(groups, return_inverse=True)
-    sizes = np.bincount(codes)
-    centres = np.stack([np.bincount(codes, points[:, j]) / sizes for j in (0, 1)], axis=1).round(4)
+    points, centres, codes = map_places(facts)
+    points, centres = points.round(4), centres.round(4)
     share = [f"{100 * value:.0f} %" for value in facts["explained"]]
+    silent = {"axisLabel": {"show": False}, "scale": True}  # large values are drawn together
     ties = [{"coords": [p.tolist(), centres[g].tolist()]} for p, g in zip(points, codes)]
     return {
         "legend": _legend("records", "centres of groups"),
         "grid": _grid(top=44, bottom=24),
-        "xAxis": _axis(f"first direction ({share[0]} of the variation)", type="value", scale=True),
-        "yAxis": _upright(f"second ({share[1]})", scale=True),
+        "xAxis": _axis(f"first direction ({share[0]} of the variation)", type="value", **silent),
+        "yAxis": _upright(f"second ({share[1]})", **silent),
         "series": [
             _series("ties", ties),
             _series("records", points.tolist()),
@@ -113,19 +114,13 @@ def group_map(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def group_sizes(sizes: Mapping[str, int]) -> dict[str, Any]:
     """How many groups have how many records."""
-    ordered = sorted((int(size), count) for size, count in sizes.items())
-    low, high = ordered[0][0], ordered[-1][0]
-    edges = np.arange(low, high + 2)
-    if len(edges) > 31:
-        edges = np.unique(np.geomspace(low, high + 1, 20).round().astype(int))
-    counts = np.histogram([s for s, _ in ordered], edges, weights=[c for _, c in ordered])[0]
-    names = [str(a) if b == a + 1 else f"{a} to {b - 1}" for a, b in pairwise(edges.tolist())]
+    names, counts = size_classes(sizes)
     return {
         "grid": _grid(top=28, bottom=24),
         "tooltip": {**LOOKS["tooltip"], **LOOKS["by class"]},
         "xAxis": _axis("records in a group", type="category", data=names),
         "yAxis": _upright("groups"),
-        "series": [_series("groups", counts.tolist())],
+        "series": [_series("groups", counts)],
     }
 
 
@@ -151,15 +146,11 @@ def linkage(
 
 def risk_utility(points: Sequence[Mapping[str, Any]], shown: int | None) -> dict[str, Any]:
     """Every run as a point: what it loses, what it risks; the front that none beats; the proven bounds."""
-    front, lowest = [], float("inf")
-    for point in sorted(points, key=lambda p: (p["loss"], p["risk"])):
-        if point["risk"] < lowest:
-            front.append([point["loss"], point["risk"]])
-            lowest = point["risk"]
+    places = [(point["loss"], point["risk"]) for point in points]
     marks = []
     for point in points:
         here = point["number"] == shown
-        style = {"color": ACCENT if here else "#ffffff", "borderColor": ACCENT, "borderWidth": 2}
+        style = {"color": DARK if here else "#ffffff", "borderColor": DARK, "borderWidth": 2}
         label = {"show": True, "formatter": f"k={point['k']}", "position": "top", "color": INK}
         value, size = [point["loss"], point["risk"]], 20 if here else 13
         mark = {"value": value, "name": point["title"], "symbolSize": size, "itemStyle": style}
@@ -172,6 +163,6 @@ def risk_utility(points: Sequence[Mapping[str, Any]], shown: int | None) -> dict
         "yAxis": _upright("% linked correctly", min=0),
         "series": [
             _series("runs", marks, markLine=_series("bounds", lines)),
-            _series("front", front),
+            _series("front", [list(places[best]) for best in front(places)]),
         ],
     }

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.display import card
 from shoal.errors import InputError
 from shoal.io.atomic import replacing
 from shoal.io.limits import refuse_size
@@ -38,7 +39,7 @@ class Certificate:
     arrays: dict[str, NDArray] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bound:
     """No partition of these records into groups of at least k has a sum of squared errors below `sse`."""
 
@@ -47,7 +48,18 @@ class Bound:
     method: str
     certificate: Certificate
     seconds: float = 0.0
-    records: NDArray[np.float64] | None = field(default=None, repr=False)  # standardised, for the proof
+    records: NDArray[np.float64] | None = field(default=None)  # standardised, for the proof
+
+    def __repr__(self) -> str:
+        return (
+            f"Bound(k={self.certificate.k}: at least {self.information_loss:.4g} % is lost, {self.method!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        proof = f"{self.certificate.proof}, found in {self.seconds:.2f} s; verify() proves it again"
+        words = f"No partition into groups of at least {self.certificate.k} records loses less than this."
+        lost = f"{self.information_loss:.6g} % (sum of squared errors {self.sse:.6g})"
+        return card("Bound", [("least loss", lost), ("means", words), ("proof", proof)])
 
     def verify(self, data: Any = None, columns: Any = None) -> bool:
         """Prove the bound again from the data and the certificate, by code apart from the search for it.

@@ -1,28 +1,24 @@
-"""What a person sees: messages and tables on stderr, a progress bar for what takes long."""
+"""What a person sees: messages and tables on stderr."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from shoal.errors import ShoalError
 from shoal.io.databases.address import shown
+from shoal.progress import watching as watching
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-
     from shoal.outcome import Outcome
 
-PATIENCE = 2.0  # seconds before a progress bar appears: what is done sooner needs none
 _NO_MEMORY = "the memory does not suffice: close other programs, or protect fewer columns at a time"
 
 
@@ -114,70 +110,6 @@ def _stop(message: str, status: int) -> None:
 def _fail(message: str, status: int) -> None:
     say(f"shoal: {shown(message)}")
     raise typer.Exit(status)
-
-
-@contextlib.contextmanager
-def watching(patience: float = PATIENCE) -> Iterator[Callable[[float], None]]:
-    """A progress callback for what may take long: after some seconds a bar appears, with an estimate.
-
-    Before the first report the bar shows only how long the work has gone on.
-    """
-    share: float | None = None
-    bar: Bar | None = None
-    lock = threading.Lock()
-
-    def draw() -> None:
-        nonlocal bar
-        with lock:
-            bar = _bar(began)
-            bar.update(bar.task_ids[0], total=None if share is None else 1.0, completed=share or 0.0)
-
-    def progress(fraction: float) -> None:
-        nonlocal share
-        share = min(max(fraction, 0.0), 1.0)
-        if bar is not None:
-            with lock:
-                bar.update(bar.task_ids[0], total=1.0, completed=share)
-
-    began = time.monotonic()
-    timer = threading.Timer(patience, draw)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield progress
-    finally:
-        timer.cancel()
-        with lock:
-            if bar is not None:
-                bar.stop()
-
-
-def _bar(began: float) -> Bar:
-    """A bar that has been running since then, drawn only on a terminal: a file would get an empty line."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    parts = (
-        TextColumn("grouping"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    bar = Progress(*parts, console=console, transient=True, disable=not console.is_terminal)
-    bar.add_task("grouping", total=None)
-    bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - began)
-    bar.start()
-    return bar
 
 
 def show_outcome(

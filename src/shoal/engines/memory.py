@@ -69,7 +69,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
         table=table.frame.replace(
-            released | table.changed, [*plan.named("identifier"), *plan.unit], plan.levels
+            released | table.changed, [*plan.named("identifier"), *plan.unnumbered], plan.levels
         ),
         labels=np.stack(labels, axis=1) if plan.apart else labels[0],
         plan=plan,
@@ -78,10 +78,16 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         used=used,
         notes=[*notes, *notes_on(plan, used, counts, sha256)],
         began=began,
-        origin=origin and origin.columns([str(n) for n in table.frame.names if n not in released]),
-        original=table.frame.native,
+        origin=origin
+        and origin.columns([str(n) for n in table.frame.names if n not in {*released, *table.recoded}]),
+        original=table.original,
         strata=table.strata,
-        changed={str(name): column.rows_of_levels() for name, column in table.changed.items()},
+        changed={
+            str(name): column.rows_of_levels()
+            for name, column in table.changed.items()
+            if name not in table.recoded
+        },
+        recoded=tuple(map(str, table.recoded)),
         suspects=table.suspects,
         units=table.units,
     )

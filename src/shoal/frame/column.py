@@ -32,6 +32,8 @@ class Column:
     stored: pa.DataType | None = None  # of a date: the Arrow type to give it back in
     coded: int = 0  # cells that hold a code for a gap
     code: Any = None  # of numbers: such a code, for types that have no gaps
+    before: Column | None = None  # the same column before it was recoded
+    decimals: int | None = None  # to round what is published to
 
     @property
     def categorical(self) -> bool:
@@ -48,7 +50,7 @@ class Column:
 
     def holding(self, values: NDArray, gaps: NDArray[np.bool_] | None) -> Column:
         """The same column with other cells."""
-        return replace(self, values=values, gaps=gaps)
+        return replace(self, values=values, gaps=gaps, before=None)
 
     def to_arrow(self) -> pa.Array:
         """The cells as an Arrow array: dates, decimals and dates written as text in the type they came in."""

@@ -159,6 +159,37 @@ class Frame:
         part._give_back = self._give_back
         return part
 
+    def recoded(self, numbers: Mapping[Any, Column], cells: Mapping[Any, pa.Array]) -> Frame:
+        """The same table in which columns hold other numbers, or other `cells` with levels of their own."""
+        table = self._replaced(numbers, (), {}) if numbers or self._array is not None else self.native
+        for name, new in cells.items():
+            table = self._with_cells(table, name, new)
+        made = Frame(table, self.origin)
+        made._give_back = self._give_back
+        return made
+
+    def _with_cells(self, table: Any, name: Any, cells: pa.Array) -> Any:
+        import narwhals as nw
+        import pyarrow as pa
+
+        if self._array is not None:
+            table = np.reshape(table, self._array.shape).astype(np.result_type(table, cells.to_numpy()))
+            table[:, name] = cells.to_numpy()
+            return table
+        same = cells.type == self.arrow(name).type
+        if self._frame.implementation.is_pandas():
+            new, table = cells.to_pandas().array, table.copy()
+            levels = pa.types.is_dictionary(cells.type)
+            table[name] = new.astype(table[name].dtype) if same and not levels else new
+            return table
+        if self._frame.implementation.is_pyarrow():
+            place = table.column_names.index(name)
+            return table.set_column(place, table.schema.field(place).with_type(cells.type), cells)
+        series = nw.from_arrow(pa.table({"new": cells}), backend=self._frame.implementation)["new"]
+        if isinstance(self._schema[name], nw.Enum):
+            series = series.cast(nw.String()).cast(nw.Enum(cells.dictionary.to_pylist()))
+        return nw.from_native(table).with_columns(series.alias(name)).to_native()
+
     def replace(
         self,
         columns: Mapping[Any, Column],

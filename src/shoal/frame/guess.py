@@ -25,6 +25,7 @@ _CONFIDENTIAL = re.compile(
 _FEW = 12  # whole numbers with no more distinct values than this may be codes
 _ENOUGH = 10  # of fewer records each may have a value of its own by chance
 _OWN = 0.9  # texts of which at least this share are distinct look like identifiers
+_PART = 100_000  # records that are looked at before all
 _CODE = re.compile(r"9+[78]?|7+|8+")
 _RARE = 0.1  # zeros that are more than this share are amounts
 _MANY = 0.5  # texts of which more than this share are distinct are no categories
@@ -89,7 +90,11 @@ def suspected_codes(column: Column) -> list[tuple[Any, int]]:
     """
     if column.type not in ("integer", "continuous") or column.stored is not None:
         return []
-    values, counts = np.unique(column.present, return_counts=True)
+    present = column.present
+    ends = (present.min().item(), present.max().item()) if len(present) else ()
+    if not any(map(_looks_like_code, ends)):
+        return []
+    values, counts = np.unique(present, return_counts=True)
     found: list[tuple[Any, int]] = []
     for step in (-1, 1):
         ordered, often = values[::step], counts[::step]
@@ -152,7 +157,7 @@ def notes_on_columns(columns: Mapping[Any, Column]) -> list[str]:
             notes.append(f"column {name!r} looks like an identifier but was averaged like the rest")
         elif _WEIGHT.search(str(name)):
             notes.append(f"column {name!r} looks like a survey weight but was averaged like the rest")
-        elif column.type == "integer" and len(np.unique(column.present)) == len(column.values) > 2:
+        elif column.type == "integer" and column.gaps is None and _all_differ(column.values):
             notes.append(f"each record has its own value in column {name!r}: is it an identifier?")
     return notes
 
@@ -220,7 +225,13 @@ def _role(column: Column, stored: str, kind: str, distinct: int, why: str) -> tu
 def _counts_records(column: Column) -> bool:
     """Whole numbers that run from first to last without a gap or a repeat."""
     values = column.values
-    if column.type != "integer" or values.dtype.kind not in "iu" or len(values) < 3:
+    if column.type != "integer" or values.dtype.kind not in "iu":
         return False
-    low, high = int(values.min()), int(values.max())
-    return high - low == len(values) - 1 and len(np.unique(values)) == len(values)
+    return int(values.max()) - int(values.min()) == len(values) - 1 and _all_differ(values)
+
+
+def _all_differ(values: NDArray) -> bool:
+    """Whether three or more whole numbers are all different. A few records show most repeats."""
+    if len(values) < 3 or int(values.max()) - int(values.min()) < len(values) - 1:
+        return False
+    return all((np.diff(np.sort(part)) != 0).all() for part in (values[:_PART], values))

@@ -61,7 +61,7 @@ def read_column(
 
 def with_codes(column: Column, codes: Sequence[Any]) -> Column:
     """A column of numbers or dates in which these values are gaps; texts stand for the numbers they spell."""
-    known = [value for code in codes if (value := _as_value(column, code)) is not None]
+    known = [value for code in codes if (value := value_in(column, code)) is not None]
     if not known:
         return column
     hits = np.isin(column.values, np.array(known, column.values.dtype))
@@ -85,8 +85,8 @@ def require_few_codes(column: Column) -> Column:
     return column
 
 
-def _as_value(column: Column, code: Any) -> int | float | None:
-    """A code among the values of a column; None where no value can equal it."""
+def value_in(column: Column, code: Any) -> int | float | None:
+    """What a word or a number is among the values of a column; None where no value can equal it."""
     stored, dtype = column.stored, column.values.dtype
     if column.type == "date":
         try:
@@ -111,7 +111,7 @@ def _number(word: Any) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def _is_code(level: Any, codes: Sequence[Any]) -> bool:
+def is_level(level: Any, codes: Sequence[Any]) -> bool:
     """Whether a level is one of the codes: the same text, or the same number."""
     number = _number(level) if codes else None
     return any(str(level) == str(code) or (number is not None and number == _number(code)) for code in codes)
@@ -173,7 +173,7 @@ def _categories(
         raise InputError(f"column {name!r} holds {cells.type}, which are no categories: leave it out")
     encoded = cells.dictionary_encode()
     listed = encoded.dictionary.to_pylist()
-    stands_for_gap = np.array([_is_code(level, codes) for level in listed] or [False])
+    stands_for_gap = np.array([is_level(level, codes) for level in listed] or [False])
     present = [level for level, gap in zip(listed, stands_for_gap) if not gap]
     position = {level: place for place, level in enumerate(order or sorted(present))}
     strange = [level for level in present if level not in position]

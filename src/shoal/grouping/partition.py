@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import CheckFailed
 from shoal.kernels.groups import sums as groups
-from shoal.kernels.groups.hand_back import PILE, hand_back, sse_and_sst
+from shoal.kernels.groups.hand_back import PILE, hand_back
 from shoal.kernels.groups.sums import pivot_and_shift, relabel, squared_errors
 from shoal.kernels.runtime.threads import together
 
@@ -39,7 +39,8 @@ class ColumnMoments(NamedTuple):
     means: NDArray[np.float64]  # of each group
     sse: float
     sst: float
-    by_record: NDArray[np.float64] | None = None  # the mean of each record's group, where it is at hand
+    whole: NDArray[np.int64] | None = None  # of whole numbers: the nearest to each mean
+    by_record: NDArray | None = None  # `whole`, else the mean, of each record's group, if at hand
 
 
 class Partition:
@@ -74,23 +75,24 @@ class Partition:
         starts: NDArray[np.int64],
         values: NDArray[np.float64] | None = None,
         tuning: Tuning = USUAL,
+        whole: bool = False,
     ) -> Partition:
         """The partition whose groups 0, 1, .. are order[starts[0]:starts[1]], order[starts[1]:starts[2]], ..
 
         For a method that has its records group by group anyway: all that follows is then much faster. The
         more so if it groups by one column and gives its `values`, ascending, in that order: see `moments`.
+        `whole`: they are whole numbers, and no sum of squares in a group passes 2**53.
         """
         self = cls.__new__(cls)
         n, count = len(order), len(starts) - 1
-        moments = None
-        if values is not None and count > tuning.many_groups:
-            labels, by_record, means, sums = hand_back(order, starts, values, tuning.pile)
-            moments = ColumnMoments(means, *sums, by_record)
+        moments = None if values is None else _moments(values, starts, tuning, whole)
+        if moments is not None and count > tuning.many_groups:
+            published = moments.means if moments.whole is None else moments.whole
+            labels, by_record = hand_back(order, starts, published, tuning.pile)
+            moments = moments._replace(by_record=by_record)
         else:
             labels = np.empty(n, np.int64)
             _in_halves(n, count, tuning, groups.put, order, starts, np.arange(count), labels)
-            if values is not None:
-                moments = _moments(values, starts, tuning)
         self._set(labels, np.diff(starts), tuning, moments, (order, starts))
         return self
 
@@ -183,11 +185,19 @@ def _in_halves(
     return together(*(partial(kernel, a, b, *arguments) for a, b in halves))
 
 
-def _moments(values: NDArray[np.float64], starts: NDArray[np.int64], tuning: Tuning) -> ColumnMoments:
-    """Means and SSE of a column whose values are given group by group; and SST, if they ascend."""
-    means = np.empty(len(starts) - 1)
-    sums = _in_halves(len(values), len(means), tuning, groups.moments, values, starts, means)
-    return ColumnMoments(means, *sse_and_sst(len(values), sums))
+def _moments(
+    values: NDArray[np.float64], starts: NDArray[np.int64], tuning: Tuning, whole: bool = False
+) -> ColumnMoments:
+    """Means and SSE of a column whose values are given group by group; and SST, if they ascend.
+
+    The sums between groups are about the median, which is never further than one standard deviation
+    from the mean: going over to the mean costs no digits.
+    """
+    means, nearest = np.empty(len(starts) - 1), np.empty(len(starts) - 1 if whole else 0, np.int64)
+    sums = _in_halves(len(values), len(means), tuning, groups.moments, values, starts, means, nearest)
+    within, between, apart = (float(sum(part)) for part in zip(*sums))
+    sst = within + between - apart * apart / len(values)
+    return ColumnMoments(means, within, sst, nearest if whole else None)
 
 
 def _matrix(X: NDArray) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.display import Tabular
 from shoal.errors import InputError, did_you_mean
 
 #: Keyword parameters that the caller fills in and that no user sets by name.
@@ -67,11 +68,32 @@ def method(*, title: str, paper: str, sizes: str, cost: str, **facts: Any) -> Ca
     return register
 
 
-def methods() -> Mapping[str, MethodInfo]:
+class Methods(Tabular, Mapping[str, MethodInfo]):
+    """The methods that there are: key -> MethodInfo."""
+
+    def __getitem__(self, key: str) -> MethodInfo:
+        return _registry[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_registry)
+
+    def __len__(self) -> int:
+        return len(_registry)
+
+    def __repr__(self) -> str:
+        return f"Methods({len(self)}: {', '.join(self)})"
+
+    def records_of(self) -> list[dict[str, Any]]:
+        """One row for each method."""
+        told = ("key", "title", "paper", "sizes", "cost", "optimal", "mixed", "summary")
+        return [{name: getattr(info, name) for name in told} for info in self.values()]
+
+
+def methods() -> Methods:
     """Every registered method: key -> MethodInfo."""
     importlib.import_module("shoal.algorithms")
     importlib.import_module("shoal.optimise")
-    return MappingProxyType(_registry)
+    return Methods()
 
 
 def get_method(key: str, parameters: Mapping[str, Any] | None = None) -> MethodInfo:

@@ -25,7 +25,7 @@ OLD = "old"  # how an old folder is called in a part, until the new one has its 
 
 @contextlib.contextmanager
 def replacing(path: Path, private: bool = False) -> Iterator[Path]:
-    """A new name beside `path` to write to; it takes the place of `path` only if all went well.
+    """A new file beside `path` to write to; it takes the place of `path` only if all went well.
 
     A file keeps the permissions of the one that it replaces; a new one has those that are usual, or none for
     others if it is `private`.
@@ -44,9 +44,8 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
         usual = stat.S_IMODE(os.fstat(lock).st_mode)
         os.fchmod(lock, 0o600)
         try:
-            yield part
-            with part.open("rb") as handle:
-                os.fsync(handle.fileno())
+            yield by_handle(part, lock)
+            os.fsync(lock)
             if not os.path.samestat(part.lstat(), os.fstat(lock)):
                 raise OSError("somebody else has changed the unfinished file")
             mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else usual
@@ -119,6 +118,23 @@ def new_part(path: Path, folder: bool = False) -> tuple[Path, int]:
             if _locked(lock) and part.exists():
                 return part, lock
             os.close(lock)  # a sweeper has it, or had it, in the moment before it was locked
+
+
+def by_handle(part: Path, lock: int) -> Path:
+    """A way to an open part that no link leads away, whoever else may write into its folder.
+
+    Where the system has no such way, the part's own name.
+    """
+    way = Path(f"/proc/self/fd/{lock}")
+    return way if way.exists() else part
+
+
+def remove_folder(part: Path, lock: int) -> None:
+    """Delete all that a folder holds, by its handle; then its name, unless another folder has it now."""
+    shutil.rmtree(f"{by_handle(part, lock)}/.", ignore_errors=True)  # a link itself is not followed
+    with contextlib.suppress(OSError):
+        part.rmdir()
+    os.close(lock)
 
 
 def _locked(handle: int) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -136,10 +135,9 @@ def workplace(target: Path) -> Iterator[Path]:
         atomic.sweep(target)
         folder, lock = atomic.new_part(target, folder=True)
         try:
-            yield folder
+            yield atomic.by_handle(folder, lock)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
+            atomic.remove_folder(folder, lock)
     except OSError as error:
         raise MachineError(f"{str(target)!r} cannot be written: {first_sentence(error)}") from None
 

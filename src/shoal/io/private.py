@@ -1,13 +1,15 @@
-"""Private folders: only their owner can look into them, and none stays behind for good."""
+"""Private folders and keys: only their owner can look into them."""
 
 import contextlib
 import os
-import shutil
+import re
+import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from shoal.io.atomic import new_part, sweep
+from shoal.errors import InputError
+from shoal.io.atomic import first_sentence, new_part, remove_folder, sweep
 
 
 @contextlib.contextmanager
@@ -22,5 +24,23 @@ def private_folder(name: str, base: str | None = None) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        remove_folder(folder, lock)
+
+
+def key_file(path: str | os.PathLike[str]) -> bytes:
+    """The key in a file that only its owner can read; where there is none, a new one is made."""
+    path = Path(path)
+    try:
+        if not path.exists():
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_hex(32) + "\n")
+        with path.open() as file:
+            mode, text = os.fstat(file.fileno()).st_mode, file.read(100).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the key file {str(path)!r} cannot be used: {first_sentence(error)}") from None
+    if mode & 0o077 and os.name == "posix":
+        raise InputError(f"others can read the key file {str(path)!r}: chmod 600 it")
+    if re.fullmatch("[0-9a-f]{64}", text) is None:
+        raise InputError(f"{str(path)!r} is no key file of shoal (64 hexadecimal digits): name a new file")
+    return bytes.fromhex(text)

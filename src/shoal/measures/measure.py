@@ -11,6 +11,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.display import Tabular, card
 from shoal.errors import did_you_mean
 
 
@@ -52,7 +53,7 @@ def by_column(key: str, names: Sequence[Any], values: NDArray, /, **detail: Any)
     return measure(key, np.abs(values).mean(), columns, detail)
 
 
-class Measures(Mapping[str, Measure]):
+class Measures(Tabular, Mapping[str, Measure]):
     """Measures by their key; what `shoal.utility` and `shoal.risk` give back.
 
     Attributes
@@ -96,6 +97,18 @@ class Measures(Mapping[str, Measure]):
 
     def __str__(self) -> str:
         return "\n".join(f"{m.title}: {shown(m.overall, m.unit)}. {m.meaning}" for m in self.values())
+
+    def records_of(self) -> list[dict[str, Any]]:
+        """One row for each measure and column; the measure of the whole table has no column."""
+        return [
+            {"measure": key, "column": name, "value": float(value), "unit": m.unit, "title": m.title}
+            for key, m in self.items()
+            for name, value in [(None, m.overall), *((str(n), v) for n, v in m.columns.items())]
+        ]
+
+    def _repr_html_(self) -> str:
+        rows = [(m.title, shown(m.overall, m.unit), m.meaning) for m in self.values()]
+        return card(f"{len(self)} measures of {self.records:,} records", rows)
 
     def facts(self) -> dict[str, Any]:
         """Every measure as plain values, fit for JSON."""

@@ -41,5 +41,11 @@ class PlanFields(TypedDict, total=False):
     thin: str
     contributor_share: float
     order: str
+    top: Mapping[Column, Any] | None
+    bottom: Mapping[Column, Any] | None
+    regroup: Mapping[Column, Any] | None
+    round: Mapping[Column, int | str] | None
+    decimals: bool
+    pseudonyms: str | None
     version: str | None
     sha256: str | None

@@ -3,17 +3,21 @@
 What was allowed in 0.1 still works where it is named here, with a DeprecationWarning, until 0.3.
 """
 
+import dataclasses
 import functools
 import inspect
 import warnings
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING
 from typing import Any, ParamSpec, TypeVar, cast
 
 import shoal
 from shoal.errors import InputError, did_you_mean
+from shoal.plan.fields import PlanFields
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=type)
 _CALLER = 3  # frames up from `warnings.warn`: the warner, the public function, its caller
 
 
@@ -50,12 +54,32 @@ def explicit(
     return door
 
 
+def explicit_class(positional: int = 0) -> Callable[[C], C]:
+    """The same for a dataclass that takes its fields but the first as `**given: Unpack[PlanFields]`."""
+
+    def door(made: C) -> C:
+        made.__init__ = explicit(made, positional=positional)(made.__init__)  # type: ignore[misc]
+        return made
+
+    return door
+
+
 def _parameters(function: Callable[..., Any], plan: type | None) -> tuple[list[inspect.Parameter], str]:
     """What a function takes, with the fields of a plan one by one before its own; and these fields' names."""
     own = list(inspect.signature(function).parameters.values())
     if plan is None:
         return own, ""
-    fields = [p for p in inspect.signature(plan).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    kinds = PlanFields.__annotations__
+    fields = [
+        inspect.Parameter(
+            f.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if f.default is MISSING else f.default,
+            annotation=kinds[f.name],
+        )
+        for f in dataclasses.fields(plan)
+        if f.name in kinds
+    ]
     first = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
     return [*first, *fields, *own[len(first) : -1]], ", ".join(p.name for p in fields)
 

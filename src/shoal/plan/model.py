@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import json
-import math
-import operator
 import os
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, Unpack
 
-from shoal.errors import InputError, did_you_mean
-from shoal.plan.fields import Column, Names
-from shoal.plan.keywords import explicit, take_loose
-from shoal.words import CENTROIDS, PRESERVE, ROLES, SCALINGS, TYPES, WORDS
+from shoal.display import card
+from shoal.plan.fields import Column, PlanFields
+from shoal.plan.keywords import explicit_class, take_loose
+from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL
+from shoal.plan.roles import spread_roles
+from shoal.plan.values import check_words, value_of
 
 _FIELDS_BY_POSITION = 20  # as 0.1 allowed
-_SAID = {"other": "kept"}  # how messages call a role
-#: Fields that name columns.
-_ABOUT_COLUMNS = (
-    *("columns", "blocks", "roles", "types", "levels", "log", "column_weights", "strata", "weight"),
-    *("unit", "keep", "known"),
-)
 
 
+@explicit_class(positional=_FIELDS_BY_POSITION)
 @dataclass(frozen=True, init=False, repr=False)
 class Plan:
     """What is asked for: everything needed to make the same release again.
@@ -97,6 +92,18 @@ class Plan:
         The largest share of the weight in a published mean that one unit may hold.
     order : str
         Of rows in written files: "shuffle", or "keep".
+    top, bottom : mapping of column to value, optional
+        Values above (below) are published as their mean if they belong to k units or more, none of which
+        dominates, else as this value: a number, a date, or a share of the values such as "q0.99".
+    regroup : mapping of column to mapping, optional
+        Levels that are joined before grouping: new level to list of levels; "rare" to the count below which
+        levels become "other".
+    round : mapping of column to int or str, optional
+        How what is published is rounded: decimals (2), significant digits ("sig:3") or a base ("base:5").
+    decimals : bool
+        Round protected columns to as many decimals as the original shows.
+    pseudonyms : path, optional
+        Publish units as new numbers, made under the key in this private file; it is made if there is none.
     version : str, optional
         The version of shoal that wrote the plan.
     sha256 : str, optional
@@ -118,7 +125,7 @@ class Plan:
     >>> shoal.Plan(5, seeds=7)
     Traceback (most recent call last):
     ...
-    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'levels'?
+    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'levels' or 'pseudonyms'?
     """
 
     k: int
@@ -131,7 +138,7 @@ class Plan:
     blocks: tuple[tuple[Column, ...], ...] | None = None
     roles: Mapping[Column, str] = field(default_factory=dict)
     types: Mapping[Column, str] = field(default_factory=dict)
-    levels: Mapping[Column, Collection[Any]] = field(default_factory=dict)
+    levels: Mapping[Column, Sequence[Any]] = field(default_factory=dict)
     scaling: str | Mapping[Column, str] = "standard"
     log: tuple[Column, ...] = ()
     column_weights: Mapping[Column, float] = field(default_factory=dict)
@@ -150,128 +157,24 @@ class Plan:
     thin: str = "widen"
     contributor_share: float = 0.9
     order: str = "shuffle"
+    top: Mapping[Column, Any] = field(default_factory=dict)
+    bottom: Mapping[Column, Any] = field(default_factory=dict)
+    regroup: Mapping[Column, Mapping[Any, Any]] = field(default_factory=dict)
+    round: Mapping[Column, int | str] = field(default_factory=dict)
+    decimals: bool = False
+    pseudonyms: str | None = None
     version: str | None = None
     sha256: str | None = None
 
-    @explicit(positional=_FIELDS_BY_POSITION)
-    def __init__(
-        self,
-        k: int,
-        *,
-        columns: Names | None = None,
-        method: str = "auto",
-        parameters: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        time_limit: float | None = None,
-        per_column: bool = False,
-        blocks: Iterable[Names] | None = None,
-        roles: Mapping[Column, str] | None = None,
-        types: Mapping[Column, str] | None = None,
-        levels: Mapping[Column, Collection[Any]] | None = None,
-        scaling: str | Mapping[Column, str] = "standard",
-        log: Names = (),
-        column_weights: Mapping[Column, float] | None = None,
-        centroids: str | Mapping[Column, str] | None = None,
-        preserve: str | None = None,
-        missing: str = "group",
-        strata: Names = (),
-        merge_small_strata: bool = False,
-        weight: Hashable = None,
-        unit: Names = (),
-        keep: Names = (),
-        known: Names | None = None,
-        missing_codes: Iterable[Any] | Mapping[Column, Any] = (),
-        zeros: str = "value",
-        contributors: int = 2,
-        thin: str = "widen",
-        contributor_share: float = 0.9,
-        order: str = "shuffle",
-        version: str | None = None,
-        sha256: str | None = None,
-    ) -> None:
-        given, put = locals(), partial(object.__setattr__, self)  # the plan is frozen
-        for f in fields(self):
-            put(f.name, _MADE_OF.get(f.name, _as_given)(f.name, given[f.name]))
-        self._check_kinds()
-        self._check_words()
-        if self.columns is None and self.named("quasi"):
-            put("columns", tuple(self.named("quasi")))
-        if self.blocks is not None:
-            put("columns", self._columns_of(self.blocks))
-        self._spread_roles(put)
-
-    def _check_kinds(self) -> None:
-        """A word such as "no" must not pass for true."""
-        for name in ("per_column", "merge_small_strata"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} is true or false, not {getattr(self, name)!r}")
-        if not isinstance(self.method, str):
-            raise InputError(f"method is the name of one method, not {self.method!r}")
-        for name in ("scaling", "centroids"):
-            if not isinstance(getattr(self, name), (str, Mapping)):
-                raise InputError(f"{name} is a word, or a word for each column, not {getattr(self, name)!r}")
-        for name, levels in self.levels.items():
-            if isinstance(levels, str) or not isinstance(levels, Collection):
-                raise InputError(f"the levels of column {name!r} are a list, lowest first, not {levels!r}")
-
-    def _check_words(self) -> None:
-        for role in self.roles.values():
-            _word("role", role, ROLES)
-        for kind in self.types.values():
-            _word("type", kind, TYPES)
-        for scaling in _each(self.scaling):
-            _word("scaling", scaling, SCALINGS)
-        for centroid in _each(self.centroids):
-            _word("centroid", centroid, CENTROIDS)
-        for name, known in WORDS.items():
-            _word(name, getattr(self, name), known)
-        if self.preserve is not None:
-            _word("preserve", self.preserve, PRESERVE)
-        if self.unit and self.order == "keep":
-            raise InputError("a unit's rows may lie side by side: with unit, order is 'shuffle', not 'keep'")
-        for name, weight in self.column_weights.items():
-            if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
-                raise InputError(f"the weight of column {name!r} must be a number from 0 up, not {weight!r}")
-
-    def _spread_roles(self, put: Callable[[str, Any], None]) -> None:
-        """`roles` and the fields that give roles say the same, whichever was given."""
-        for name, role in (("strata", "stratum"), ("unit", "unit"), ("keep", "other")):
-            put(name, tuple(dict.fromkeys([*getattr(self, name), *self.named(role)])))
-        weights: dict[Column, None] = dict.fromkeys(self.named("weight"))
-        weights |= {} if self.weight is None else {self.weight: None}
-        if len(weights) > 1:
-            raise InputError(f"{len(weights)} columns are weights, but only one can be: {list(weights)}")
-        put("weight", next(iter(weights), None))
-        roles: dict[Column, str] = dict.fromkeys(self.strata, "stratum")
-        given = [
-            ("quasi", self.columns or ()),
-            ("weight", weights),
-            ("unit", self.unit),
-            ("other", self.keep),
-        ]
-        for role, names in [*given, *((role, [name]) for name, role in self.roles.items())]:
-            for name in names:
-                both = {roles.get(name, role), role}
-                if len(both) > 1 and both not in ({"quasi", "stratum"}, {"other", "stratum"}):
-                    word = " and ".join(_SAID.get(word, word) for word in sorted(both))
-                    raise InputError(f"column {name!r} cannot be both {word}: choose one")
-                if role != "stratum" and both != {"other", "stratum"}:
-                    roles[name] = role
-        put("roles", roles)
-
-    def _columns_of(self, blocks: Sequence[Sequence[Column]]) -> tuple[Column, ...]:
-        """The columns of all blocks, each of them once."""
-        listed = [name for block in blocks for name in block]
-        if self.per_column:
-            raise InputError("blocks and per_column both say what to group on its own: give one of them")
-        for name in listed:
-            if listed.count(name) > 1:
-                raise InputError(f"column {name!r} is in two blocks: name it once")
-        if not all(blocks) or not blocks:
-            raise InputError("a block has no column: name at least one in each")
-        if self.columns is not None and set(self.columns) != set(listed):
-            raise InputError("blocks and columns name different columns: blocks alone suffice")
-        return tuple(listed)
+    def __init__(self, k: int, **given: Unpack[PlanFields]) -> None:
+        put = partial(object.__setattr__, self)  # the plan is frozen
+        put("k", value_of("k", k))
+        for f in fields(self)[1:]:
+            value = given.get(f.name, None if f.default is MISSING else f.default)
+            put(f.name, value_of(f.name, value))
+        check_words(self)
+        for name, value in spread_roles(self).items():
+            put(name, value)
 
     @property
     def apart(self) -> bool:
@@ -280,20 +183,36 @@ class Plan:
 
     def __repr__(self) -> str:
         """As Python would ask for it again: what is at its default is left out."""
+        return f"Plan({', '.join([str(self.k), *(f'{n}={v!r}' for n, v in self._given().items())])})"
+
+    def _given(self) -> dict[str, Any]:
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
         plain = type(self)(self.k)
         implied = {*(self.columns or ()), *self.strata, *self.unit, *self.keep, self.weight}
         given["roles"] = {name: role for name, role in self.roles.items() if name not in implied}
         if self.blocks is not None:
             del given["columns"]
-        words = [f"{name}={value!r}" for name, value in given.items() if value != getattr(plain, name)]
-        return f"Plan({', '.join([str(self.k), *words])})"
+        return {name: value for name, value in given.items() if value != getattr(plain, name)}
+
+    def _repr_html_(self) -> str:
+        return card("Plan", [("k", self.k), *self._given().items()])
 
     def parts(self, names: Sequence[Column]) -> list[list[Column]]:
         """The columns that are grouped together."""
         if self.blocks is not None:
             return [list(block) for block in self.blocks]
         return [[name] for name in names] if self.per_column else [list(names)]
+
+    @property
+    def stepped(self) -> tuple[Column, ...]:
+        """The columns that recoding or rounding changes, whatever their role."""
+        numbered = self.unit[:1] if self.pseudonyms is not None else ()
+        return tuple(dict.fromkeys([*self.top, *self.bottom, *self.regroup, *self.round, *numbered]))
+
+    @property
+    def unnumbered(self) -> tuple[Column, ...]:
+        """The columns of units that are not published: all, or all but the one that gets new numbers."""
+        return self.unit if self.pseudonyms is None else self.unit[1:]
 
     def named(self, role: str) -> list[Column]:
         """The columns that have this role."""
@@ -323,11 +242,9 @@ class Plan:
                 return tuple(spell(name) for name in given)
             return known.get(given, given)
 
-        new = {name: spell(getattr(self, name)) for name in _ABOUT_COLUMNS}
-        for name in ("scaling", "centroids", "missing_codes"):
-            given = getattr(self, name)
-            new[name] = spell(given) if isinstance(given, Mapping) else given
-        return replace(self, **new)
+        asked = {name: getattr(self, name) for name in ABOUT_COLUMNS}
+        for_all = [name for name in FOR_ALL if not isinstance(asked[name], Mapping)]
+        return replace(self, **{name: spell(asked[name]) for name in asked if name not in for_all})
 
     def canonical(self, columns: Sequence[Column] | None = None) -> str:
         """The plan as one text: the same for plans that ask for the same, whoever wrote them.
@@ -340,6 +257,7 @@ class Plan:
         asked["roles"] = {
             name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
         }
+        asked["pseudonyms"] = None if self.pseudonyms is None else True  # a key file may be moved
         asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
         asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
         return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)
@@ -460,39 +378,6 @@ class Plan:
         return as_toml(self, reasons or {})
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is not None and number.bit_length() > 128:
-        raise InputError(f"{name} must be a whole number of at least {least} and at most 38 digits")
-    if number is None or isinstance(value, bool) or number < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return number
-
-
-def _seconds(name: str, given: Any) -> float | None:
-    if given is None:
-        return None
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) < math.inf:
-        raise InputError(f"{name} must be a positive number of seconds, not {given!r}")
-    return float(given)
-
-
-def _share(name: str, given: Any) -> float:
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) <= 1:
-        raise InputError(f"{name} must be a share above 0 and up to 1, not {given!r}")
-    return float(given)
-
-
-def _codes(name: str, given: Any) -> tuple[Any, ...] | dict[Any, tuple[Any, ...]]:
-    """Values for all columns, or for each column; one alone may stand without a list."""
-    if isinstance(given, Mapping):
-        return {column: _names(codes) for column, codes in given.items()}
-    return _names(given)
-
-
 def _plain(value: Any) -> Any:
     """As JSON: columns by their text, lists alike, and 2.0 as 2."""
     if isinstance(value, Mapping):
@@ -503,45 +388,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str) or value is None:
         return value
     return [_plain(inner) for inner in value] if isinstance(value, Iterable) else str(value)
-
-
-def _as_given(name: str, given: Any) -> Any:
-    return given
-
-
-def _names(given: Any) -> tuple[Any, ...]:
-    """Several columns, or one: a text, or anything else that has no members."""
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-
-
-def _mapping(name: str, given: Any) -> dict[Any, Any]:
-    if given is not None and not isinstance(given, Mapping):
-        raise InputError(f"{name} is a mapping, such as {{'name': value}}, not {given!r}")
-    return dict(given or {})
-
-
-def _each(given: Any) -> Collection[str]:
-    return (given,) if isinstance(given, str) else dict(given).values()
-
-
-def _word(what: str, word: Any, known: Collection[str]) -> None:
-    if word not in known:
-        raise InputError(f"unknown {what} {word!r}: {did_you_mean(str(word), known)}")
-
-
-#: How a field is made of what was given for it.
-_MADE_OF: dict[str, Callable[[str, Any], Any]] = {
-    "k": lambda name, value: _whole(name, value, 1),
-    "seed": lambda name, value: _whole(name, value, 0),
-    "contributors": lambda name, value: _whole(name, value, 1),
-    "contributor_share": _share,
-    "time_limit": _seconds,
-    "missing_codes": _codes,
-    "blocks": lambda name, value: None if value is None else tuple(map(_names, value)),
-    "centroids": lambda name, value: {} if value is None else value,
-    **dict.fromkeys(("parameters", "roles", "types", "levels", "column_weights"), _mapping),
-    **dict.fromkeys(("strata", "log", "unit", "keep"), lambda name, value: _names(value)),
-    **dict.fromkeys(("columns", "known"), lambda name, value: None if value is None else _names(value)),
-}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shoal.errors import InputError
+from shoal.plan.steps import read_join
 
 
 class Option(NamedTuple):
@@ -92,6 +93,22 @@ def _numbers(words: Sequence[str], option: str) -> dict[str, Any]:
     return {name: _scalar(word) for name, word in _assigned(words, option)}
 
 
+def _joins(words: Sequence[str], option: str) -> dict[str, dict[str, Any]]:
+    joins: dict[str, dict[str, Any]] = {}
+    for name, word in _assigned(words, option):
+        title, members = read_join(name, word)
+        joins.setdefault(name, {})[title] = members
+    return joins
+
+
+def _joined(value: Mapping[Any, Mapping[Any, Any]]) -> list[str]:
+    return [
+        f"{name}={title}:{members if title == 'rare' else _row(members)}"
+        for name, titles in value.items()
+        for title, members in titles.items()
+    ]
+
+
 def _settings(words: Sequence[str], option: str) -> dict[str, Any]:
     """Numbers, true, false, null and lists are taken as such, the rest as text."""
     values: dict[str, Any] = {}
@@ -154,6 +171,7 @@ SHAPES: dict[str, Shape] = {
     "codes": Shape(
         list, _codes, lambda value: _lists(value) if isinstance(value, Mapping) else [_row(value)]
     ),
+    "joins": Shape(list, _joins, _joined),
     "settings": Shape(list, _settings, lambda value: [f"{name}={_typed(v)}" for name, v in value.items()]),
 }
 
@@ -189,6 +207,18 @@ OPTIONS: tuple[Option, ...] = (
     _option("per_column", "switch", None, "Group each column alone: k holds per column, not per record"),
     _option("preserve", "word", None, '"totals" keeps the totals of whole numbers'),
     _option("order", "word", None, "Of rows in the file: shuffle, or keep; default: shuffle"),
+    _option("top", "numbers", "COL=VALUE", "Cap values above this, or above a share of all (q0.99)"),
+    _option("bottom", "numbers", "COL=VALUE", "Cap values below this, or below a share of all (q0.01)"),
+    _option("regroup", "joins", "COL=NEW:A,B", "Join levels under a new name; COL=rare:20 joins rare ones"),
+    _option("round", "numbers", "COL=2", "Round what is published: decimals, sig:3 or base:5"),
+    _option("decimals", "switch", None, "Round to as many decimals as the original shows"),
+    _option("pseudonyms", "word", "KEYFILE", "Publish units as new numbers, made under this private key"),
     _option("seed", "whole", None, "The same seed gives the same release; default: 0"),
     _option("time_limit", "number", "SECONDS", "Return the best found by then"),
 )
+
+#: Fields that name columns.
+_BY_COLUMN = ("names", "blocks", "pairs", "word or pairs", "numbers", "lists", "joins", "codes")
+ABOUT_COLUMNS = ("weight", *(option.field for option in OPTIONS if option.shape in _BY_COLUMN))
+#: Of these, those that may say one thing for all columns.
+FOR_ALL = tuple(option.field for option in OPTIONS if option.shape in ("word or pairs", "codes"))

@@ -29,16 +29,15 @@ def as_command(
 ) -> str:
     """`shoal protect` with options, or with `--plan plan.toml` where no option says what the plan says.
 
-        `columns` are those that were protected, where the plan leaves them open.
+    `columns` are those that were protected, where the plan leaves them open.
 
-        Examples
-        --------
-        >>> from shoal.plan import Plan
-    from shoal.plan.options import OPTIONS, SHAPES
-        >>> as_command(Plan(k=5, columns=["wages"], seed=7), "firms.csv")
-        'shoal protect firms.csv -k 5 --column=wages --seed=7'
-        >>> as_command(Plan(k=5, levels={"size": ["1", "2"]}), "firms.csv", "out.csv")
-        'shoal protect firms.csv -k 5 --levels=size=1,2 -o out.csv'
+    Examples
+    --------
+    >>> from shoal.plan import Plan
+    >>> as_command(Plan(k=5, columns=["wages"], seed=7), "firms.csv")
+    'shoal protect firms.csv -k 5 --column=wages --seed=7'
+    >>> as_command(Plan(k=5, levels={"size": ["1", "2"]}), "firms.csv", "out.csv")
+    'shoal protect firms.csv -k 5 --levels=size=1,2 -o out.csv'
     """
     words = ["shoal", "protect", f"./{source}" if source.startswith("-") else source]
     if needs_file(plan):
@@ -58,12 +57,11 @@ def as_python(
 ) -> str:
     """A call of `shoal.microaggregate`: of `data` on one line, or a script that reads and writes files.
 
-        Examples
-        --------
-        >>> from shoal.plan import Plan
-    from shoal.plan.options import OPTIONS, SHAPES
-        >>> as_python(Plan(k=5, columns=["wages"], strata=["region"]))
-        "shoal.microaggregate(data, k=5, columns=['wages'], strata=('region',))"
+    Examples
+    --------
+    >>> from shoal.plan import Plan
+    >>> as_python(Plan(k=5, columns=["wages"], strata=["region"]))
+    "shoal.microaggregate(data, k=5, columns=['wages'], strata=('region',))"
     """
     words = ["data" if source is None else repr(source), f"k={plan.k}"]
     words.append(f"columns={list(columns or plan.columns or ())!r}")
@@ -97,10 +95,7 @@ def needs_file(plan: Plan) -> bool:
 def _texts(value: Any) -> Any:
     """The value with every column called by its text, and lists alike."""
     if isinstance(value, Mapping):
-        return {
-            str(name): _texts(inner) if isinstance(inner, (list, tuple)) else inner
-            for name, inner in value.items()
-        }
+        return {str(name): _texts(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_texts(inner) for inner in value]
     return value

@@ -11,45 +11,34 @@ from typing import Any
 import shoal
 from shoal.errors import InputError, did_you_mean
 from shoal.plan import Plan
+from shoal.plan.options import FOR_ALL, OPTIONS
 
+#: Keys of [release]: fields that say one thing of the whole release.
 _RELEASE = (
-    *("k", "method", "seed", "time_limit", "per_column", "missing", "merge_small_strata", "preserve"),
-    *("zeros", "contributors", "contributor_share", "thin", "order"),
+    "k",
+    *(o.field for o in OPTIONS if o.shape in ("word", "whole", "number", "switch") and o.field != "weight"),
 )
-_FOR_ALL = ("scaling", "centroids", "missing_codes")  # one for all columns, or by column
 _MADE = ("version", "sha256")
-_FIELDS = {  # key of a column -> field of the plan
-    "type": "types",
-    "levels": "levels",
-    "scaling": "scaling",
-    "column_weight": "column_weights",
-    "centroid": "centroids",
-    "missing_codes": "missing_codes",
+#: Key of a column -> field of the plan, which maps columns to values.
+_FIELDS = {
+    o.field if o.shape == "codes" else o.flags[-1][2:].replace("-", "_"): o.field
+    for o in OPTIONS
+    if o.shape in ("pairs", "numbers", "lists", "joins", "word or pairs", "codes") and o.field != "roles"
 }
-_SIGNS = {"stratum": "strata", "log": "log", "known": "known"}  # true or false of a column
+#: Key of a column, true or false -> field of the plan, which lists columns. A role says the other lists.
+_SIGNS = {
+    o.flags[-1][2:]: o.field
+    for o in OPTIONS
+    if o.shape == "names" and o.field not in ("columns", "unit", "keep")
+}
 _COLUMN = ("role", "block", *_SIGNS, *_FIELDS)
 _BLOCK = ("block", int, "a whole number")
 _SECTIONS = ("made", "release", "parameters", "columns")
-
 _COMMENTS = {
-    "k": "every published combination of the quasi columns is shared by at least k records (units)",
-    "method": "see `shoal methods`",
-    "seed": "the same seed gives the same release",
-    "time_limit": "seconds; a release bounded by time may differ on another machine",
-    "per_column": "true groups each column on its own: k then holds per column, not per record",
-    "missing": "group (a gap is a value of its own), impute, error or drop",
-    "merge_small_strata": "true merges strata short of k with the most similar; false refuses them",
-    "scaling": "standard, robust, range, rank or none; for grouping only",
-    "centroids": "mean, median, trimmed or mode",
-    "preserve": '"totals" keeps the totals of whole numbers',
-    "missing_codes": "values that stand for a gap",
-    "zeros": "value, or group: zeros are grouped apart, as gaps are",
-    "contributors": "units that each published cell is made of, at least",
-    "contributor_share": "of the weight in a published mean, the most that one unit may hold",
-    "thin": "cells of too few contributors: widen their group, or publish a gap",
-    "order": "of rows in the file: shuffle (from the order nobody learns whose a row is), or keep",
-    "version": "of shoal that wrote this plan",
-    "sha256": "of the data it was written for",
+    **{option.field: option.help for option in OPTIONS},
+    "k": "Every published combination of the quasi columns is shared by at least k records (units)",
+    "version": "Of shoal that wrote this plan",
+    "sha256": "Of the data it was written for",
 }
 
 
@@ -58,7 +47,7 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
     lines = ["# A plan for shoal. Change what you like; unknown words are refused."]
     lines += _section("made", {"version": shoal.__version__, "sha256": plan.sha256})
     words = {
-        name: given for name in _FOR_ALL if not isinstance(given := getattr(plan, name), Mapping) and given
+        name: given for name in FOR_ALL if not isinstance(given := getattr(plan, name), Mapping) and given
     }
     lines += _section("release", {**{name: getattr(plan, name) for name in _RELEASE}, **words})
     if plan.parameters:
@@ -71,7 +60,9 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         "# Types: continuous, integer, date, ordinal, nominal, boolean. Also: levels (of an ordinal column,",
         "# lowest first), scaling (standard, robust, range, rank, none), log, column_weight (in distances),",
         "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together),",
-        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column).",
+        "# missing_codes (values that stand for a gap), known (an intruder may know this kept column),",
+        '# top and bottom (a value, or "q0.99": what lies beyond is capped), regroup ({ New = ["a", "b"],',
+        '# rare = 20 }: levels are joined), round (decimals, "sig:3" or "base:5").',
     ]
     for name in _column_order(plan, reasons):
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
@@ -91,9 +82,10 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or ()):
+    steps = (plan.top, plan.bottom, plan.regroup, plan.round)
+    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps):
         found |= dict.fromkeys(more)
-    for name in _FOR_ALL:
+    for name in FOR_ALL:
         found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}
     return list(found)
 
@@ -145,7 +137,7 @@ def parse_plan(text: str, k: int | None = None, called: str = "the text") -> Pla
     _known("section", found, _SECTIONS)
     _known("key of [made]", _table(found, "made"), _MADE)
     release = _table(found, "release")
-    _known("key of [release]", release, (*_RELEASE, *_FOR_ALL))
+    _known("key of [release]", release, (*_RELEASE, *FOR_ALL))
     if k is not None and release.get("k", k) != k:
         raise InputError(f"the plan says k={release['k']}, and you say k={k}: change one of them")
     if k is None and "k" not in release:
@@ -206,6 +198,8 @@ def _value(value: Any) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(str(name))} = {_value(v)}" for name, v in value.items()) + " }"
     return _text(str(value))
 
 

@@ -5,6 +5,8 @@ Every label is drawn as it stands (no mathematical notation), so no column name 
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 DARK, MIDDLE, LIGHT, ACCENT = "#17324d", "#5b7f95", "#cfdde6", "#c2410c"
+CHANGE = ("#f2b880", "#ffffff", "#7fc4d6")  # falls, stays, grows
+#: By name, for the charts of the page.
+COLOURS = {"DARK": DARK, "MIDDLE": MIDDLE, "LIGHT": LIGHT, "ACCENT": ACCENT}
 FONTS = "'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -88,6 +93,12 @@ class Picture:
             new = pyplot.subplots(figsize=self.size, layout="constrained")[1]
             self.draw(new)
         return new
+
+    def img(self) -> str:
+        """The picture as an HTML image that holds it, for notebooks."""
+        data = base64.b64encode(self.svg().encode()).decode()
+        alt = html.escape(visible(self.alt))
+        return f'<img alt="{alt}" width="{96 * self.size[0]:.0f}" src="data:image/svg+xml;base64,{data}">'
 
     def svg(self) -> str:
         """An SVG element with its description, to stand in a page or alone."""

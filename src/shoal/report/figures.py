@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from shoal.measures.measure import shown
 from shoal.report.drawing import (
     ACCENT,
+    CHANGE,
     DARK,
     LIGHT,
     MIDDLE,
@@ -22,7 +22,7 @@ from shoal.report.drawing import (
     percent,
     visible,
 )
-from shoal.report.pictures import placed
+from shoal.report.pictures import correlation_changes, map_places, placed, size_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,26 +33,18 @@ BARS: dict[str, Any] = {"color": LIGHT, "edgecolor": DARK, "hatch": "///", "line
 
 def group_sizes(sizes: Mapping[str, int]) -> Picture:
     """How many groups have how many records."""
-    wide = sorted((int(size), count) for size, count in sizes.items())
-    if len(wide) > 30 or wide[-1][0] - wide[0][0] > 60:
-        edges = np.unique(np.geomspace(wide[0][0], wide[-1][0] + 1, 16).round().astype(int))
-        counts = np.histogram([s for s, _ in wide], edges, weights=[c for _, c in wide])[0].tolist()
-        names = [str(a) if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(edges)]
-    else:
-        every = dict(wide)
-        spread = range(wide[0][0], max(wide[-1][0], wide[0][0] + 4) + 1)
-        names, counts = [str(s) for s in spread], [every.get(s, 0) for s in spread]
+    names, counts = size_classes(sizes)
 
     def draw(axes: Axes) -> None:
         bars = axes.bar(range(len(names)), counts, 0.8, **BARS)
         if len(names) <= 20:
-            axes.bar_label(bars, [f"{int(c):,}" if c else "" for c in counts], padding=2, fontsize=8.5)
+            axes.bar_label(bars, [f"{c:,}" if c else "" for c in counts], padding=2, fontsize=8.5)
         axes.set_xticks(range(len(names)), names, rotation=45 if len(names) > 16 else 0)
         axes.set_xlabel("records in the group")
         axes.set_ylabel("groups")
         axes.margins(y=0.12)
 
-    words = ", ".join(f"{int(c):,} groups of {n}" for n, c in zip(names, counts) if c)
+    words = ", ".join(f"{c:,} groups of {n}" for n, c in zip(names, counts) if c)
     return Picture("sizes", (7.2, 2.6), f"Bar chart of group sizes: {words}.", draw)
 
 
@@ -124,24 +116,21 @@ def _ticks(low: float, high: float, unit: float | None) -> list[float]:
     return sorted(chosen)
 
 
-def correlation_change(names: Sequence[str], change: Sequence[Sequence[float]]) -> Picture:
-    """How each correlation changed: darker is more, the number says which way."""
-    D = np.array(change, float)
-    if len(names) > 30:
-        most = np.sort(np.argsort(-np.abs(D).sum(axis=0), kind="stable")[:30])
-        names, D = [names[i] for i in most], D[np.ix_(most, most)]
+def correlation_change(detail: Mapping[str, Any]) -> Picture:
+    """How each correlation changed: darker is more, the colour and the number say which way."""
+    names, D, top = correlation_changes(detail)
     d = len(names)
-    top = max(float(np.abs(D).max()), 0.01)
 
     def draw(axes: Axes) -> None:
-        axes.pcolormesh(np.abs(D), cmap="Blues", vmin=0, vmax=top * 1.15, edgecolors="white", linewidth=1.5)
+        from matplotlib.colors import LinearSegmentedColormap
+
+        cmap = LinearSegmentedColormap.from_list("change", CHANGE)
+        axes.pcolormesh(D, cmap=cmap, vmin=-top, vmax=top, edgecolors="white", linewidth=1.5)
         for i in range(d):
             for j in range(d):
                 if i != j and d <= 16:
-                    strong = abs(D[i, j]) > 0.6 * top
-                    color = "white" if strong else DARK
                     place = (j + 0.5, i + 0.5)
-                    axes.text(*place, _change(D[i, j]), ha="center", va="center", fontsize=8, color=color)
+                    axes.text(*place, _change(D[i, j]), ha="center", va="center", fontsize=8, color=DARK)
         places, short = np.arange(d) + 0.5, [label(name, 16) for name in names]
         axes.set_xticks(places, short, rotation=40, ha="right", rotation_mode="anchor")
         axes.set_yticks(places, short)
@@ -166,10 +155,7 @@ def _change(value: float) -> str:
 
 def record_map(facts: Mapping[str, Any]) -> Picture:
     """Records (dots) tied to the centre of their group (square), large values drawn together."""
-    points, groups = np.array(facts["points"]), np.array(facts["groups"])
-    codes = np.unique(groups, return_inverse=True)[1]
-    centres = np.stack([np.bincount(codes, points[:, j]) / np.bincount(codes) for j in (0, 1)], axis=1)
-    points, centres = np.arcsinh(points), np.arcsinh(centres)
+    points, centres, codes = map_places(facts)
 
     def draw(axes: Axes) -> None:
         from matplotlib.collections import LineCollection

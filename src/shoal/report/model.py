@@ -52,6 +52,7 @@ ROLES = {
 PUBLIC_OUTCOME = (
     *("records", "columns", "groups", "smallest_group", "information_loss", "rounding_loss", "k"),
     *("method_title", "paper", "promise", "per_column", "headline", "kept"),
+    *("recoded", "steps"),
 )
 PUBLIC_UTILITY = (
     *("information_loss", "means", "variances", "quantiles", "covariances", "correlations"),
@@ -84,7 +85,7 @@ def build(
     if subgroups is None:
         subgroups = _subgroups(both.original, release.columns)
     lost = release.utility(formula=formula, subgroups=subgroups)
-    kept = [str(name) for name in both.released.names if name not in release.columns]
+    kept = list(release.outcome.kept)
     used = [methods()[key] for key in release.used or (release.plan.method,)]
     outcome = release.summary() | {
         "method_title": ", ".join(info.title for info in used),
@@ -178,7 +179,11 @@ def _headline(release: Release, kept: Sequence[str]) -> str:
     who = f"those of at least {plan.k - 1} {other}" if plan.unit else f"at least {plan.k - 1} {other}"
     apart = ", each taken alone" if plan.per_column else ", each block taken alone" if plan.apart else ""
     are = "column is published as it is" if len(kept) == 1 else "columns are published as they are"
-    rest = f"{len(kept)} {are}" if kept else "nothing else is published"
+    rest = f"{len(kept)} {are}" if kept else "no other is published as it is"
+    if release.outcome.recoded:
+        rest += f", {len(release.outcome.recoded)} recoded only"
+    elif not kept:
+        rest = "nothing else is published"
     return f"{release.outcome.records:,} records, each published like {who} on {on}{apart}; {rest}"
 
 

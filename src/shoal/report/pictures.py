@@ -1,5 +1,7 @@
-"""What the report's pictures show, as plain numbers: distributions, a map of records and groups."""
+"""What pictures show, as plain numbers: report, notebook and page draw these, so that they never disagree."""
 
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ from shoal.measures.utility import deviations
 
 BINS = 24  # classes of a distribution: as many as a picture of 3.5 inches can show
 COLUMNS = 24  # distributions in a report: those of the columns that lost most
+BARS = 16  # classes of group sizes, where single sizes would be too many
+NAMES = 30  # columns of a table of correlations: those that changed most
 RECORDS = 600  # records of the map, in whole groups: more of them hide each other
 
 
@@ -83,3 +87,47 @@ def record_map(both: Pair, labels: NDArray[np.int64]) -> dict[str, Any] | None:
         "records": int(shown.sum()),
         "of": len(labels),
     }
+
+
+def map_places(facts: Mapping[str, Any]) -> tuple[NDArray, NDArray, NDArray]:
+    """Records of a map, centres of their groups, and which is whose; large values drawn together."""
+    points, codes = np.asarray(facts["points"], float), np.unique(facts["groups"], return_inverse=True)[1]
+    centres = np.stack([np.bincount(codes, points[:, j]) / np.bincount(codes) for j in (0, 1)], axis=1)
+    return np.arcsinh(points), np.arcsinh(centres), codes
+
+
+def size_classes(sizes: Mapping[str, int]) -> tuple[list[str], list[int]]:
+    """How many groups have how many records: each size, or classes that widen where sizes lie far apart."""
+    wide = sorted((int(size), count) for size, count in sizes.items())
+    low, high = wide[0][0], wide[-1][0]
+    edges = np.arange(low, max(high, low + 4) + 2)
+    if len(wide) > NAMES or high - low > 60:
+        edges = np.unique(np.geomspace(low, high + 1, BARS).round().astype(int))
+    counts = np.histogram([s for s, _ in wide], edges, weights=[c for _, c in wide])[0]
+    names = [str(a) if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(edges.tolist())]
+    return names, counts.astype(int).tolist()
+
+
+def correlation_changes(detail: Mapping[str, Any]) -> tuple[list[str], NDArray[np.float64], float]:
+    """The change of each correlation, and the largest, which ends the scale of colours.
+
+    The public edition tells the change alone, not what it was before and after.
+    """
+    names = detail["names"]
+    if "change" in detail:
+        change = np.asarray(detail["change"], float)
+    else:
+        change = np.asarray(detail["after"], float) - np.asarray(detail["before"], float)
+    most = np.sort(np.argsort(-np.abs(change).sum(axis=0), kind="stable")[:NAMES])
+    change = change[np.ix_(most, most)]
+    return [names[i] for i in most], change, max(float(np.abs(change).max()), 0.01)
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Which points no other beats in loss and in risk, by growing loss."""
+    lowest, best = float("inf"), []
+    for place in sorted(range(len(points)), key=lambda i: points[i]):
+        if points[place][1] < lowest:
+            lowest = points[place][1]
+            best.append(place)
+    return best

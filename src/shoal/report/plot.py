@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shoal.release import Release
+    from shoal.report.drawing import Picture
+
+SMALL = 3  # distributions in a notebook: those of the columns that lost most
 
 
 class Plot:
@@ -29,8 +32,19 @@ class Plot:
 
     def sizes(self, ax: Axes | None = None) -> Axes:
         """How many groups have how many records."""
+        return self._sizes().on(ax)
+
+    def _sizes(self) -> Picture:
         sizes, counts = np.unique(self._release.group_sizes, return_counts=True)
-        return figures.group_sizes(dict(zip(map(str, sizes), counts.tolist()))).on(ax)
+        return figures.group_sizes(dict(zip(map(str, sizes), counts.tolist())))
+
+    def _repr_html_(self) -> str:
+        """Small pictures: the sizes of groups, and up to three columns before and after."""
+        shown = [self._sizes()]
+        if self._release.original is not None:
+            facts = pictures.distributions(self._release.measured.pair(), SMALL)
+            shown += [figures.distribution(place, column) for place, column in enumerate(facts)]
+        return "".join(picture.img() for picture in shown)
 
     def before_after(self, column: Any, ax: Axes | None = None) -> Axes:
         """The distribution of one column in the original and in the release."""
@@ -45,8 +59,7 @@ class Plot:
         lost = self._release.utility()
         if "correlations" not in lost:
             raise InputError("fewer than two numeric columns were protected: there is no correlation to draw")
-        detail = lost["correlations"].detail
-        return figures.correlation_change(detail["names"], detail["after"] - detail["before"]).on(ax)
+        return figures.correlation_change(lost["correlations"].detail).on(ax)
 
     def map(self, ax: Axes | None = None) -> Axes:
         """Some whole groups in the plane of the first two principal components."""

@@ -83,11 +83,7 @@ def _pictures(model: Mapping[str, Any]) -> dict[str, Any]:
         bound = model["bound"]["information_loss"] if internal and model["bound"] else None
         pictures["loss"] = figures.loss_by_column(loss["columns"], loss["overall"], bound)
     if "correlations" in lost:
-        detail = lost["correlations"]["detail"]
-        change = detail.get("change") or [
-            [b - a for a, b in zip(*rows)] for rows in zip(detail["before"], detail["after"])
-        ]
-        pictures["correlations"] = figures.correlation_change(detail["names"], change)
+        pictures["correlations"] = figures.correlation_change(lost["correlations"]["detail"])
     if internal:
         before, after = model["risk"]["before"], model["risk"]["after"]
         pictures["sizes"] = figures.group_sizes(after["k"]["detail"]["sizes"])
@@ -116,6 +112,7 @@ def to_text(model: Mapping[str, Any]) -> str:
             ("records", f"{outcome['records']:,}"),
             ("columns protected", ", ".join(outcome["columns"])),
             ("published as they are", ", ".join(outcome["kept"]) or "no column"),
+            *(("recoded", step) for step in outcome["steps"]),
             ("k", str(outcome["k"])),
             ("method", f"{outcome['method_title']} ({outcome['paper']})"),
             ("groups", f"{outcome['groups']:,}, the smallest of {outcome['smallest_group']} records"),

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from shoal.frame.column import Column
 from shoal.grouping.partition import ColumnMoments, Partition
-from shoal.stages.encode import Space
+from shoal.stages.encode import Levels, Space, encode
+from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues
 
 
@@ -29,6 +30,13 @@ class Loss(NamedTuple):
         return 100 * part / self.total if self.total else 0.0
 
 
+def loss_space(columns: Sequence[Column], scales: Sequence[Scale | Levels] | None = None) -> Space:
+    """Where loss is measured: the columns as points, as they were before they were recoded."""
+    if any(column.before is not None for column in columns):
+        return encode([column.before or column for column in columns])
+    return encode(columns, scales=scales)
+
+
 def measure(
     space: Space,
     columns: Sequence[Column],
@@ -43,7 +51,9 @@ def measure(
     `moments`: what the method that grouped by the only column has left there.
     """
     Z = space.matrix
-    places = [space.place(j, groups.values) for j, groups in enumerate(published)]
+    places = [
+        _place(space, j, column, groups.values) for j, (column, groups) in enumerate(zip(columns, published))
+    ]
     gaps = [*(column.gaps for column in columns), *(groups.gaps for groups in published)]
     if weight is not None or any(mask is not None for mask in gaps):
         loss = Loss()
@@ -63,6 +73,16 @@ def measure(
         )
     unit = (len(Z) - 1) / total if space.unit == "raw" and total else 1.0
     return Loss(unit * total, unit * within, unit * rounding)
+
+
+def _place(space: Space, j: int, column: Column, values: NDArray) -> NDArray[np.float64]:
+    """Where published values lie; a level that was joined of others lies amid the records that have it."""
+    if column.before is None or not column.categorical:
+        return space.place(j, values)
+    there = np.ones(len(column.values), bool) if column.gaps is None else ~column.gaps
+    codes, points = column.values[there], space.matrix[there, space.spans[j]]
+    sums = np.stack([np.bincount(codes, coordinate) for coordinate in points.T], axis=1)
+    return (sums / np.bincount(codes)[:, None])[values]
 
 
 def _weighted(

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
-from shoal.stages.encode import Levels, encode
+from shoal.stages.encode import Levels
 from shoal.stages.group import group
-from shoal.stages.loss import Loss, measure
+from shoal.stages.loss import Loss, loss_space, measure
 from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues, publish
 from shoal.stages.require import thin_cells
+from shoal.stages.round import rounded_groups
 from shoal.verify.groups import check_groups
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def protect_part(
         progress=progress,
     )
     partition, space = grouping.partition, grouping.space
-    if guides:
-        space = encode(columns, scales=scales and scales[: len(columns)])
+    if guides or any(column.before is not None for column in columns):
+        space = loss_space(columns, scales and scales[: len(columns)])
     moments = partition.moments if space.unit == "raw" else None  # grouped and measured by the same values
     groups = []
     for column in columns:
@@ -89,7 +90,7 @@ def protect_part(
                 "for them: leave it or the weight out, or ask for less (contributors=1, contributor_share=1)"
             )
         values = publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments)
-        groups.append(values.without(thin))
+        groups.append(rounded_groups(plan, column, values).without(thin))
     loss = measure(space, columns, groups, partition, weight, moments)
     if scales is not None:  # the table's centre is 0 in every coordinate; a block's is not
         loss = loss._replace(total=float(np.square(space.matrix).sum()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column, require_few_codes, with_codes
 from shoal.stages.kept import Suspect, look
+from shoal.stages.recode import recode
+from shoal.stages.round import decimals_of
 from shoal.stages.strata import merge_small, read_strata
 from shoal.stages.units import constant_in, read_units
 
@@ -24,7 +26,8 @@ class Prepared:
     """`strata`, `weight` and `units` have those of each record, or are None.
 
     `changed` has stratum columns in which small strata publish what they were merged with; `suspects` the
-    columns that should not be published as they are unless somebody says so.
+    columns that should not be published as they are unless somebody says so. `frame` is recoded, `original`
+    the table before that; `recoded` are the columns that are neither protected nor as they were.
     """
 
     frame: Frame
@@ -35,6 +38,8 @@ class Prepared:
     changed: dict[Any, Column] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
     units: NDArray[np.int64] | None = None
+    original: Any = None
+    recoded: tuple[Any, ...] = ()
 
 
 def prepare(plan: Any, frame: Frame) -> Prepared:
@@ -49,12 +54,9 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         raise InputError(
             f"k={plan.k} needs at least {plan.k} records, but the table has {len(frame)}: lower k"
         )
-    columns = {
-        name: require_few_codes(
-            read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
-        )
-        for name in names
-    }
+    columns = {name: require_few_codes(_read(plan, frame, name)) for name in names}
+    if plan.decimals:
+        columns = {n: replace(column, decimals=decimals_of(column)) for n, column in columns.items()}
     notes = list(frame.notes)
     gaps = _any_gap(columns)
     if gaps is not None and plan.missing == "error":
@@ -68,6 +70,10 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
     units = read_units(frame, plan.unit, plan.k) if plan.unit else None
+    weight = None if plan.weight is None else _read_weight(frame, plan.weight, plan.codes_of(plan.weight))
+    recoded = recode(plan, frame, columns, units, weight)
+    original, frame, columns = frame, recoded.frame, recoded.columns
+    notes += recoded.notes
     once = [] if units is None or plan.preserve else [n for n, c in columns.items() if constant_in(c, units)]
     if once:
         notes.append(
@@ -85,11 +91,21 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         strata = merged.ids
         changed, said = merged.published(columns)
         notes += said
-    weight = None if plan.weight is None else _read_weight(frame, plan.weight, plan.codes_of(plan.weight))
     if plan.columns is None:
         notes += notes_on_columns(columns)
-    kept = look(plan, frame, columns, changed)
-    return Prepared(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units)
+    kept = look(plan, frame, columns, {*changed, *recoded.names})
+    return Prepared(
+        *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),
+        original=original.native,
+        recoded=recoded.names,
+    )
+
+
+def _read(plan: Any, frame: Frame, name: Any) -> Column:
+    """A column to protect, as it is; where levels are to be joined, without the order of the joined ones."""
+    if name in plan.regroup:
+        return read_column(frame, name, "nominal", codes=plan.codes_of(name))
+    return read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
 
 
 def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:

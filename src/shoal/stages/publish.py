@@ -47,10 +47,13 @@ def publish(
     `moments`: what the method that grouped by this column alone has left there.
     """
     how = how or _USUAL.get(column.type, "mean")
-    if moments and how == "mean" and column.type == "continuous" and weight is None and preserve is None:
-        if column.values.dtype == np.float64:
-            return GroupValues(moments.means, by_record=moments.by_record, exact=True)
-        return GroupValues(moments.means.astype(column.values.dtype))
+    if moments and how == "mean" and weight is None and preserve is None:
+        real = column.type == "continuous" and column.values.dtype.kind == "f"
+        means = moments.means if real else moments.whole
+        if means is not None:
+            at_hand = real == (moments.whole is None) and means.dtype == column.values.dtype
+            by_record = moments.by_record if at_hand else None
+            return GroupValues(means.astype(column.values.dtype), None, by_record, exact=real and at_hand)
     if column.gaps is None:
         return GroupValues(_middle(column, column.values, partition, how, weight, preserve))
     there = ~column.gaps
@@ -143,7 +146,7 @@ def _whole_means_of_any_size(column: NDArray, partition: Partition) -> NDArray:
     sums = [0] * len(partition)
     for label, value in zip(partition.labels.tolist(), column.tolist()):
         sums[label] += value
-    means = [_nearest(total, size) for total, size in zip(sums, partition.sizes.tolist())]
+    means = [nearest(total, size) for total, size in zip(sums, partition.sizes.tolist())]
     return np.array(means, column.dtype)
 
 
@@ -207,10 +210,10 @@ def _medians(
     if values.dtype.kind == "f":
         return ordered[low] / 2 + ordered[high] / 2
     first, last = ordered[low].astype(object), ordered[high].astype(object)  # no overflow
-    return np.array([_nearest(int(a) + int(b), 2) for a, b in zip(first, last)], values.dtype)
+    return np.array([nearest(int(a) + int(b), 2) for a, b in zip(first, last)], values.dtype)
 
 
-def _nearest(total: int, parts: int) -> int:
+def nearest(total: int, parts: int) -> int:
     """The whole number nearest to a part of the total; of two, the one farther from zero."""
     return (2 * abs(total) + parts) // (2 * parts) * (1 if total >= 0 else -1)
 

@@ -19,7 +19,7 @@ from shoal.frame.frame import Frame
 from shoal.grouping.partition import Partition
 from shoal.grouping.runner import share
 from shoal.stages.encode import Levels, encode
-from shoal.stages.loss import measure
+from shoal.stages.loss import loss_space, measure
 from shoal.stages.moments import Scale
 from shoal.stages.part import COUNTS, Published, protect_part
 from shoal.stages.publish import GroupValues
@@ -105,7 +105,7 @@ def protect_units(
         name: cell.holding(cell.values[entry], _at(cell.gaps, entry)) for name, cell in over.cells.items()
     }
     partition, groups = _by_group(labels, cells)
-    space = encode(same, scales=own and [scale_of[column.name] for column in same])
+    space = loss_space(same, own and [scale_of[column.name] for column in same])
     loss = measure(space, same, groups, partition, weight)
     if scales is not None:
         loss = loss._replace(total=float(np.square(space.matrix).sum()))

@@ -4,7 +4,7 @@ It looks at two tables and nothing else.
 """
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,32 +182,42 @@ def _unlike(expected: Any, found: Any, loose: bool) -> Any:
     return pc.greater(pc.abs(pc.subtract(expected, found)), slack)
 
 
-def outside(original: Any, release: Any, columns: Sequence[str], whole: bool = True) -> list[str]:
+def outside(
+    original: Any,
+    release: Any,
+    columns: Sequence[str],
+    whole: bool = True,
+    rounding: Mapping[str, tuple[float, float]] | None = None,
+) -> list[str]:
     """One sentence for each of the columns whose published values do not stem from these rows.
 
     Records that share a published combination publish a mean, a median or a mode of their own values: for
     numbers and dates it lies between the smallest and the largest of them. So rows that were exchanged are
-    seen even where every column is protected. `whole=False` leaves whole numbers out.
+    seen even where every column is protected. `whole=False` leaves whole numbers out. `rounding` says how far
+    values of a column were moved, at the most: by so much, and by this share of themselves.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    rounding = rounding or {}
     keys = {f"k{j}": _plain(release[name]) for j, name in enumerate(columns)}
     values, wanted = {}, []
     for j, name in enumerate(columns):
-        numbers = _numbers(original[name], whole)
-        if numbers is not None and _numbers(release[name], whole) is not None:
-            values[f"v{j}"] = numbers
+        found = numbers(original[name], whole)
+        if found is not None and numbers(release[name], whole) is not None:
+            values[f"v{j}"] = found
             wanted += [(f"v{j}", "min"), (f"v{j}", "max")]
     ranges = pa.table({**keys, **values}).group_by(list(keys)).aggregate(wanted)
     faults = []
     for j, name in enumerate(columns):
         if f"v{j}" not in values:
             continue
-        published = _numbers(ranges[f"k{j}"], whole)
+        published = numbers(ranges[f"k{j}"], whole)
         low, high = ranges[f"v{j}_min"], ranges[f"v{j}_max"]
-        if pa.types.is_floating(low.type):  # rounding, at most that of 32 bits
-            slack = pc.multiply(pc.max_element_wise(pc.abs(low), pc.abs(high)), 1e-6)
+        by, share = rounding.get(name, (0.0, 0.0))
+        if pa.types.is_floating(low.type) or by or share:  # rounding, else at most that of 32 bits
+            low, high = (end.cast(pa.float64(), safe=False) for end in (low, high))
+            slack = pc.add(pc.multiply(pc.max_element_wise(pc.abs(low), pc.abs(high)), 1e-6 + share), by)
             low, high = pc.subtract(low, slack), pc.add(high, slack)
         wrong = pc.sum(pc.or_(pc.less(published, low), pc.greater(published, high))).as_py() or 0
         if wrong:
@@ -217,7 +227,7 @@ def outside(original: Any, release: Any, columns: Sequence[str], whole: bool = T
     return faults
 
 
-def _numbers(column: Any, whole: bool) -> Any:
+def numbers(column: Any, whole: bool) -> Any:
     """A column of numbers or dates as numbers, else None."""
     import pyarrow as pa
     import pyarrow.types as types

@@ -16,6 +16,7 @@ from shoal.frame.order import file_order
 from shoal.io.contents import Contents
 from shoal.io.databases.sql import is_url
 from shoal.io.files import as_arrow, read, read_contents, read_parts, same_family
+from shoal.verify import steps
 from shoal.verify.compare import Agreement, compare, first_difference, in_place, outside, same_rows
 from shoal.verify.count import Finding, count
 
@@ -155,7 +156,10 @@ def check_original(
     protected = [name for block in blocks for name in block]
     unit = () if plan is None else plan.unit
     _refuse_unknown(before, unit)
-    dropped = [*dropped, *unit, *(() if plan is None else plan.named("identifier"))]
+    unpublished = () if plan is None else plan.unnumbered
+    dropped = [*dropped, *unpublished, *(() if plan is None else plan.named("identifier"))]
+    changed = [] if plan is None else steps.stepped(plan, protected)
+    _refuse_unknown(before, changed)
     exact = same_family(release, original)
     found, expected = (written, cells) if exact else (table, before)
     if without_gaps:
@@ -176,9 +180,15 @@ def check_original(
     agreements = []
     for order in [None] if shuffled is None else [shuffled, None]:
         one, other = (t if order is None else t.take(order) for t in (expected, before))
-        agreement = compare(one, found, [*protected, *merged], dropped, same)
+        agreement = compare(one, found, [*protected, *merged, *changed], dropped, same)
         if not agreement.faults:
-            faults = [fault for block in blocks for fault in outside(other, table, block, not totals_kept)]
+            faults = [] if plan is None else steps.step_faults(other, table, plan, protected)
+            after, slack = (
+                (other, {}) if plan is None else (steps.recoded(other, plan), steps.slack(plan, other))
+            )
+            faults += [
+                fault for block in blocks for fault in outside(after, table, block, not totals_kept, slack)
+            ]
             agreement = replace(agreement, faults=tuple(faults))
             if plan is not None and unit and not faults:
                 held, owners = table if written is None else written, [other[name] for name in unit]

@@ -13,6 +13,7 @@ from shoal.frame.types import require_few_codes
 from shoal.plan import Plan
 from shoal.stages.group import refuse_plan
 from shoal.stages.kept import look, refuse
+from shoal.stages.round import refuse_rounding
 
 #: Fields of a plan that need the whole table at once, and the values that mean "not asked for".
 WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
@@ -25,6 +26,11 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "time_limit": (None,),
     "levels": ({},),
     "scaling": ("standard", {}),
+    "top": ({},),
+    "bottom": ({},),
+    "regroup": ({},),
+    "decimals": (False,),
+    "pseudonyms": (None,),
 }
 
 
@@ -40,6 +46,12 @@ def columns_to_protect(plan: Plan, schema: Any) -> Sequence[StoredColumn]:
     Frame(schema.empty_table()).find([*(plan.known or ()), *codes])
     columns = stored_columns(schema, plan.columns, set(plan.roles), plan.types)
     columns = [replace(column, codes=plan.codes_of(column.name)) for column in columns]
+    for name in plan.round:
+        if name not in [column.name for column in columns]:
+            raise InputError(
+                f"column {name!r} is not protected: blocks round only columns that are; leave it out"
+            )
+    refuse_rounding(plan, [column.empty for column in columns])
     refuse_plan(plan, [column.empty for column in columns], [columns], weighted=False)
     return columns
 

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import os
 import re
+import secrets
 import shutil
 import socket
 import sys
@@ -29,8 +30,13 @@ SETTINGS = {
     "spark.executorEnv.SHOAL_THREADS": "1",  # Spark fills the cores with tasks
     "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from where they were started
 }
-#: For a session within this process, whose blocks hold original rows. Spark draws the secrets itself.
-SECRECY = {"spark.authenticate": "true", "spark.io.encryption.enabled": "true"}
+#: Blocks and messages hold original rows: no port answers who lacks the secret, and both are ciphers.
+SECRECY = {
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.io.encryption.enabled": "true",
+}
+_SECRET = "spark.authenticate.secret"
 
 
 @contextlib.contextmanager
@@ -48,8 +54,7 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     except ImportError:
         raise MachineError("Spark is not installed: pip install 'shoal-sdc[spark]'") from None
     builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
-    secrecy = SECRECY if re.fullmatch(r"local(\[.*\])?", master or "local") else {}
-    wanted = {**SETTINGS, **secrecy, **(settings or {})}
+    wanted = {**SETTINGS, **SECRECY, **(settings or {})}
     for name, value in wanted.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
@@ -65,6 +70,7 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     if given:
         os.environ["SPARK_LOCAL_DIRS"] = folder
     with speaking("Spark did not start"):
+        _share_secret(master or "local")
         spark = builder.config("spark.local.dir", folder).getOrCreate()
     try:
         yield spark
@@ -79,6 +85,24 @@ def _folder_for_blocks(base: str) -> str:
     kept = contextlib.ExitStack()
     atexit.register(kept.close)
     return str(kept.enter_context(private_folder("shoal-spark", base)))
+
+
+def _share_secret(master: str) -> None:
+    """Draw a secret for executors of our own, or find the one that a cluster has.
+
+    For `local`, YARN and Kubernetes Spark draws it. A setting of the session would stand on Java's command
+    line, where every user sees it: so Java is started first and told then.
+    """
+    from pyspark import SparkContext
+
+    if master.startswith("local-cluster"):
+        SparkContext.setSystemProperty(_SECRET, secrets.token_hex(32))
+    elif master.startswith("spark://") and not SparkContext.getSystemProperty(_SECRET):
+        raise MachineError(
+            f"the cluster {master} has no secret that this machine knows, so anybody could read its blocks: "
+            f"write spark.authenticate true and {_SECRET} into conf/spark-defaults.conf of its nodes and of "
+            "this machine, or give a session of your own to shoal.spark.protect"
+        )
 
 
 def _refuse_without_java() -> None:

@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, unquote
 from shoal.errors import InputError
 from shoal.io.limits import refuse_names
 
-#: A password ends at the first @ after which the rest is a URL: it may hold any character.
+#: A password ends at the first @ after which the rest is a URL: it may hold any character, unless another @
+#: is left then.
 _URL = re.compile(
     r"postgres(?:ql)?://(?:(?P<user>[^:/?#]*?)(?::(?P<password>.*?))?@)??"
     r"(?P<host>\[[^\]]*\]|[^:/?#@\[\]]*)(?::(?P<port>\d{1,5}))?"
@@ -59,6 +60,13 @@ def parted(url: str) -> tuple[Server, str, str]:
             "a URL of PostgreSQL is postgresql://user:password@host:5432/database#table; "
             "in names and passwords, write odd characters as %23 and the like"
         )
+    table = found["table"] or ""
+    after = url[found.end("host") : len(url) - (len(table) if " " in table else 0)]  # a query may hold an @
+    if found["password"] is not None and "@" in after:
+        raise InputError(
+            "this URL of PostgreSQL can be read in two ways: in the password, write @ as %40, # as %23 and / "
+            "as %2F"
+        )
     port = int(found["port"] or 5432)
     if not 0 < port < 1 << 16:
         raise InputError(f"a port is a number from 1 to 65535, not {port}")
@@ -66,7 +74,7 @@ def parted(url: str) -> tuple[Server, str, str]:
     host = options.pop("host", unquote(found["host"].strip("[]")) or "localhost")
     words = [None if word is None else unquote(word) for word in found.group("database", "user", "password")]
     server = Server(host, port, words[0] or "", words[1] or "", words[2] or None, options)
-    return server, url if found["table"] is None else url[: found.start("table") - 1], found["table"] or ""
+    return server, url if found["table"] is None else url[: found.start("table") - 1], table
 
 
 def shown(words: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ def write_parquet(table: pa.Table, path: Path) -> None:
 
 
 def read_arrow(path: Path) -> Contents:
-    """Both forms, the file and the stream.
+    """Both forms, the file and the stream: a file is a stream after eight bytes, and what follows its end.
 
     The bytes are taken in first: a damaged length then points beyond them, and no memory is set aside for it.
     """
@@ -44,14 +44,52 @@ def read_arrow(path: Path) -> Contents:
     refuse_memory(path.stat().st_size, str(path))
     with pa.OSFile(str(path)) as file:
         content = file.read_buffer()
-    opened = pa.ipc.open_file if content[:6].to_pybytes() == b"ARROW1" else pa.ipc.open_stream
-    try:
-        table = opened(content).read_all()
-        refuse_size(unpacked_size(table), len(content), str(path))
-        return Contents(_valid(table))
-    except pa.ArrowMemoryError as error:  # unpacking a column, says the file, takes this much
-        refuse_size(int(re.findall(r"\d+|$", str(error))[0] or 0), len(content), str(path))
-        raise
+    stream = content[8:] if content[:6].to_pybytes() == b"ARROW1" else content
+    refuse_size(_promised(stream), len(content), str(path))
+    table = pa.ipc.open_stream(stream).read_all()
+    refuse_size(unpacked_size(table), len(content), str(path))
+    return Contents(_valid(table))
+
+
+def _promised(stream: pa.Buffer) -> int:
+    """The bytes that packed columns say they unpack to: each begins with that number.
+
+    Arrow checks messages when it reads them, and shows no buffers: so these are looked up in the message, by
+    the numbers of fields in the format's description.
+    """
+    import pyarrow as pa
+
+    total = 0
+    reader = pa.ipc.MessageReader.open_stream(stream)
+    for message in reader:
+        if message.type not in ("record batch", "dictionary"):
+            continue
+        facts, body = message.metadata.to_pybytes(), message.body
+        batch = _table_at(facts, _field(facts, int.from_bytes(facts[:4], "little"), 2))
+        if message.type == "dictionary":
+            batch = _table_at(facts, _field(facts, batch, 1))
+        at, packed = _field(facts, batch, 2), _field(facts, batch, 3)
+        if not at or not packed:
+            continue
+        at = _table_at(facts, at)
+        (count,) = struct.unpack_from("<I", facts, at)
+        for offset, length in struct.iter_unpack("<qq", facts[at + 4 : at + 4 + 16 * count]):
+            size = int.from_bytes(body[offset : offset + 8].to_pybytes(), "little", signed=True)
+            total += max(size, 0) if length else 0
+    return total
+
+
+def _field(facts: bytes, table: int, number: int) -> int:
+    """Where a field of a table stands (FlatBuffers); 0 if it has none."""
+    known = table - struct.unpack_from("<i", facts, table)[0]
+    if 4 + 2 * number >= struct.unpack_from("<H", facts, known)[0]:
+        return 0
+    (offset,) = struct.unpack_from("<H", facts, known + 4 + 2 * number)
+    return table + offset if offset else 0
+
+
+def _table_at(facts: bytes, field: int) -> int:
+    return field + struct.unpack_from("<I", facts, field)[0]
 
 
 def _valid(table: pa.Table) -> pa.Table:

@@ -7,10 +7,14 @@ grouping, never numbers; in columns that are not protected they come out as they
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Collection
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import InputError, needs_extra
 from shoal.frame.metadata import details_of, with_details
@@ -34,6 +38,7 @@ _SPSS = {
 }
 
 
+_LONG_TEXT = 32768  # the type of a column of long texts in Stata; numbers are above, short texts below
 _STATA_LONG = 2_147_483_620  # its largest whole number; those above are its letters
 
 
@@ -61,6 +66,7 @@ def _read(path: Path, kind: str) -> Contents:
         promised = read(str(path), metadataonly=True)[1]
         widths = (promised.variable_storage_width or {}).values()
         size = (promised.number_rows or 0) * sum(max(8, width or 0) for width in widths)  # set aside at once
+        size += _long_texts(path) if kind == "dta" else 0
         refuse_size(size, path.stat().st_size, str(path))
         cells, details = read(str(path), output_format="dict", **options)
     except (InputError, MemoryError):
@@ -84,6 +90,46 @@ def _read(path: Path, kind: str) -> Contents:
     facts["file_label"] = details.file_label or ""
     tables = [with_details(pa.table(held), stats={"kind": kind, **facts}) for held in (columns, as_written)]
     return Contents(*tables) if kind in ("sav", "dta") else Contents(tables[0])
+
+
+def _long_texts(path: Path) -> int:
+    """Bytes of all cells that hold long texts (strL) in a file of Stata: many may refer to one text.
+
+    The map names the sections; a reference is the column and the row where the text first stood.
+    """
+    content = np.memmap(path, np.uint8, "r")
+    head = content[:1000].tobytes()
+    release, order = re.search(rb"<release>(11[789])<", head), "<" if b"<byteorder>LSF<" in head else ">"
+    if release is None:
+        return 0  # older files have none
+    version, at = int(release[1]), head.index(b"<map>") + 5
+    places = np.frombuffer(head, f"{order}i8", 14, at)
+    types = content[places[2] + 16 : places[3] - 17].view(f"{order}u2")
+    widths = np.where(types > _LONG_TEXT, np.array([1, 2, 4, 4, 8])[(65530 - types) % 5], types)
+    widths = np.where(types == _LONG_TEXT, 8, widths).astype(np.int64)
+    rows = content[places[9] + 6 : places[10] - 7].reshape(-1, widths.sum())
+    starts = (np.cumsum(widths) - widths)[types == _LONG_TEXT]
+    lengths = _lengths(content[places[10] + 7 : places[11] - 8], version, order)
+    total = 0
+    for start in starts:
+        cells, counts = np.unique(rows[:, start : start + 8].copy().view("V8"), return_counts=True)
+        total += sum(lengths.get(c.tobytes(), 0) * n for c, n in zip(cells, counts.tolist()))
+    return total
+
+
+def _lengths(texts: NDArray[np.uint8], version: int, order: str) -> dict[bytes, int]:
+    """The length of each long text, by the eight bytes that refer to it."""
+    sides = {117: (4, 4), 118: (2, 6), 119: (3, 5)}[version]
+    head = struct.Struct(f"{order}3sI{'I' if version == 117 else 'Q'}BI")
+    lengths, at = {}, 0
+    while at < len(texts):
+        mark, column, row, _, length = head.unpack_from(texts.data, at)
+        if mark != b"GSO":
+            raise ValueError("a long text is damaged")
+        word: Literal["little", "big"] = "little" if order == "<" else "big"
+        lengths[b"".join(n.to_bytes(m, word) for n, m in zip((column, row), sides))] = length
+        at += head.size + length
+    return lengths
 
 
 def _without_missing(values: Any, letters: set[str], ranges: Collection[dict[str, Any]]) -> list[Any]:

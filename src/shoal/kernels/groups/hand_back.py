@@ -1,4 +1,4 @@
-"""Groups of sorted values handed back to the records: each record's label and its group's mean.
+"""Groups of sorted values handed back to the records: each record's label, and what its group publishes.
 
 Writing straight to the records' places would miss the cache at every single one. So the records are first
 dealt into piles by the leading bits of their numbers: a pile takes up just the places of its records. Then
@@ -6,12 +6,10 @@ each pile, which fits into the cache, is put in order where it lies.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.groups.sums import moments
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import together
 
@@ -23,23 +21,22 @@ MOST_PILES = 512
 
 
 def hand_back(
-    order: NDArray[np.uint32], starts: NDArray[np.int64], values: NDArray[np.float64], pile: int = PILE
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], tuple[float, float]]:
-    """Labels and means by record, means by group, SSE and SST of the groups order[starts[g] : starts[g + 1]].
+    order: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    published: NDArray,
+    pile: int = PILE,
+) -> tuple[NDArray[np.int64], NDArray]:
+    """For each record its label, and what its group order[starts[g] : starts[g + 1]] publishes.
 
-    `values` are in that order, and ascend. Two threads begin to fill each pile from its two ends.
+    Two threads begin to fill each pile from its two ends.
     """
     n, groups = len(order), len(starts) - 1
     piles = min(n // pile + 1, MOST_PILES)
     rate = (piles << 32) // n  # record i is on the pile i * rate >> 32
     borders = -(-(np.arange(piles + 1) << 32) // rate)
     borders[-1] = n
-    words, by_record, means = np.empty(n, np.int64), np.empty(n), np.empty(groups)
-    sums = together(
-        partial(moments, 0, groups // 2, values, starts, means),
-        partial(moments, groups // 2, groups, values, starts, means),
-    )
-    arguments = (order, starts, rate, words, by_record, means)
+    words, by_record = np.empty(n, np.int64), np.empty(n, published.dtype)
+    arguments = (order, starts, rate, words, by_record, published)
     together(
         partial(_deal, 0, groups // 2, 1, borders[:-1].copy(), *arguments),
         partial(_deal, groups // 2, groups, -1, borders[1:] - 1, *arguments),
@@ -48,21 +45,11 @@ def hand_back(
         partial(_put_in_order, borders[: piles // 2 + 1], words, by_record),
         partial(_put_in_order, borders[piles // 2 :], words, by_record),
     )
-    return words, by_record, means, sse_and_sst(n, sums)
-
-
-def sse_and_sst(n: int, sums: Any) -> tuple[float, float]:
-    """SSE and SST from what `moments` returned for each part of the groups.
-
-    The sums between groups are about the median, which is never further than one standard deviation
-    from the mean: going over to the mean costs no digits.
-    """
-    within, between, apart = (float(sum(part)) for part in zip(*sums))
-    return within, within + between - apart * apart / n
+    return words, by_record
 
 
 @kernel
-def _deal(first, last, step, places, order, starts, rate, words, by_record, means):
+def _deal(first, last, step, places, order, starts, rate, words, by_record, published):
     """Deal the records of the groups first..last-1. One long loop is faster than many short ones."""
     g = first
     end = starts[g + 1]
@@ -74,7 +61,7 @@ def _deal(first, last, step, places, order, starts, rate, words, by_record, mean
         at = places[pile]
         places[pile] = at + step
         words[at] = record << 32 | g
-        by_record[at] = means[g]
+        by_record[at] = published[g]
 
 
 @kernel
@@ -82,8 +69,8 @@ def _put_in_order(borders, words, by_record):
     """Put each record of these piles into its place, and leave only its label there."""
     for pile in range(len(borders) - 1):
         start, end = borders[pile], borders[pile + 1]
-        its_words, its_means = words[start:end].copy(), by_record[start:end].copy()
+        its_words, its_own = words[start:end].copy(), by_record[start:end].copy()
         for i in range(end - start):
             record = its_words[i] >> 32
             words[record] = its_words[i] & 0xFFFFFFFF
-            by_record[record] = its_means[i]
+            by_record[record] = its_own[i]

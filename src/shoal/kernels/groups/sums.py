@@ -119,8 +119,11 @@ def put(first, last, order, starts, published, out):
 
 
 @kernel
-def moments(first, last, values, starts, means):
+def moments(first, last, values, starts, means, whole):
     """Means of the groups first..last-1 of values in that order; returns three sums, taken by stretches.
+
+    If `whole` is not empty, the values are whole numbers, and it gets the whole number nearest to each mean,
+    half away from zero.
 
     They are the SSE, and the squares and the sum of the distances of each record's mean from the middle
     value. All distances are counted from the group's middle member on: of ascending values, that is never
@@ -140,6 +143,11 @@ def moments(first, last, values, starts, means):
                 shift += difference
                 squares += difference * difference
             part_within += max(squares - shift * shift / size, 0.0)
+            if len(whole) > 0:
+                below = np.floor(shift / size)
+                twice = 2.0 * (shift - below * size)
+                up = twice > size or (twice == size and pivot + below >= 0.0)
+                whole[g] = np.int64(pivot + below) + up
             shift /= size
             means[g] = pivot + shift
             distance = pivot - middle + shift

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.sequence.cut import whole_cost
 
-# The costs. WHOLE: squared distances to whole centroids, on int64. Kernels get them as tuples of that
+# The costs. WHOLE: squared distances of whole numbers to whole centroids. Kernels get them as tuples of that
 # length, which the compiler knows, so that each cost has loops of its own.
 SSE, ABSOLUTE, RANGE, WHOLE = range(4)
 
@@ -64,7 +64,7 @@ def _path(kind, inverse, base, sums, middle, start, end):
         apart = sums[start] + sums[end]
         return base[start] + base[end] + apart * apart * ((middle - start) * (end - middle) * inverse[m])
     if len(kind) == WHOLE:
-        return whole_cost(sums[start] + sums[end], base[start] + base[end], m)
+        return whole_cost(sums[start] + sums[end], base[start] + base[end], m, inverse[m])
     if len(kind) == ABSOLUTE:
         return base[start] + base[end] - sums[end - m // 2] - sums[start + m // 2]
     return base[start] + base[end]

@@ -50,7 +50,7 @@ def cut_sorted(v: NDArray, k: int, kind: int, tuning: Tuning = USUAL) -> NDArray
     the two halves meet in the one group that holds the middle or ends there.
     """
     n = len(v)
-    inverse = inverses(v.dtype, k)
+    inverse = inverses(k)
     half = n // 2 if n >= tuning.two_threads and k * k <= n else n
     left, right = together(
         lambda: search(v[:half], k, kind, inverse, tuning=tuning),
@@ -60,25 +60,13 @@ def cut_sorted(v: NDArray, k: int, kind: int, tuning: Tuning = USUAL) -> NDArray
         return borders(left[1], n, right[1], n, k)
     first = half - 2 * k + 1
     last = [costs[len(costs) - 2 * k :] for costs in (left[0], right[0])]
-    start, end = _meet(v[first : half + 2 * k - 1], k, (0,) * kind, inverse, *last, _unreached(v))
+    start, end = _meet(v[first : half + 2 * k - 1], k, (0,) * kind, inverse, *last)
     return borders(left[1], first + start, right[1], first + end, k)
 
 
-def _unreached(v: NDArray) -> float | int:
-    """A cost above all others."""
-    return np.inf if v.dtype.kind == "f" else 2**62
-
-
-def _mirrored(v: NDArray) -> NDArray:
-    return -v[::-1] if v.dtype.kind == "f" else ~v[::-1]
-
-
-def inverses(dtype: np.dtype, k: int) -> NDArray:
-    """1/m for every size m of a group, for sums of doubles; whole numbers do not use it."""
-    inverse = np.zeros(3 * k + 1, dtype)
-    if inverse.dtype.kind == "f":
-        inverse[1:] = 1 / np.arange(1, 3 * k + 1)
-    return inverse
+def inverses(k: int) -> NDArray[np.float64]:
+    """1/m for every size m of a group."""
+    return 1 / np.maximum(np.arange(3 * k + 1), 1)
 
 
 def search(
@@ -94,14 +82,14 @@ def search(
 
     Of very many values only the last 2k costs are returned. `mirrored`: searched from the last value on.
     """
-    many = kind == SSE and len(v) >= max(tuning.side_by_side_from, 2 * k + 8)
+    many = kind in (SSE, WHOLE) and len(v) >= max(tuning.side_by_side_from, 2 * k + 8)
     if far is None:
         far = k > (tuning.side_by_side_up_to if many else tuning.far_from - 1)
     if many and not far:
-        return _in_stretches(v, k, inverse, mirrored, tuning.stretch)
-    v = _mirrored(v) if mirrored else v
-    best = np.empty(len(v) + 1, v.dtype)
-    best[: max(k, 2)] = _unreached(v)
+        return _in_stretches(v, k, kind, inverse, mirrored, tuning.stretch)
+    v = -v[::-1] if mirrored else v
+    best = np.empty(len(v) + 1)
+    best[: max(k, 2)] = np.inf
     best[0] = 0
     size = np.zeros(len(v) + 1, np.int32)
     _near(v[:k] if far else v, k, (0,) * kind, inverse, best, size)
@@ -111,11 +99,11 @@ def search(
 
 
 def _in_stretches(
-    v: NDArray, k: int, inverse: NDArray, mirrored: bool, stretch: int
+    v: NDArray, k: int, kind: int, inverse: NDArray, mirrored: bool, stretch: int
 ) -> tuple[NDArray, NDArray]:
     """`search` for small k that writes little: costs of one stretch after another, and sizes in a byte."""
     n, most = len(v), 2 * k - 1
-    costs, first = search(_mirrored(v[n - most + 1 :]) if mirrored else v[: most - 1], k, SSE, inverse, False)
+    costs, first = search(-v[: n - most : -1] if mirrored else v[: most - 1], k, kind, inverse, False)
     size = np.empty(n + 1, np.uint8)
     size[:most] = first
     best = np.empty(2 * stretch + most)
@@ -124,9 +112,9 @@ def _in_stretches(
     for i in range(stretches):
         begin = i * stretch
         end = n if i == stretches - 1 else begin + stretch + most - 1
-        part = _mirrored(v[n - end : n - begin]) if mirrored else v[begin:end]
+        part = -v[n - end : n - begin][::-1] if mirrored else v[begin:end]
         costs = best[: end - begin + 1]
-        run_packed(several_ends, part, (0,) * k, inverse, costs, size[begin : end + 1])
+        run_packed(several_ends, part, (0,) * k, (0,) * kind, inverse, costs, size[begin : end + 1])
         if end < n:
             best[:most] = costs[-most:]
     return costs[-2 * k :], size
@@ -157,15 +145,15 @@ def _follow(size, i, where, at, step, n):
 
 
 @kernel
-def _last_group(v, kind, inverse, best, low, high, end, least_cost):
+def _last_group(v, kind, inverse, best, low, high, end):
     """Least cost of the first `end` values if their last group starts in low..high, and that start.
 
-    The group is grown from its end; its sums are those of the distances from its last value. `least_cost`
-    is a cost above all others to begin with. Of equally good starts the last.
+    The group is grown from its end; its sums are those of the distances from its last value. Of equally good
+    starts the last.
     """
     last = v[end - 1]
-    total = last - last
-    squares = total
+    least_cost = np.inf
+    total = squares = 0.0
     if len(kind) == SSE or len(kind) == WHOLE:
         for start in range(end - 2, high, -1):
             total += last - v[start]
@@ -186,7 +174,7 @@ def _last_group(v, kind, inverse, best, low, high, end, least_cost):
             if len(kind) == SSE:
                 cost = squares - total * total * inverse[end - start]
             else:
-                cost = whole_cost(total, squares, end - start)
+                cost = whole_cost(total, squares, end - start, inverse[end - start])
         cost += best[start]
         where = start if cost < least_cost else where
         least_cost = min(cost, least_cost)
@@ -195,18 +183,17 @@ def _last_group(v, kind, inverse, best, low, high, end, least_cost):
 
 @kernel
 def _near(v, k, kind, inverse, best, size):
-    worst = best[min(1, len(v))]
     where = 0
     for end in range(k, len(v) + 1):
         low = max(0, end - 2 * k + 1)
         if k > 4:  # for smaller k a fixed number of steps is faster than few
             low = max(low, where)
-        best[end], where = _last_group(v, kind, inverse, best, low, end - k, end, worst)
+        best[end], where = _last_group(v, kind, inverse, best, low, end - k, end)
         size[end] = end - where
 
 
 @kernel
-def _meet(v, k, kind, inverse, left, right, worst):
+def _meet(v, k, kind, inverse, left, right):
     """The group start..end at the middle for which the least costs of both sides and its own are least.
 
     v holds the 2k - 1 values on each side of the middle, left and right the costs of reaching each of them.
@@ -216,7 +203,7 @@ def _meet(v, k, kind, inverse, left, right, worst):
     at = (half, half)
     for end in range(half + 1, half + 2 * k - 1):
         low, high = end - 2 * k + 1, min(half - 1, end - k)
-        cost, start = _last_group(v, kind, inverse, left, low, high, end, worst)
+        cost, start = _last_group(v, kind, inverse, left, low, high, end)
         if cost + right[2 * half - end] < least_cost:
             least_cost = cost + right[2 * half - end]
             at = (start, end)

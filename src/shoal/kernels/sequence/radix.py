@@ -15,9 +15,9 @@ from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import together
 
 SIGN = np.uint64(1 << 63)
-#: Bits of a key that one pass sorts by: 32 bits take three passes, and the 2048 counts (16 kB) of a pass stay
-#: in the innermost cache. With 8 bits it would be four passes.
-DIGIT = 11
+#: Bits of a key that one pass sorts by, at most: 32 bits take three passes of 11, the 24 bits of 16 million
+#: whole numbers two. The counts of a pass (32 kB) stay in the innermost cache.
+DIGIT = 12
 #: Runs of equal leading bits up to SHORT values are sorted by insertion, above LONG by radix again, the
 #: others by merging. All give the same order; they trade fixed costs against growth.
 SHORT, LONG = 24, 4096
@@ -45,8 +45,10 @@ def sort(x: NDArray) -> tuple[NDArray, NDArray[np.uint32]]:
     shift = max(width - 32, 0)
     words, spare = np.empty(n, np.uint64), np.empty(n, np.uint64)
     each(_pack, bits, floating, low, shift, words)
-    for at in range(32, 32 + min(width, 32), DIGIT):
-        counts = np.stack(each(_count, words, at), axis=1)
+    leading = max(min(width, 32), 1)
+    digit = -(-leading // -(-leading // DIGIT))  # passes of equal width
+    for at in range(32, 32 + leading, digit):
+        counts = np.stack(each(_count, words, at, digit), axis=1)
         places = np.cumsum(counts.ravel()).reshape(counts.shape) - counts
         together(*(partial(_move, a, b, words, at, p, spare) for (a, b), p in zip(halves, places.T.copy())))
         words, spare = spare, words
@@ -88,17 +90,17 @@ def _pack(start, end, bits, floating, low, shift, words):
 
 
 @kernel
-def _count(start, end, words, at):
-    counts = np.zeros(1 << DIGIT, np.int64)
+def _count(start, end, words, at, digit):
+    counts = np.zeros(1 << digit, np.int64)
     for i in range(start, end):
-        counts[np.int64(words[i] >> np.uint64(at)) & ((1 << DIGIT) - 1)] += 1
+        counts[np.int64(words[i] >> np.uint64(at)) & (len(counts) - 1)] += 1
     return counts
 
 
 @kernel
 def _move(start, end, words, at, places, out):
     for i in range(start, end):
-        digit = np.int64(words[i] >> np.uint64(at)) & ((1 << DIGIT) - 1)
+        digit = np.int64(words[i] >> np.uint64(at)) & (len(places) - 1)
         out[places[digit]] = words[i]
         places[digit] += 1
 

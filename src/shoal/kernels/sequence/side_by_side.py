@@ -1,4 +1,4 @@
-"""The near search of `line` for the SSE, for several ends at a time.
+"""The near search of `line` for the SSE and for whole centroids, for several ends at a time.
 
 The best groups that end at one of k neighbouring ends do not depend on one another. So four ends go
 together: four numbers side by side that are added, multiplied and compared alike are one instruction to the
@@ -8,13 +8,15 @@ processor. The operations on each number, and so the outcome, are those of `line
 import numpy as np
 
 from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.sequence.cut import whole_cost
+from shoal.kernels.sequence.far import WHOLE
 
 ZERO = (0.0, 0.0, 0.0, 0.0)
 WORST = (np.inf, np.inf, np.inf, np.inf)
 
 
 @kernel
-def several_ends(v, k, inverse, best, size):
+def several_ends(v, k, kind, inverse, best, size):
     """From the end 2k - 1 on: the least cost of the values up to each end, and the size of the last group.
 
     k is the length of a tuple, at least 2: so the compiler knows how long the loops are. Below k = 4 the last
@@ -31,7 +33,8 @@ def several_ends(v, k, inverse, best, size):
         for start in range(least - 1, -1, -1):
             total, squares = _grow(total, squares, last, _four(values, start))
             m = most - start
-            cost, where = _compare(total, squares, inverse[m], _four(path, start), float(m), cost, where)
+            before = _four(path, start)
+            cost, where = _compare(kind, total, squares, inverse[m], before, float(m), cost, where)
         best[end], best[end + 1], best[end + 2], best[end + 3] = cost
         size[end], size[end + 1], size[end + 2], size[end + 3] = where[0], where[1], where[2], where[3]
 
@@ -52,12 +55,19 @@ def _grow(total, squares, last, values):
 
 
 @kernel
-def _compare(total, squares, inverse, path, size, cost, where):
+def _cost(kind, total, squares, inverse, size):
+    if len(kind) == WHOLE:
+        return whole_cost(total, squares, size, inverse)
+    return squares - total * total * inverse
+
+
+@kernel
+def _compare(kind, total, squares, inverse, path, size, cost, where):
     """The least cost so far and its group's size, once groups of this size are considered too."""
-    a = squares[0] - total[0] * total[0] * inverse + path[0]
-    b = squares[1] - total[1] * total[1] * inverse + path[1]
-    c = squares[2] - total[2] * total[2] * inverse + path[2]
-    d = squares[3] - total[3] * total[3] * inverse + path[3]
+    a = _cost(kind, total[0], squares[0], inverse, size) + path[0]
+    b = _cost(kind, total[1], squares[1], inverse, size) + path[1]
+    c = _cost(kind, total[2], squares[2], inverse, size) + path[2]
+    d = _cost(kind, total[3], squares[3], inverse, size) + path[3]
     where = (
         size if a < cost[0] else where[0],
         size if b < cost[1] else where[1],
