@@ -56,6 +56,7 @@ class Tree:
         self.listed, self.costs = listed, group_costs(X, listed)
         self.cost, self.best = cost, None
         self.root = Node(np.arange(len(listed), dtype=np.int32), prices, cuts, penalties)
+        self.listing = replace(self.root)  # what the groups were listed by
         self.base = prices  # node programs work with costs beyond these, in units of the first distance
         self.root.value = node_value(prices, penalties * cuts.limits, cost)
         self.unit = max(cost - self.root.value, PROVEN * cost)
@@ -213,7 +214,7 @@ class _NodeProgram:
                 chosen = self.rows[self.columns[shares > 0.5]]
                 whole = np.array_equal(np.sort(chosen[chosen >= 0]), np.arange(tree.n))
                 return chosen if whole else None
-            if number == ROUNDS or number and node.value - before < GAIN * (tree.cost - before):
+            if number == ROUNDS or (number and node.value - before < GAIN * (tree.cost - before)):
                 break
             cuts = separate(*self.fractional, self.known, CUTS)
             if not len(cuts):

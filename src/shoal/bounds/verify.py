@@ -20,7 +20,9 @@ from shoal.kernels.runtime.jit import kernel
 #: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
 MARGIN = 1e-9
 #: The arrays of whole numbers.
-WHOLE = ("cuts", "weights", "divisors", "block")
+WHOLE = ("cuts", "weights", "divisors", "block", "labels", "pairs", "owed_start", "owed_cut")
+#: Candidates that a proof weighs at most, some minutes' work: false prices could make it endless.
+WORK = 10**11
 #: The largest divisor of a cut; ours are below 6.
 LARGEST_DIVISOR = 100
 #: Candidates for one group up to which their distances among themselves are summed again, and only if they
@@ -33,7 +35,11 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
     """Does the certificate prove the stated figures for these standardised records?"""
     certificate, n = bound.certificate, len(X)
     k, arrays = certificate.k, certificate.arrays
-    if certificate.fingerprint != _fingerprint(X, k) or not 1 <= k <= n or certificate.proof not in PROOFS:
+    if (
+        certificate.fingerprint != _fingerprint(X, k)
+        or not 1 <= k <= n
+        or certificate.proof not in (*PROOFS, "tree")
+    ):
         return False
     if certificate.proof != "one group" and not 2 <= k <= n // 2:
         return False  # fewer than 2k records form one group
@@ -41,7 +47,12 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
         for name, array in arrays.items():
             if array.dtype.kind != ("i" if name in WHOLE else "f") or not np.isfinite(array).all():
                 return False
-        value = PROOFS[certificate.proof](X, k, **arrays)
+        if certificate.proof == "tree":
+            from shoal.bounds.verify_tree import by_tree
+
+            value = by_tree(X, k, **arrays)
+        else:
+            value = PROOFS[certificate.proof](X, k, **arrays)
     except (TypeError, ValueError, IndexError):
         return False  # arrays missing, or of a wrong shape
     total = _total(X)
@@ -126,7 +137,7 @@ def groups_below(X, k, prices, table, penalties, goal: float, most: int) -> NDAr
 
     def search(leads):
         rows = np.empty((most, 2 * k - 1), np.int32)
-        count = _below(X, k, leads, prices[order], near, cuts, goal, rows)
+        count = _below(X, k, leads, prices[order], near, cuts, goal, rows, WORK // 8)
         return rows[:count].copy() if count <= most else None
 
     with ThreadPoolExecutor() as pool:
@@ -244,10 +255,11 @@ def _sums_among(X, pool, among, least):
 
 
 @kernel
-def _below(X, k, leads, prices, near, cuts, goal, rows):
+def _below(X, k, leads, prices, near, cuts, goal, rows, work):
     """Write the groups below the goal, led by one of these records and otherwise of later ones, into `rows`.
 
-    Returns how many there are; it stops at one more than fit. Depth-first. At each depth `pool` lists the
+    Returns how many there are; it stops at one more than fit, or when it has weighed `work` candidates, and
+    then says one more than fit. Depth-first. At each depth `pool` lists the
     records that may still come, `added` what each adds to the cost of those chosen. With r to come, each also
     has half its distances to the r-1 others before it, at least those to its nearest, and its share of the
     penalties it brings on: the r cheapest must reach below the goal, and whoever cannot with the r-1 cheapest
@@ -276,6 +288,9 @@ def _below(X, k, leads, prices, near, cuts, goal, rows):
             while depth > 0:
                 r = s - depth
                 if at[depth] < 0:
+                    work -= count[depth]
+                    if work < 0:
+                        return len(rows) + 1
                     least[:r] = np.inf
                     for q in range(count[depth]):
                         c = pool[depth, q]

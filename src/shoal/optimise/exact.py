@@ -39,8 +39,11 @@ def solve(
     diver = Diver(program, labels, 0)
     unit = program.scale**-2
 
-    def told(stage: str, bound: float | None = None) -> None:
-        report(stage, (program.value if bound is None else bound) * unit, diver.cost * unit)
+    def told(stage: str) -> None:
+        report(stage, program.value * unit, diver.cost * unit)
+
+    def told_of(tree: Tree) -> None:
+        report(f"{tree.nodes} nodes", tree.bound * unit, tree.cost * unit)
 
     tree, idle, added, before = None, 0, 1, program.value
     enough = ENOUGH * diver.cost
@@ -54,12 +57,12 @@ def solve(
             if diver.improve(deadline):
                 idle = 0
             else:
-                listed = program.every_group(diver.gap, LISTED, deadline)
+                idle += 1
+                listed = program.every_group(diver.gap, LISTED, deadline) if idle > 1 else None
                 if listed is not None:
                     tree = _tree(program, diver, listed)
-                    tree.search(deadline, lambda tree: told(f"{tree.nodes} nodes", tree.bound))
+                    tree.search(deadline, told_of)
                     break
-                idle += 1
                 if idle > PATIENCE and not added:
                     break
             told("dives")
