@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import shoal
-from shoal.bounds import Bound, bound_matrix, lower_bound, program, semidefinite, standardised, verify
+from shoal.bounds import (
+    Bound,
+    bound_matrix,
+    lower_bound,
+    program,
+    semidefinite,
+    standardised,
+    verify,
+    verify_groups,
+)
 from shoal.bounds.cuts import PATTERNS, VIOLATED, Cuts, _sorted_cuts, on_grid, separate
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.bounds.verify import by_matrix, by_neighbours, by_prices
@@ -161,11 +170,11 @@ def test_listed_groups_equal_enumeration(seed):
     np.testing.assert_allclose(
         reduced_costs(rows[:count], group_costs(X, rows[:count]), prices, lists), costs[:count], atol=1e-9
     )
-    table = verify.cut_table(n, cuts.records, cuts.weights, cuts.divisors)
-    again = verify.groups_below(X, k, prices, table, penalties, goal, 9999)
+    table = verify_groups.cut_table(n, cuts.records, cuts.weights, cuts.divisors)
+    again = verify_groups.groups_below(X, k, prices, table, penalties, goal, 9999)
     assert {tuple(sorted(row[row >= 0].tolist())) for row in again} == expected
     assert len(again) == len(expected)
-    assert verify.groups_below(X, k, prices, table, penalties, goal, len(expected) // 9) is None
+    assert verify_groups.groups_below(X, k, prices, table, penalties, goal, len(expected) // 9) is None
     assert list_groups(X, np.arange(n), prices, near, k, lists, goal, rows[:2], costs[:2]) == 3
 
 
@@ -452,12 +461,14 @@ def test_the_verifier_shares_no_code_with_the_search():
     """Beside libraries it imports the form of a bound and the compiler, and nothing that finds bounds."""
     allowed = {("shoal.bounds.certificate", "Bound"), ("shoal.kernels.runtime.jit", "kernel")}
     imported = set()
-    for node in ast.walk(ast.parse(Path(verify.__file__).read_text())):
-        if isinstance(node, ast.ImportFrom):
-            imported |= {(node.module, alias.name) for alias in node.names}
-        elif isinstance(node, ast.Import):
-            imported |= {(alias.name, "") for alias in node.names}
-    assert {pair for pair in imported if pair[0].split(".")[0] == "shoal"} == allowed
+    for name in ("verify", "verify_groups", "verify_tree"):
+        for node in ast.walk(ast.parse(Path(verify.__file__).with_name(f"{name}.py").read_text())):
+            if isinstance(node, ast.ImportFrom):
+                imported |= {(node.module, alias.name) for alias in node.names}
+            elif isinstance(node, ast.Import):
+                imported |= {(alias.name, "") for alias in node.names}
+    ours = {pair for pair in imported if pair[0].split(".")[0] == "shoal"}
+    assert {pair for pair in ours if not pair[0].startswith("shoal.bounds.verify_")} == allowed
 
 
 GOOD = {"sse": 1.0, "information_loss": 1.0, "method": "m", "seconds": 0.1, "proof": "prices", "k": 1}

@@ -9,7 +9,7 @@ import pytest
 from shoal.algorithms.mdav import mdav
 from shoal.bounds.program import Program, group_rows
 from shoal.optimise.dive import Diver
-from shoal.optimise.exact import solve
+from shoal.optimise.prove import solve
 from shoal.optimise.recombine import groups_of
 from tests.optimise.test_search import least_sse, sse, standardised
 

@@ -14,13 +14,12 @@ and the box, which keeps the prices near feasible ones and so the search small.
 import time
 from dataclasses import dataclass
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from shoal.bounds.cuts import CUTS, Cuts, on_grid, separate
-from shoal.bounds.highs import quiet_solver
+from shoal.bounds.highs import quiet_solver, solved
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.kernels.search.cuts import counts, group_costs, reduced_costs
@@ -176,9 +175,7 @@ class Master:
     def solve(self, centre: NDArray[np.float64], reach: NDArray[np.float64], seconds: float):
         """Within `reach` of `centre`: value, prices, penalties, shares of groups, who is at the box's end."""
         self.lp.changeColsCost(2 * self.n, self.box, np.concatenate([centre + reach, reach - centre]))
-        self.lp.setOptionValue("time_limit", self.lp.getRunTime() + max(0.1, seconds))
-        self.lp.run()
-        if self.lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        if not solved(self.lp, seconds):
             return None
         solution = self.lp.getSolution()
         shares = np.array(solution.col_value)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shoal.bounds.certificate import PROVEN, node_value
 from shoal.bounds.cuts import Cuts, on_grid, separate
-from shoal.bounds.highs import set_partitioning
+from shoal.bounds.highs import set_partitioning, solved
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import counts, group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge_list
@@ -96,6 +96,9 @@ class Tree:
 
     def _work(self, node: Node, deadline: float):
         """Solve a node and divide it: (whether that was finished, a partition met or None)."""
+        if not len(node.live):
+            node.value = self.cost
+            return True, None
         solver = _NodeProgram(self, node)
         partition = solver.solve(deadline)
         if time.perf_counter() >= deadline:
@@ -180,11 +183,7 @@ class _NodeProgram:
         tree, node = self.tree, self.node
         while True:
             left = deadline - time.perf_counter()
-            if left <= 0:
-                return None
-            self.lp.setOptionValue("time_limit", self.lp.getRunTime() + left)
-            self.lp.run()
-            if self.lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            if left <= 0 or not solved(self.lp, left):
                 return None
             solution = self.lp.getSolution()
             duals = np.array(solution.row_dual)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.bounds.verify import cut_table, groups_below, limit_penalties
+from shoal.bounds.verify_groups import cut_table, groups_below, limit_penalties
 from shoal.kernels.runtime.jit import kernel
 
 #: No other partition has an SSE below that of the labels by more than this share of it.
@@ -65,7 +65,7 @@ def by_tree(
     # A group that exceeds the value by what is missing to the goal is in no better partition. Groups may
     # undercut these prices by rounding only.
     allowed = PROVEN * cost
-    listed = groups_below(X, k, prices[0], table, sigma, goal - value + allowed, MOST)
+    listed = groups_below(X, k, prices[0], table, sigma, max(0.0, goal - value) + allowed, MOST)
     if listed is None:
         raise ValueError("too many groups could be in a better partition")
     costs = _costs(X, listed)

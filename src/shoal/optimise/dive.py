@@ -13,7 +13,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.bounds.highs import set_partitioning
+from shoal.bounds.highs import set_partitioning, solved
 from shoal.bounds.program import Program, group_rows
 from shoal.bounds.tree import add_cut_rows
 from shoal.kernels.runtime.threads import map_threads
@@ -64,8 +64,8 @@ class Diver:
         if self.gap <= 1e-9 * self.cost:
             return False
         rows, costs = self._cheapest(deadline)
-        lp = self._linear(rows, costs, deadline)
-        lp.run()
+        lp = self._linear(rows, costs)
+        solved(lp, deadline - time.perf_counter())
         dive = partial(self._dive, rows, costs, lp.getBasis(), deadline)
         answers = map_threads(dive, self.random.integers(2**62, size=DIVES).tolist())
         met = [group_rows(self.labels, self.program.k)]
@@ -101,31 +101,26 @@ class Diver:
         """Costs less prices, in distances to the bound: HiGHS stalls on the costs themselves."""
         return (costs - np.append(self.program.best, 0.0)[rows].sum(1)) / self.gap
 
-    def _linear(self, rows: NDArray[np.int32], costs: NDArray[np.float64], deadline: float) -> highspy.Highs:
+    def _linear(self, rows: NDArray[np.int32], costs: NDArray[np.float64]) -> highspy.Highs:
         """The linear program over these groups, with the cuts that have a penalty."""
         program, n = self.program, self.program.n
         lp = set_partitioning(rows, costs, n, presolve="off")
         every = np.arange(n, dtype=np.int32)
         lp.addCols(n, np.full(n, LEFT_OVER), np.zeros(n), np.ones(n), n, every, every, np.ones(n))
         add_cut_rows(lp, np.arange(len(rows)), rows, program.master.cuts[program.penalties > 0], n)
-        lp.setOptionValue("time_limit", max(0.0, deadline - time.perf_counter()))
         return lp
 
     def _dive(self, rows, costs, basis, deadline: float, seed: int):
         """A partition (or None), and all groups that the dive took a share of."""
         m = len(rows)
         random = np.random.default_rng(seed)
-        lp = self._linear(rows, costs, deadline)
+        lp = self._linear(rows, costs)
         lp.setBasis(basis)
         fixed = np.zeros(m, bool)
         met = np.zeros(m, bool)
         while True:
             left = deadline - time.perf_counter()
-            if left <= 0:
-                return None, rows[met]
-            lp.setOptionValue("time_limit", lp.getRunTime() + left)
-            lp.run()
-            if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            if left <= 0 or not solved(lp, left):
                 return None, rows[met]
             shares = np.asarray(lp.getSolution().col_value)[:m]
             met |= shares > 1e-6

@@ -109,7 +109,7 @@ def search(
     Every run of a generation anneals the best partition so far, each from its own temperature and some in
     a region only. Then the best takes over every part in which a run is better (`combine`), and set
     partitioning over all groups seen looks for more; after the first generation of a long search with small
-    k dives into the bound's linear program go on from there (`exact`). A generation that gains next
+    k dives into the bound's linear program go on from there (`prove`). A generation that gains next
     to nothing makes the next one's runs half as long again; `patience` is for how many such in a row the
     search goes on. `others` are partitions whose groups are recombined too. Runs, seeds and regions do not
     depend on the number of threads.
@@ -131,7 +131,7 @@ def search(
             pool.add(annealed)
         best = pool.improve(best, rng, clock)
         if planned is plan.first and _long_enough_for_columns(problem, clock):
-            from shoal.optimise.exact import solve
+            from shoal.optimise.prove import solve
 
             deadline = time.perf_counter() + DIVING * clock.left()
             best = solve(problem.P, problem.k, best, deadline)[0]

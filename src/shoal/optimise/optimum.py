@@ -62,15 +62,6 @@ class Optimum:
         """Labels and prices, private as they are; see `verify`."""
         return self.least.certificate
 
-    def sentence(self) -> str:
-        """What is proven, in words that stand alone."""
-        from shoal.outcome import percent
-
-        k = self.certificate.k
-        words = f"no grouping of these records on these standardised columns into groups of at least {k}, "
-        than = "" if self.proven else f" than {percent(self.bound)}"
-        return f"lost {percent(self.information_loss)}; proven: {words}published as means, loses less{than}"
-
     def __repr__(self) -> str:
         state = "proven" if self.proven else f"at most {100 * self.gap:.2g} % above the least"
         return f"Optimum(k={self.certificate.k}: {self.information_loss:.6g} % is lost, {state})"
@@ -167,8 +158,8 @@ def optimum_of(
     """`optimum` of the rows of a matrix."""
     from shoal.grouping.registry import get_method
     from shoal.grouping.runner import run_method
-    from shoal.optimise.exact import solve
     from shoal.optimise.improve import optimise
+    from shoal.optimise.prove import solve
     from shoal.optimise.search import renumber, tidy
 
     began = time.perf_counter()

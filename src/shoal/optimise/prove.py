@@ -18,6 +18,8 @@ from shoal.optimise.recombine import labels_from
 CLOSE = 0.01
 #: A round of cuts that gains less than this share of the distance is the last before the groups are listed.
 GAIN = 0.05
+#: A distance of this share of the loss needs no better partition: the groups are listed at once.
+NEAR = 1e-7
 #: Groups that are listed at most: 1.5 million of k = 4 take 100 MB and about a second.
 LISTED = 1_500_000
 #: The share of the time after which dives begin even if the first prices are not good yet.
@@ -50,15 +52,18 @@ def solve(
     now = time.perf_counter()
     if not program.converge(now + FIRST * (deadline - now), enough):
         diver.improve(deadline)
-    while diver.gap > PROVEN * diver.cost and program.converge(deadline, enough):
+    while program.converge(deadline, enough):
         told("prices")
         gained, before = program.value - before, program.value
-        if gained < GAIN * diver.gap or not added:
-            if diver.improve(deadline):
+        near = diver.gap <= NEAR * diver.cost
+        if near or gained < GAIN * diver.gap or not added:
+            if not near and diver.improve(deadline):
                 idle = 0
             else:
                 idle += 1
-                listed = program.every_group(diver.gap, LISTED, deadline) if idle > 1 else None
+                listed = None
+                if near or idle > 1:
+                    listed = program.every_group(diver.gap + PROVEN * diver.cost, LISTED, deadline)
                 if listed is not None:
                     tree = _tree(program, diver, listed)
                     tree.search(deadline, told_of)
