@@ -11,7 +11,7 @@ HASHED := $(PIP) --use-pep517 --require-hashes -r
 SHOAL := $(PIP) --no-deps -e .
 KERNEL_TESTS := tests/kernels tests/grouping/test_partition.py
 
-.PHONY: demo app test published lint bench reproduce screenshots dist try-dist sbom clean
+.PHONY: demo app test test-r test-py published lint bench reproduce figures docs man screenshots dist try-dist sbom clean
 
 demo: $(VENV)/.core
 	$(BIN)/shoal demo --folder demo
@@ -25,6 +25,15 @@ test: $(VENV)/.dev
 	$(BIN)/python -m tests.coverage_floor
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(KERNEL_TESTS)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(PYTEST) $(KERNEL_TESTS)
+
+test-r: $(VENV)/.core
+	sh r/test.sh $(BIN)/python
+
+# The tests that need no browser, server or Java, with another Python: make test-py PY=python3.13
+PY ?= python3
+test-py:
+	$(MAKE) VENV=.venv-$(notdir $(PY)) PYTHON=$(PY) .venv-$(notdir $(PY))/.dev
+	.venv-$(notdir $(PY))/bin/python -m pytest -n 2 --dist loadfile tests --ignore tests/published --ignore tests/app --ignore tests/engines
 
 published: $(VENV)/.dev
 	$(PYTEST) tests/published
@@ -46,6 +55,15 @@ bench: $(VENV)/.dev
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reproduce
 
+figures:
+	python3 -m tools.figures
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env -b html docs docs/_build
+
+man: $(VENV)/.core
+	$(BIN)/python -m docs.make_commands dist/shoal.1
+
 screenshots: $(VENV)/.dev
 	sh tests/system_packages.sh
 	$(BIN)/python -m docs.make_screenshots
@@ -61,7 +79,7 @@ sbom: $(VENV)/.dev
 	$(BIN)/python -m docs.make_dependencies
 
 clean:
-	rm -rf $(VENV) demo dist benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .venv-* demo dist docs/_build docs/commands.md benchmarks/out .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -85,3 +103,7 @@ $(VENV)/.dev: $(VENV)/.build pyproject.toml constraints/core.txt constraints/app
 	$(HASHED) constraints/dev.txt
 	$(SHOAL)
 	touch $@ $(VENV)/.core $(VENV)/.app
+
+$(VENV)/.docs: $(VENV)/.dev constraints/docs.txt
+	$(HASHED) constraints/docs.txt
+	touch $@

@@ -124,7 +124,7 @@ def child(folder: Path, seed: int, begin: int, end: int, progress: Any = sys.std
 CHILD = """
 import resource, sys
 from pathlib import Path
-import shoal.pipeline, pyreadstat, openpyxl
+import shoal.pipeline, pyreadstat, fastexcel
 from benchmarks.fuzz import child
 resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))
 child(Path(sys.argv[1]), *map(int, sys.argv[2:5]))

@@ -34,7 +34,6 @@ REASONS = {
     "pyspark": "tables in Spark",
     "pyreadstat": "Stata, SPSS and SAS files",
     "pandas": "what pyreadstat writes from; a table of its own in the tests",
-    "openpyxl": "Excel files",
     "fastexcel": "reads Excel files, .xls and OpenDocument too",
     "XlsxWriter": "writes Excel files",
     "rdata": "R's own files",

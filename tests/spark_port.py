@@ -19,8 +19,11 @@ TO_DRIVER = _framed(
     b"\0" + b"\1\0\6driver" + struct.pack(">i", 1) + struct.pack(">h", len(_name)) + _name
     + bytes.fromhex("aced0005740005") + b"hello"
 )  # fmt: skip
-#: To a block manager: open one block for executor 1.
-TO_BLOCKS = _framed(b"\0" + _text("app") + _text("1") + struct.pack(">i", 1) + _text("broadcast_0"))
+
+
+def to_blocks(block):
+    """To a block manager: open this block for executor 1."""
+    return _framed(b"\0" + _text("app") + _text("1") + struct.pack(">i", 1) + _text(block))
 
 
 def answers(port, request):

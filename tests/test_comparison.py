@@ -75,10 +75,10 @@ def test_progress_reaches_the_end(table):
 
 
 def test_bounds_are_used_where_there_are_some(table, monkeypatch):
-    def least(data, k, columns, time_limit):
+    def least(records, k, time_limit):
         return SimpleNamespace(information_loss=k / 10)
 
-    monkeypatch.setattr("shoal.comparison.lower_bound", least)
+    monkeypatch.setattr("shoal.comparison.bound_matrix", least)
     found = shoal.compare(table, [3, 5], "mdav")
     assert found.bounds == {3: 0.3, 5: 0.5}
     assert "least at k=5" in found.svg()

@@ -192,7 +192,8 @@ def test_an_outcome_shows_itself_and_answers_like_the_dict_it_replaces():
     outcome = shoal.microaggregate(survey(60), 5, columns=["profit"], method="mdav").outcome
     assert repr(outcome).startswith("Outcome(60 records, 12 groups of 5 to 5, ")
     shown = outcome._repr_html_()
-    assert "<th>records</th><td>60</td>" in shown
+    assert ">records</td>" in shown
+    assert ">60</td>" in shown
     with pytest.warns(DeprecationWarning, match="write outcome.k"):
         assert outcome["k"] == 5
     with pytest.warns(DeprecationWarning, match="until shoal 0.3"), pytest.raises(KeyError):

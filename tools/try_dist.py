@@ -43,7 +43,7 @@ def demo(programs: Path, folder: Path) -> None:
         raise SystemExit(f"shoal came from {where}, not from the wheel")
     run(programs / "python", "-m", "pip", "--disable-pip-version-check", "check")
     run(programs / "shoal", "demo", "--folder", "demo", "-n", "200", folder=folder)
-    run(programs / "shoal", "check", Path("demo", "survey.protected.csv"), "-k", "3", folder=folder)
+    run(programs / "shoal", "check", Path("demo", "firms.protected.csv"), "-k", "3", folder=folder)
 
 
 def main() -> None:

@@ -9,25 +9,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from shoal.bounds import lower_bound
+from shoal.bounds import bound_matrix, standardised
 from shoal.display import Tabular
 from shoal.errors import InputError, ShoalError
+from shoal.frame.frame import Frame
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.json_text import json_text
 from shoal.io.source import frame_of
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.pipeline import run
-from shoal.plan import Plan
+from shoal.plan import Plan, PlanFields, explicit
 from shoal.release import Release
 from shoal.report.pictures import front
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shoal.frame.frame import Frame
     from shoal.report.drawing import Picture
 
 Progress = Callable[[float], None]
@@ -182,19 +182,17 @@ def refuse_ending(path: Path) -> None:
         raise InputError(f"{path.name!r} has another ending than .csv, .json or .svg: use one of these")
 
 
+@explicit(Plan)
 def compare(
     data: Any,
     k: Sequence[int] | int = (3, 5, 10),
-    methods: Sequence[str] | str = ("auto",),
+    methods: Sequence[str] | str | None = None,
     *,
-    columns: Sequence[Any] | Any | None = None,
-    known: Sequence[Any] | Any | None = None,
-    seed: int = 0,
-    time_limit: float | None = None,
     bound_time: float | None = BOUND_SECONDS,
     sample: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    **fields: Unpack[PlanFields],
 ) -> Comparison:
     """Run every method at every k, several at a time, and measure what each loses and risks.
 
@@ -204,16 +202,8 @@ def compare(
         A table, a path, or the URL of a table in a database.
     k : list of int
         The group sizes to try.
-    methods : list of str
-        The methods to try; see `shoal.methods`.
-    columns : list, optional
-        What to protect; without it every numeric column.
-    known : list, optional
-        Kept columns that an intruder knows; see `shoal.risk`.
-    seed : int
-        The same seed gives the same runs.
-    time_limit : float, optional
-        Seconds for each run.
+    methods : list of str, optional
+        The methods to try; see `shoal.methods`. Without it the plan's `method`.
     bound_time : float or None
         Seconds for the proven bound at each k; None for no bounds.
     sample : int, optional
@@ -222,6 +212,8 @@ def compare(
         How many runs go on at a time.
     progress : callable, optional
         Called with the share that is done.
+    **fields
+        The fields of `Plan`, the same for all runs; `time_limit` is that of each run.
 
     Returns
     -------
@@ -235,24 +227,39 @@ def compare(
     >>> [(run.method, run.k) for run in tried.runs]
     [('mdav', 3), ('mdav', 5)]
     """
-    frame = frame_of(data)
-    names = tuple(frame.choose(columns))
-    many_k = list(dict.fromkeys([k] if isinstance(k, int) else k))
-    keys = list(dict.fromkeys([methods] if isinstance(methods, str) else methods))
-    if not many_k or not keys:
+    sizes = [k] if isinstance(k, int) else list(k)
+    keys = [methods] if isinstance(methods, str) else methods
+    if not sizes or (keys is not None and not keys):
         raise InputError("nothing to compare: name at least one k and one method")
-    for key in keys:
-        get_method(key)
+    return compare_plan(Plan(sizes[0], **fields), data, sizes, keys, bound_time, sample, workers, progress)
+
+
+def compare_plan(
+    plan: Plan,
+    data: Any,
+    sizes: Iterable[int],
+    keys: Iterable[str] | None = None,
+    bound_time: float | None = BOUND_SECONDS,
+    sample: int | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """The plan with each of these k and each of these methods; without any, with its own."""
+    frame = frame_of(data)
+    plan = plan.called(frame.names)
+    names = tuple(frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight}))
     plans = [
-        Plan(k=size, columns=names, method=key, seed=seed, time_limit=time_limit, known=known)
-        for size in many_k
-        for key in keys
+        replace(plan, k=size, method=key) for size in dict.fromkeys(sizes) for key in keys or [plan.method]
     ]
-    runs: list[Job] = [partial(_run, plan, frame.native, sample) for plan in plans]
-    bounds: list[Job] = [partial(_bound, frame, names, size, bound_time) for size in many_k if bound_time]
+    plans = list({(each.k, each.method): each for each in plans}.values())
+    for each in plans:
+        get_method(each.method, each.parameters)
+    runs: list[Job] = [partial(_run, each, frame.native, sample) for each in plans]
+    proven = {each.k: each for each in plans if bound_time}
+    bounds: list[Job] = [partial(_bound, frame, each, bound_time) for each in proven.values() if bound_time]
     done = _results([*runs, *bounds], workers, progress)
-    proven = {size: value for size, value in zip(many_k, done[len(runs) :]) if isinstance(value, float)}
-    return _compared(done[: len(runs)], len(frame), names, proven)
+    least = {size: value for size, value in zip(proven, done[len(runs) :]) if isinstance(value, float)}
+    return _compared(done[: len(runs)], len(frame), names, least)
 
 
 def neighbours(release: Release, progress: Progress | None = None) -> Comparison | None:
@@ -297,10 +304,11 @@ def _run(plan: Plan, data: Any, sample: int | None = None) -> Run | Failure:
         return Failure(plan.method, plan.k, str(error))
 
 
-def _bound(frame: Frame, names: Sequence[Any], k: int, seconds: float) -> float | None:
-    """The proven least loss at this k; None where there is no bound."""
+def _bound(frame: Frame, plan: Plan, seconds: float) -> float | None:
+    """The proven least loss at the plan's k; None where there is no bound."""
     try:
-        return lower_bound(frame.native, k, columns=names, time_limit=seconds).information_loss
+        records = standardised(frame, plan=plan)
+        return bound_matrix(records, plan.k, time_limit=seconds).information_loss
     except ShoalError:
         return None
 

@@ -1,16 +1,10 @@
 """Tables that need no file: made from a seed, the same on every machine."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow
 
 #: sector -> share of businesses, turnover per employee, wage per employee, assets per turnover,
 #: kWh per unit of turnover, profit margin (money in thousands)
@@ -25,7 +19,7 @@ _SECTORS = {
 _REGIONS = {"Coast": 0.40, "Hills": 0.25, "Islands": 0.08, "Plain": 0.27}
 
 
-def survey(n: int = 5000, seed: int = 0) -> pyarrow.Table:
+def survey(n: int = 5000, seed: int = 0) -> pa.Table:
     """A made-up business survey: region, sector, and six skewed, correlated amounts, as an Arrow table.
 
     Sectors form natural clusters; sizes are log-normal with a long tail; profit can be negative.
@@ -48,8 +42,6 @@ def survey(n: int = 5000, seed: int = 0) -> pyarrow.Table:
     >>> table.num_rows, table.column_names[:4]
     (100, ['region', 'sector', 'employees', 'turnover'])
     """
-    import pyarrow as pa
-
     rng = np.random.default_rng(seed)
     facts = np.array(list(_SECTORS.values()))
     sector = rng.choice(len(facts), n, p=facts[:, 0])
@@ -76,11 +68,64 @@ def survey(n: int = 5000, seed: int = 0) -> pyarrow.Table:
     )
 
 
+def households(n: int = 1000, seed: int = 0) -> pa.Table:
+    """Persons of n made-up households: household, weight, age, income, rent; one household has 1 to 5.
+
+    Examples
+    --------
+    >>> from shoal.datasets import households
+    >>> households(10).column_names
+    ['household', 'weight', 'age', 'income', 'rent']
+    """
+    rng = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(n), rng.integers(1, 6, n))
+    rent, weight = rng.lognormal(6.6, 0.35, n).round(), rng.uniform(50, 400, n).round(1)
+    age = rng.integers(0, 90, len(unit))
+    income = np.where(age < 18, 0.0, rng.lognormal(7.6, 0.6, len(unit)).round())
+    columns = [unit, weight[unit], age, income, rent[unit]]
+    return pa.table(dict(zip(("household", "weight", "age", "income", "rent"), columns)))
+
+
+def patients(n: int = 1000, seed: int = 0) -> pa.Table:
+    """A made-up health table: age, height, weight, blood pressure, and the diagnosis, which is confidential.
+
+    Examples
+    --------
+    >>> from shoal.datasets import patients
+    >>> patients(10).column_names
+    ['age', 'height', 'weight', 'pressure', 'diagnosis']
+    """
+    rng = np.random.default_rng(seed)
+    age, height = rng.integers(18, 95, n), rng.normal(170, 9, n).round()
+    weight = (height - 100 + rng.normal(0, 12, n)).round(1)
+    pressure = (95 + 0.45 * age + rng.normal(0, 12, n)).round()
+    ill = rng.uniform(size=n) < 1 / (1 + np.exp(4 - pressure / 40))
+    diagnosis = np.where(ill, rng.choice(["diabetes", "stroke", "heart failure"], n), "none")
+    names = ("age", "height", "weight", "pressure", "diagnosis")
+    return pa.table(dict(zip(names, (age, height, weight, pressure, diagnosis))))
+
+
+def panel(n: int = 300, years: int = 4, seed: int = 0) -> pa.Table:
+    """n made-up firms over some years: firm, year, staff, sales; sales of one firm resemble each other.
+
+    Examples
+    --------
+    >>> from shoal.datasets import panel
+    >>> panel(10, years=3).num_rows
+    30
+    """
+    rng = np.random.default_rng(seed)
+    firm, year = np.repeat(np.arange(n), years), np.tile(np.arange(2021, 2021 + years), n)
+    size = rng.lognormal(3, 1, n)[firm] * rng.lognormal(0.02, 0.1, n * years)
+    sales = (size * 140 * rng.lognormal(0, 0.2, n * years)).round(1)
+    return pa.table({"firm": firm, "year": year, "staff": np.ceil(size).astype(np.int64), "sales": sales})
+
+
 _SIM_SPREAD = (0.010, 0.025, 0.050, 0.075, 0.100, 0.150, 0.200, 0.300)  # Table 1
 _SIM_ATTRIBUTES = (20, 40, 60, 80, 100, 200)  # Table 3
 
 
-def sim(number: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def sim(number: int, seed: int = 0) -> tuple[Floats, Ints]:
     """SIM_1 to SIM_29 of Laszlo and Mukherjee 2005: records, and the cluster that each was drawn from.
 
     200 centres lie evenly over the cube [-1, 1]^d; around each the records follow a Gaussian with the same

@@ -72,6 +72,17 @@ def needs_extra(what: str, extra: str) -> InputError:
     return InputError(f"{what} the extra {extra!r}: pip install 'shoal-sdc[{extra}]'")
 
 
+def too_few(k: int, there: int, whom: str = "records") -> InputError:
+    """The error for fewer records, or units, than k."""
+    remedy = ": lower k" if there else ""
+    return InputError(f"k={k} needs at least {k} {whom}, but the table has {there}{remedy}")
+
+
+def never_overwritten(what: str) -> InputError:
+    """The error for an output that is the input."""
+    return InputError(f"{what} is the input, which is never overwritten: name another output")
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint that names the nearest known words, to end an error message with.
 

@@ -7,20 +7,16 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import shoal
+from shoal.arrays import Ints
 from shoal.display import card
 from shoal.grouping.registry import get_method
+from shoal.plan import Plan
 from shoal.plan.steps import said
+from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shoal.plan import Plan
-    from shoal.stages.loss import Loss
 
 #: What becomes of the order of rows, in words.
 ORDERS = {
@@ -123,7 +119,7 @@ class Outcome:
         cls,
         plan: Plan,
         columns: Sequence[Any],
-        sizes: NDArray[np.int64],
+        sizes: Ints,
         loss: Loss,
         used: Sequence[str],
         notes: Sequence[str],
@@ -304,7 +300,9 @@ def notes_on(
     if plan.apart and not plan.per_column:
         notes.append("each block was grouped on its own: k holds for each block, not for the record")
     if filled:
-        why = f": fewer than k={plan.k} records have gaps like theirs" if plan.missing == "group" else ""
+        whom = "units, inside their group of units" if plan.unit else "records"
+        why = f": records with gaps like theirs are too few for a group of k={plan.k} {whom}"
+        why = why if plan.missing == "group" else ""
         total = "; they come on top of the totals" if plan.preserve == "totals" else ""
         notes.append(f"{filled} gaps were filled with their group's value{why}{total}")
     if thinned:

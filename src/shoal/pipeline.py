@@ -1,7 +1,5 @@
 """From a request to a release: the entry that Python, the command line, the page and the estimator share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Unpack
 

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
+from shoal import writing
+from shoal.arrays import Ints
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
-from shoal.frame.order import file_order
-from shoal.io import formulas
-from shoal.io.atomic import refuse_input, replacing
-from shoal.io.contents import Contents
 from shoal.io.databases import sql
-from shoal.io.files import as_arrow, file_format
-from shoal.io.origin import Origin, with_columns
+from shoal.io.files import as_arrow
+from shoal.io.origin import Origin
 from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
-from shoal.stages.kept import Suspect, refuse
+from shoal.stages.kept import Suspect
 from shoal.stages.units import group_sizes
-from shoal.verify import policy
-from shoal.verify.compare import compare, first_difference
-from shoal.verify.count import count
-from shoal.verify.steps import step_faults
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
@@ -52,15 +45,15 @@ class Release:
     """
 
     table: Any
-    labels: NDArray[np.int64]
+    labels: Ints
     plan: Plan
     outcome: Outcome
     columns: tuple[Any, ...]
     origin: Origin | sql.SqlOrigin | None = None
     original: Any = None
-    strata: NDArray[np.int64] | None = None
-    units: NDArray[np.int64] | None = None
-    changed: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    strata: Ints | None = None
+    units: Ints | None = None
+    changed: Mapping[str, Ints] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
     recoded: tuple[str, ...] = ()
 
@@ -68,7 +61,7 @@ class Release:
     def made(
         cls,
         *,
-        labels: NDArray[np.int64],
+        labels: Ints,
         plan: Plan,
         columns: tuple[Any, ...],
         loss: Loss,
@@ -122,7 +115,7 @@ class Release:
         return None if self.origin is None else self.origin.path
 
     @property
-    def group_sizes(self) -> NDArray[np.int64]:
+    def group_sizes(self) -> Ints:
         """How many records each group has: group_sizes[labels[i]] is the size of record i's group.
 
         Where each column has its own groups, those of all columns one after another.
@@ -247,11 +240,7 @@ class Release:
         """
         from shoal.bounds import bound_matrix, standardised
 
-        if self.plan.apart or self.plan.weight is not None:
-            raise InputError(
-                "a bound holds for groups of whole, unweighted records: leave blocks and weights out"
-            )
-        Z = standardised(self.original, self.columns)
+        Z = standardised(self.original, plan=replace(self.plan, columns=self.columns))
         return bound_matrix(Z, self.plan.k, time_limit=time_limit, start=self.labels)
 
     lower_bound = bound  # its first name
@@ -325,91 +314,11 @@ class Release:
         ...     release.write(os.path.join(folder, "safe.csv"))
         ()
         """
-        refuse(self.suspects, keep)
-        if sql.is_url(path):
-            url = str(path)
-            sql.refuse_target(url, replace, self.origin)
-            ready = self._ready(sql.address(url))
-            sql.write(
-                url,
-                ready.table,
-                replace,
-                lambda *contents: self._verify(Contents(*contents), ready, rounding=True),
-                self.origin,
-            )
-            return ()
-        path = Path(path)
-        if self.source is not None:
-            refuse_input(path, self.source)
-        kind = file_format(path)
-        ready = self._ready(kind)
-        notes: tuple[str, ...] = ()
-        if kind.family == "text":
-            notes = formulas.notes(ready.table, safe_cells)
-            if safe_cells:
-                safe = formulas.safe(ready.table), formulas.safe(ready.expected)
-                ready = ready._replace(table=safe[0], expected=safe[1])
-        with replacing(path) as part:
-            kind.write(ready.table, part)
-            # Where a text file has one column, a gap is an empty text.
-            alone = kind.family == "text" and len(ready.table.column_names) == 1
-            self._verify(kind.read(part), ready, alone or kind.family in ("sav", "dta", "excel"))
-        return notes
-
-    def _ready(self, target: Any) -> _Ready:
-        """The table for such a target, in the order of its file."""
-        protected = [str(name) for name in self.columns]
-        table, original = as_arrow(self.table), as_arrow(self.original)
-        cells = None if self.origin is None else self.origin.own_cells(target)
-        if self.origin is None or cells is None:
-            expected = with_columns(table, original, [*protected, *self.recoded, *self.changed])
-        else:
-            for name, rows in self.changed.items():
-                at = cells.column_names.index(name)
-                cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
-            expected = with_columns(table, cells, [*protected, *self.recoded])
-            table = self.origin.restore(table, cells, [*protected, *self.recoded])
-        order = file_order(original, self.plan, self.columns)
-        if order is not None:
-            table, expected = table.take(order), expected.take(order)
-        return _Ready(table, expected, cells is not None, order)
+        return writing.write(self, path, replace, safe_cells, keep)
 
     def require(self, table: Any) -> None:
         """Raise unless the promise holds in this Arrow table, and all else is as it was."""
-        changed = [*map(str, self.columns), *self.recoded, *self.changed]
-        expected = with_columns(as_arrow(self.table), as_arrow(self.original), changed)
-        self._verify(Contents(as_arrow(table)), _Ready(None, expected))
-
-    def _verify(self, written: Contents, ready: _Ready, loose: bool = False, rounding: bool = False) -> None:
-        """Raise unless what was written, read again, is what was expected, and keeps its promise.
-
-        `rounding`: the types of a database may round what is published.
-        """
-        (table, cells), expected = written, ready.expected
-        names = dict(zip(as_arrow(self.table).column_names, expected.column_names))  # some were made safe
-        protected = {names[str(name)] for name in [*self.columns, *self.recoded]}
-
-        def same(name: str, one: Any, other: Any) -> int | None:
-            if ready.exact and cells is not None and name not in protected:
-                return first_difference(one, cells[name])
-            row = first_difference(one, other, loose)
-            return row if row is None or cells is None else first_difference(one, cells[name], loose)
-
-        def by_row(ids: NDArray[np.int64] | None) -> list[NDArray[np.int64]]:
-            return [] if ids is None else [ids if ready.order is None else ids[ready.order]]
-
-        agreement = compare(expected, table, protected if rounding else (), (), same)
-        parts = [[names[str(name)] for name in part] for part in self.plan.parts(self.columns)]
-        strata, units = by_row(self.strata), by_row(self.units)
-        comparable = len(table) == len(expected) and table.column_names == expected.column_names
-        counted = [count(table, part, self.plan.k, strata, units) for part in parts] if comparable else []
-        if comparable and not rounding and (self.plan.stepped or self.plan.decimals):
-            before = as_arrow(self.original)
-            before = before if ready.order is None else before.take(ready.order)
-            found = table.rename_columns([*as_arrow(self.table).column_names])
-            wrong = step_faults(before, found, self.plan, [str(name) for name in self.columns])
-            agreement = dataclasses.replace(agreement, faults=(*agreement.faults, *wrong))
-        policy.require(self.plan.k, parts, counted, agreement, "units" if units else "records")
+        writing.require(self, table)
 
 
 def _unique(table: Any, columns: Sequence[Any], grouped: bool) -> dict[str, Any]:
@@ -417,8 +326,6 @@ def _unique(table: Any, columns: Sequence[Any], grouped: bool) -> dict[str, Any]
 
     `grouped`: each combination of the protected columns was counted, and occurs more than once.
     """
-    import pyarrow as pa
-
     from shoal.measures.uniqueness import few_valued, unique_rows
 
     try:
@@ -434,12 +341,3 @@ def _unique(table: Any, columns: Sequence[Any], grouped: bool) -> dict[str, Any]
         "unique_on_categories": unique_rows(published, few),
         "unique_rows": unique_rows(published, published.column_names),
     }
-
-
-class _Ready(NamedTuple):
-    """What is written and what must then be found, in the order of the file."""
-
-    table: Any
-    expected: Any
-    exact: bool = False  # whether cells that are not protected must be the same to the letter
-    order: NDArray[np.int64] | None = None  # for each row of the file the original's

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
-from shoal.comparison import Comparison, Run, compare
+from shoal.comparison import Comparison, Progress, Run, compare_plan
 from shoal.errors import InputError
 from shoal.io.source import frame_of
+from shoal.plan import Plan, PlanFields, explicit
 
 #: For k, if none are named. Steps grow with k, for the risk falls about like 1/k.
 CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
@@ -56,12 +57,18 @@ class Suggestion:
         }
 
 
+@explicit(Plan)
 def suggest(
     data: Any,
     max_risk: float = 0.05,
     k: Sequence[int] | None = None,
-    methods: Sequence[str] | str = ("auto",),
-    **options: Any,
+    methods: Sequence[str] | str | None = None,
+    *,
+    bound_time: float | None = None,
+    sample: int | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **fields: Unpack[PlanFields],
 ) -> Suggestion:
     """Suggest k: the run of least loss whose share of correctly linked records is at most `max_risk`.
 
@@ -74,10 +81,12 @@ def suggest(
         upper end of its confidence interval counts.
     k : list of int, optional
         The group sizes to try; without it some from 2 to 50.
-    methods : list of str
-        The methods to try.
-    **options
-        Those of `compare`.
+    methods : list of str, optional
+        The methods to try; without it the plan's `method`.
+    bound_time, sample, workers, progress
+        As for `compare`; without `bound_time` nothing is proven.
+    **fields
+        The fields of `Plan`, the same for all runs.
 
     Returns
     -------
@@ -90,15 +99,23 @@ def suggest(
     >>> suggested.reason.startswith(f"k={suggested.k} (mdav)")
     True
     """
+    keys = [methods] if isinstance(methods, str) else methods
+    plan = Plan(CANDIDATES[0], **fields)
+    return suggest_plan(plan, data, max_risk, k, keys, bound_time, sample, workers, progress)
+
+
+def suggest_plan(
+    plan: Plan, data: Any, max_risk: float, sizes: Sequence[int] | None, *options: Any, **more: Any
+) -> Suggestion:
+    """The plan with the k that is best of these; the rest is as for `compare_plan`."""
     if not 0 < max_risk <= 1:
         raise InputError(f"max_risk is a share between 0 and 1, not {max_risk!r}")
     frame = frame_of(data)
-    if k is None:
-        k = [size for size in CANDIDATES if size <= len(frame)]
-        if not k:
+    if sizes is None:
+        sizes = [size for size in CANDIDATES if size <= len(frame)]
+        if not sizes:
             raise InputError(f"the table has {len(frame)} records: too few to hide one among others")
-    options.setdefault("bound_time", None)
-    comparison = compare(frame.native, k, methods, **options)
+    comparison = compare_plan(plan, frame.native, sizes, *options, **more)
     tried = comparison.runs
     safe = [run for run in tried if run.risk_high <= max_risk]
     wish = f"at most {100 * max_risk:.3g} %"

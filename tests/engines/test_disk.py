@@ -297,7 +297,7 @@ def test_bad_input_is_told_in_one_sentence_and_nothing_is_left(spoil, sentence, 
         ({"columns": ["incom"]}, "did you mean 'income'"),
         ({"columns": ["age", "age"]}, "named twice"),
         ({"method": "univariate"}, "groups by one column"),
-        ({"k": 2001}, "k=2001 needs at least 2001 records, but there are 2000"),
+        ({"k": 2001}, "k=2001 needs at least 2001 records, but the table has 2000"),
     ],
 )
 def test_what_blocks_cannot_do_is_said_at_once(options, sentence, tmp_path):

@@ -44,6 +44,7 @@ TAKEN = {
         {"unit": ["house"], "columns": ["income", "rent"], "method": "mdav"},
         {"unit": ["house"], "columns": ["rent"]},
     ],
+    "by_record": [{"unit": ["house"], "columns": ["income", "rent"], "by_record": ["rent"]}],
     "zeros": [{"zeros": "group"}],
     "contributors": [{"contributors": 3}],
     "thin": [{"thin": "gap"}],

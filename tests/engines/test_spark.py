@@ -36,7 +36,7 @@ from tests.engines.test_disk import (
     spoil_short,
     spoil_type,
 )
-from tests.spark_port import TO_BLOCKS, TO_DRIVER, answers
+from tests.spark_port import TO_DRIVER, answers, to_blocks
 
 RECORDS = 6000
 
@@ -342,7 +342,7 @@ def test_the_ports_of_executors_of_our_own_answer_nobody(spark):
     assert context.getConf().get("spark.io.encryption.enabled") == "true"
     assert spark.range(10).repartition(2).count() == 10  # who has the secret is answered
     assert not answers(context.getConf().get("spark.driver.port"), TO_DRIVER)
-    assert not answers(BLOCKS_PORT, TO_BLOCKS)
+    assert not answers(BLOCKS_PORT, to_blocks("rdd_0_0"))
     secret = context._jvm.java.lang.System.getProperty("spark.authenticate.secret")
     assert len(secret) == 64
     seen = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
@@ -404,7 +404,7 @@ from shoal.engines.spark.session import SECRECY, session
 
 base, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
 sys.path.append(sys.argv[3])
-from tests.spark_port import TO_BLOCKS, TO_DRIVER, answers
+from tests.spark_port import TO_DRIVER, answers, to_blocks
 
 with session("local[2]", settings) as spark:
     rows = spark.sparkContext.parallelize([f"the original row {i}" for i in range(5000)], 4)
@@ -417,7 +417,7 @@ with session("local[2]", settings) as spark:
         "rows": contents.count(b"the original row"),
         "answers": [
             answers(spark.conf.get("spark.driver.port"), TO_DRIVER),
-            answers(settings["spark.driver.blockManager.port"], TO_BLOCKS),
+            answers(settings["spark.driver.blockManager.port"], to_blocks(f"rdd_{kept.id()}_0")),
         ],
     }
 print(json.dumps(facts))

@@ -328,9 +328,20 @@ def test_what_an_agreement_says():
     assert str(Agreement(5, ("a",), ())) == "yes: 5 records, each found again, 1 untouched column the same"
     assert str(Agreement(5, (), ())) == "yes: 5 records, each found again, all protected"
     assert str(Agreement(5, ("a", "b"), (), by_row=False)).startswith(
-        "yes: 5 records in another order, 2 untouched columns the same as a set of rows (with the plan"
+        "yes: 5 records in another order, 2 untouched columns the same as a set of rows, protected "
+        "columns not compared (with the plan"
+    )
+    assert str(Agreement(5, (), (), by_row=False)).startswith(
+        "yes: 5 records in another order, the same columns; no cell was compared, for all are protected (with"
     )
     assert str(Agreement(5, (), ("one", "two"))) == "no: one; two"
+
+
+def test_an_order_that_lies_halfway_between_chance_and_all_is_not_the_right_one():
+    """Of eight rows with two values each half as often, chance explains four and halfway lies at six."""
+    table = pa.table({"a": [0, 0, 0, 0, 1, 1, 1, 1]})
+    assert not in_place(pa.table({"a": [0, 0, 0, 0, 1, 1, 0, 0]}), table, ["a"])
+    assert in_place(pa.table({"a": [0, 0, 0, 0, 1, 1, 1, 0]}), table, ["a"])
 
 
 def test_an_order_is_right_if_it_explains_more_than_chance():

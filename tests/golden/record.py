@@ -127,13 +127,10 @@ def _arrow(case: Case, table: pa.Table, folder: Path) -> Path:
 
 
 def _excel(case: Case, table: pa.Table, folder: Path) -> Path:
-    import openpyxl
+    from tests.workbooks import workbook
 
-    book = openpyxl.Workbook()
-    for row in [table.column_names, *zip(*(column.to_pylist() for column in table.columns))]:
-        book.active.append(list(row))
-    book.save(folder / "source.xlsx")
-    return folder / "source.xlsx"
+    rows = zip(*(column.to_pylist() for column in table.columns))
+    return workbook(folder / "source.xlsx", table.column_names, *rows)
 
 
 def _stats(case: Case, table: pa.Table, folder: Path) -> Path:

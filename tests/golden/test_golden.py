@@ -14,7 +14,7 @@ NEEDS = {
     "pandas": "pandas",
     "pandas nullable": "pandas",
     "polars": "polars",
-    "xlsx": "openpyxl",
+    "xlsx": "xlsxwriter",
     "sav": "pyreadstat",
     "dta": "pyreadstat",
 }

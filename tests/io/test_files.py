@@ -49,13 +49,15 @@ def test_extras_that_are_missing_are_named(tmp_path, monkeypatch):
     real = builtins.__import__
 
     def without(name, *rest, **options):
-        if name.split(".")[0] in ("openpyxl", "pyreadstat", "pg8000", "pandas"):
+        if name.split(".")[0] in ("fastexcel", "xlsxwriter", "pyreadstat", "pg8000", "pandas"):
             raise ImportError(name)
         return real(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match="extra 'stats'"):
-        excel._openpyxl()
+        excel.read(tmp_path / "in.xlsx")
+    with pytest.raises(InputError, match="extra 'stats'"):
+        excel.write(pa.table({"a": [1]}), tmp_path / "in.xlsx")
     with pytest.raises(InputError, match="extra 'stats'"):
         stats._pyreadstat()
     with pytest.raises(InputError, match="extra 'stats'"):

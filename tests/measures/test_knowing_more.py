@@ -36,6 +36,15 @@ def test_an_intruder_uses_what_is_kept(table):
     assert release.risk(known=())["linkage"].overall == found.detail["without_known"]
 
 
+def test_a_published_stratum_halves_the_group_in_which_somebody_hides():
+    """Stated were 8 %, and it is 17 %: of the twelve who share a cell, six live in either region."""
+    before = pd.DataFrame({"wage": np.arange(60.0), "region": ["north", "south"] * 30})
+    after = before.assign(wage=before["wage"] // 12 * 12 + 5.5)
+    found = shoal.risk(before, after, ["wage"])["linkage"]
+    assert (found.overall, found.detail["without_known"]) == pytest.approx((1 / 6, 1 / 12))
+    assert f"{found.overall:.0%} {found.detail['without_known']:.0%}" == "17% 8%"
+
+
 def test_who_knows_what_is_in_the_plan(table):
     region = shoal.microaggregate(table, 5, columns=COLUMNS, method="mdav", known=["region"])
     assert region.risk()["linkage"].overall == pytest.approx(

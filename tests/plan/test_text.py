@@ -55,6 +55,7 @@ def test_what_cannot_be_typed_goes_into_the_plan():
 PLANS = [
     {"columns": ["a,b", 'say "a"', " c", "d=e"], "types": {"d=e": "integer"}, "keep": ["x,y"]},
     {"levels": {"size": ["small", "1,5", "large"]}, "unit": ["h", "i"], "known": ["sex"]},
+    {"columns": ["a", "b c"], "unit": "h", "by_record": ["b c"]},
     {"missing_codes": [-9, 99.5, "n/a"], "zeros": "group", "thin": "gap", "contributors": 3},
     {"missing_codes": {"wage": [999999], "educ": [-9, "x,y"]}, "contributor_share": 0.5, "order": "keep"},
 ]

@@ -41,8 +41,8 @@ def test_a_small_table_loads_no_library_that_it_does_not_use(command, tmp_path):
     code = (
         f"import sys, shoal.cli; sys.argv = ['shoal', *{command.split()!r}]\n"
         "try:\n    shoal.cli.main()\nexcept SystemExit as stop:\n    assert not stop.code\n"
-        "heavy = {'pandas', 'polars', 'sklearn', 'matplotlib', 'nicegui', 'pyspark', 'openpyxl', 'jinja2'}\n"
-        "heavy |= {'scipy.linalg', 'coverage', 'shoal.report', 'shoal.comparison'}\n"
+        "heavy = {'pandas', 'polars', 'sklearn', 'matplotlib', 'nicegui', 'pyspark', 'jinja2', 'fastexcel'}\n"
+        "heavy |= {'xlsxwriter', 'scipy.linalg', 'coverage', 'shoal.report', 'shoal.comparison'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path)

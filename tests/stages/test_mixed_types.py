@@ -286,7 +286,7 @@ def test_methods_for_numbers_only_say_so():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"columns": "t"}, "column 't' holds text, first in row 1: .*nominal"),
+        ({"columns": "t", "types": {"t": "integer"}}, "column 't' holds text, first in row 1: .*nominal"),
         ({"types": {"t": "nominale"}}, "unknown type 'nominale': did you mean 'nominal'"),
         ({"types": {"nn": "nominal"}}, "there is no column 'nn'"),
         ({"columns": "t", "types": {"t": "ordinal"}}, "give its levels, lowest first"),

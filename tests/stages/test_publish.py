@@ -204,3 +204,13 @@ def test_medians_of_halves_and_negatives():
     sevens = Partition([0] * 7)
     last = Column("a", "continuous", np.arange(7.0))
     assert publish(last, sevens, "median", np.array([0, 0, 0, 0, 0, 0, 1.0]))[0].tolist() == [6]
+
+
+@pytest.mark.parametrize(("kind", "exact"), [(np.float64, True), (np.float32, False)])
+def test_means_that_a_method_left_are_published_in_the_type_of_the_column(kind, exact):
+    """Doubles are the means to the last digit, as they are by record; others are rounded."""
+    column = Column("x", "continuous", np.array([0.1, 0.2, 0.4], kind))
+    means = np.array([0.7 / 3])
+    found = publish(column, Partition([0, 0, 0]), moments=ColumnMoments(means, 0.0, 1.0, means[[0, 0, 0]]))
+    assert (found.values.dtype, found.exact, found.by_record is not None) == (kind, exact, exact)
+    assert found.values[0] == kind(0.7 / 3)

@@ -4,7 +4,6 @@ import json
 from decimal import Decimal
 
 import numpy as np
-import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
@@ -21,6 +20,7 @@ from shoal.frame.order import file_order
 from shoal.io import files
 from shoal.pipeline import run
 from shoal.verify.files import check, check_original
+from tests.workbooks import workbook
 
 ENDINGS = ["csv", "tsv", "csv.gz", "parquet", "arrow", "xlsx", "sav", "dta"]
 
@@ -291,14 +291,10 @@ def test_a_file_without_records_is_a_no(tmp_path, ending):
 
 
 def test_a_sheet_that_was_not_read_is_a_no(tmp_path):
-    book = openpyxl.Workbook()
-    for row in (["x"], [1.5], [1.5]):
-        book.active.append(row)
-    book.save(tmp_path / "out.xlsx")
+    rows = (["x"], [1.5], [1.5])
+    workbook(tmp_path / "out.xlsx", *rows)
     assert [finding.passed for finding in check(tmp_path / "out.xlsx", 2)] == [True]
-    book.create_sheet("everyone").append(["Jane Doe"])
-    book["everyone"].sheet_state = "hidden"
-    book.save(tmp_path / "out.xlsx")
+    workbook(tmp_path / "out.xlsx", *rows, everyone=[["Jane Doe"]], hidden=["everyone"])
     said = call("check", tmp_path / "out.xlsx", "-k", 2, status=1).stderr
     assert "yes: each of the 1 combinations of x" in said
     assert "no: sheet 'everyone' was not checked" in said

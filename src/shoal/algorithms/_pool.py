@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.kernels.neighbours import pool as kernels
 
 #: Records, or a share of the free ones if that is more, that leave before the pool is tended. To tend it more
@@ -13,13 +13,13 @@ from shoal.kernels.neighbours import pool as kernels
 STRIDE, SHARE = 500, 32
 
 
-def group_means(X: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def group_means(X: Floats, labels: Ints) -> Floats:
     """Centroid of each group 0, 1, ... of the labels."""
     sums = np.stack([np.bincount(labels, column) for column in X.T], axis=1)
     return sums / np.bincount(labels)[:, None]
 
 
-def join_nearest(X: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+def join_nearest(X: Floats, labels: Ints) -> None:
     """Records without a group (-1) join the group of nearest centroid."""
     left = np.flatnonzero(labels < 0)
     if len(left):
@@ -37,7 +37,7 @@ class Pool:
 
     _tend_at: int
 
-    def __init__(self, X: NDArray[np.float64], progress: Callable[[float], None] | None = None):
+    def __init__(self, X: Floats, progress: Callable[[float], None] | None = None):
         self.X = X.copy()  # writable, for numba would compile every search once more for read-only rows
         self.groups = 0
         self.labels = np.full(len(X), -1)
@@ -50,7 +50,7 @@ class Pool:
     def __contains__(self, record: int) -> bool:
         return self._free.leaf[record] >= 0
 
-    def records(self) -> NDArray[np.int64]:
+    def records(self) -> Ints:
         """The free records in row order."""
         return np.flatnonzero(self._free.leaf >= 0)
 
@@ -58,7 +58,7 @@ class Pool:
         """The records of an order, each only if it is free when its turn comes."""
         return (record for record in order if record in self)
 
-    def centroid(self) -> NDArray[np.float64]:
+    def centroid(self) -> Floats:
         """Mean of the free records."""
         return kernels.centroid(self._free)
 
@@ -75,7 +75,7 @@ class Pool:
         """The free record farthest from a record, and their squared distance."""
         return kernels.farthest(self._free, self.X[record])
 
-    def nearest(self, record: int, count: int) -> NDArray[np.int64]:
+    def nearest(self, record: int, count: int) -> Ints:
         """The free records nearest to a record, nearest first, without itself; fewer if fewer are free."""
         records, _ = kernels.nearest(self._free, self.X[record], count, record)
         return records[records >= 0]
@@ -85,7 +85,7 @@ class Pool:
         records, squares = kernels.nearest(self._free, self.X[record], 1, record)
         return records[0], squares[0]
 
-    def take(self, records: Sequence[int] | NDArray[np.int64]) -> None:
+    def take(self, records: Sequence[int] | Ints) -> None:
         """Make these free records the next group."""
         records = np.asarray(records, np.int64)
         kernels.remove(self._free, records)
@@ -119,12 +119,12 @@ class Pool:
         """The next group: all that are left."""
         self.take(self.records())
 
-    def finish(self) -> NDArray[np.int64]:
+    def finish(self) -> Ints:
         """Labels in order of the groups' making; records left over join the group of nearest centroid."""
         join_nearest(self.X, self.labels)
         return self.labels
 
-    def _grouped(self, records: NDArray[np.int64]) -> None:
+    def _grouped(self, records: Ints) -> None:
         self.labels[records] = self.groups
         self.groups += 1
         self._tend()
@@ -142,7 +142,7 @@ class Pool:
         if self._progress:
             self._progress(1 - left / len(self.X))
 
-    def _lay_out(self, records: NDArray[np.int64]) -> None:
+    def _lay_out(self, records: Ints) -> None:
         self._free = kernels.lay_out(self.X, records)
         self._laid_out = len(records)
         self._tend_at = len(records) - STRIDE

@@ -3,32 +3,31 @@
 from collections.abc import Callable, Collection
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shoal.algorithms._pool import group_means
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method
 
-Labels = NDArray[np.int64]
+Labels = Ints
 
 
-def members_of(labels: Labels) -> list[NDArray[np.int64]]:
+def members_of(labels: Labels) -> list[Ints]:
     """The records of each group, by rising label; in each group by rising row."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
-def by_falling_sse(X: NDArray[np.float64], labels: Labels) -> Labels:
+def by_falling_sse(X: Floats, labels: Labels) -> Labels:
     """The groups, that with the largest SSE first."""
     squares = np.square(X - group_means(X, labels)[labels]).sum(1)
     return np.argsort(-np.bincount(labels, squares), kind="stable")
 
 
-def split_large(
-    X: NDArray[np.float64], labels: Labels, k: int, how: Callable[[NDArray[np.float64], int], Labels]
-) -> Labels:
+def split_large(X: Floats, labels: Labels, k: int, how: Callable[[Floats, int], Labels]) -> Labels:
     """Labels 0, 1, ... where each group of 2k or more records is partitioned by `how` on its own records."""
     fresh = np.empty_like(labels)
     count = 0
@@ -39,7 +38,7 @@ def split_large(
     return fresh
 
 
-def divide(X: NDArray[np.float64], k: int, how: Callable[[NDArray[np.float64], int], Labels]) -> Labels:
+def divide(X: Floats, k: int, how: Callable[[Floats, int], Labels]) -> Labels:
     """Labels 0, 1, ... where `how` divides parts of 2k or more records, until there are none."""
     labels = np.empty(len(X), np.int64)
     parts, groups = [np.arange(len(X))], 0
@@ -55,7 +54,7 @@ def divide(X: NDArray[np.float64], k: int, how: Callable[[NDArray[np.float64], i
 
 
 def start_labels(
-    X: NDArray[np.float64],
+    X: Floats,
     k: int,
     start: str | ArrayLike,
     excluded: Collection[str] = (),

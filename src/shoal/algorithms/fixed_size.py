@@ -4,9 +4,9 @@ import heapq
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.algorithms._pool import Pool
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.grouping.registry import method
 
@@ -35,7 +35,7 @@ def farthest_pairs(pool: Pool) -> Iterator[tuple[int, int]]:
             heapq.heapreplace(heap, (-square, a, b))
 
 
-def _diameter_pairs(X: NDArray[np.float64], k: int, make_group, progress) -> NDArray[np.int64]:
+def _diameter_pairs(X: Floats, k: int, make_group, progress) -> Ints:
     """Groups around the two farthest records while 2k remain; then k to 2k-1 are one, fewer join theirs."""
     pool = Pool(X, progress)
     pairs = farthest_pairs(pool)

@@ -1,7 +1,6 @@
 """IMHM: the optimal partition of a sequence, in turn with the best re-assignment to its centroids."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.algorithms.mdav import mdav
 from shoal.algorithms.orders import (
@@ -12,6 +11,7 @@ from shoal.algorithms.orders import (
     partition_along,
     tour_order,
 )
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError, did_you_mean
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import method
@@ -27,9 +27,7 @@ ORDERS = {
 }
 
 
-def reassign(
-    X: NDArray[np.float64], k: int, labels: NDArray[np.int64], choices: int = CHOICES
-) -> NDArray[np.int64]:
+def reassign(X: Floats, k: int, labels: Ints, choices: int = CHOICES) -> Ints:
     """Records to the partition's centroids at the least sum of squared distances, groups of k..2k-1: labels.
 
     A transportation problem, solved exactly over each record's nearest `choices` groups and its own.

@@ -1,11 +1,11 @@
 """k-Ward: Ward's hierarchical clustering, stopped where every group has k records."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.algorithms._pool import Pool
 from shoal.algorithms._split import divide
 from shoal.algorithms.fixed_size import farthest_pairs
+from shoal.arrays import Floats, Ints
 from shoal.grouping.registry import method
 from shoal.kernels.neighbours.distance import between
 from shoal.kernels.runtime.jit import kernel
@@ -82,7 +82,7 @@ def _merge(X, k, labels):
         labels[i] = joined[labels[i]]
 
 
-def _one_level(X: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def _one_level(X: Floats, k: int) -> Ints:
     """The two records farthest apart, each with its k-1 nearest; all others alone; then unite."""
     pool = Pool(X)
     a, b = next(farthest_pairs(pool))

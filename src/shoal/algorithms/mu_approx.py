@@ -1,16 +1,16 @@
 """mu-Approx: grow a forest whose trees have k or more records, then cut its trees into small ones."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.algorithms._pool import Pool
+from shoal.arrays import Floats
 from shoal.grouping.registry import method
 
 # Neighbours of each node. Nodes from n on are Steiner nodes: they hold subtrees together, and count as none.
 Forest = list[dict[int, None]]
 
 
-def _grow(X: NDArray[np.float64], k: int) -> Forest:
+def _grow(X: Floats, k: int) -> Forest:
     """While a record's tree is short of k, an edge leads from the tree's sink to the nearest record outside.
 
     A tree of s records has s-1 edges, each from another record. The one record without an edge of its own is

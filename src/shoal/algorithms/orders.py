@@ -6,8 +6,9 @@ standardised; ties go to the lowest row, and nothing is left to chance.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.kernels.neighbours.lists import nearest
 from shoal.kernels.sequence import paths
@@ -25,16 +26,16 @@ TOUR_NEIGHBOURS = 10
 #: ... and its search goes on for that many kicks for each record.
 KICKS = 5
 
-Order = NDArray[np.int64]
+Order = Ints
 
 
-def npn_order(X: NDArray[np.float64]) -> Order:
+def npn_order(X: Floats) -> Order:
     """Nearest point next: from the record farthest from the centroid always on to the nearest free one."""
     nobody = np.empty((len(X), 0), np.int64)  # with a single group no neighbour lists are needed
     return group_order(X, np.zeros(len(X), np.int64), near=nobody)
 
 
-def pca_order(X: NDArray[np.float64]) -> Order:
+def pca_order(X: Floats) -> Order:
     """By the first principal component, signed so that the attribute of greatest weight counts positive."""
     centred = X - X.mean(0)
     weights = np.linalg.eigh(centred.T @ centred)[1][:, -1]
@@ -42,12 +43,12 @@ def pca_order(X: NDArray[np.float64]) -> Order:
     return np.argsort(centred @ weights, kind="stable")
 
 
-def zscore_order(X: NDArray[np.float64]) -> Order:
+def zscore_order(X: Floats) -> Order:
     """By the sum of the standardised values."""
     return np.argsort(X.sum(1), kind="stable")
 
 
-def tour_order(X: NDArray[np.float64], kicks: int | None = None) -> Order:
+def tour_order(X: Floats, kicks: int | None = None) -> Order:
     """Along a short round tour, from the record farthest from the centroid.
 
     Nearest insertion, then 2-opt and Or-opt of up to three records over neighbour lists, then `kicks`
@@ -64,9 +65,7 @@ def tour_order(X: NDArray[np.float64], kicks: int | None = None) -> Order:
     return tour if (forth, tour[1]) <= (back, tour[-1]) else np.roll(tour[::-1], 1)
 
 
-def group_order(
-    X: NDArray[np.float64], labels: ArrayLike, rule: str = "walk", near: NDArray[np.int64] | None = None
-) -> Order:
+def group_order(X: Floats, labels: ArrayLike, rule: str = "walk", near: Ints | None = None) -> Order:
     """Group by group: from the record farthest from the centroid through its group, then to the nearest
     record of any group not yet visited, through that one's group, and so on.
 
@@ -81,12 +80,12 @@ def group_order(
     return paths.group_path(X, groups, lists, paths.farthest_from_centroid(X), RULES[rule])
 
 
-def neighbour_lists(X: NDArray[np.float64], many: int = NEIGHBOURS) -> NDArray[np.int64]:
+def neighbour_lists(X: Floats, many: int = NEIGHBOURS) -> Ints:
     """Each record's nearest other records, nearest first."""
     return nearest(X, many)[0].astype(np.int64)
 
 
-def partition_along(X: NDArray[np.float64], k: int, order: ArrayLike) -> NDArray[np.int64]:
+def partition_along(X: Floats, k: int, order: ArrayLike) -> Ints:
     """The best partition into groups of k..2k-1 records that stand together in the order: labels."""
     rows = np.asarray(order)
     n = len(X)

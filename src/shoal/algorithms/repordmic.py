@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shoal.algorithms._split import start_labels
 from shoal.algorithms.orders import LEAST_GAIN, RULES, neighbour_lists
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.grouping.registry import method
 from shoal.kernels.runtime.jit import kernel
@@ -22,8 +23,8 @@ DEFAULT_STARTS = 20
 class Outcome(NamedTuple):
     """Where one start led: the partition, and the SSE after each round."""
 
-    labels: NDArray[np.int64]
-    sse: NDArray[np.float64]
+    labels: Ints
+    sse: Floats
 
 
 @kernel
@@ -67,7 +68,7 @@ def _repeat(X, k, labels, near, start, rule):
 
 
 def repeated_ordering(
-    X: NDArray[np.float64],
+    X: Floats,
     k: int,
     starts: Sequence[ArrayLike],
     insertion: str = "nearest",
@@ -90,7 +91,7 @@ def repeated_ordering(
     return map_threads(run, starts, progress=progress)
 
 
-def kmeans_starts(X: NDArray[np.float64], starts: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+def kmeans_starts(X: Floats, starts: int, rng: np.random.Generator) -> list[Ints]:
     """Clusterings into 1, 2, .. `starts` clusters: one run of k-means each (they serve every k)."""
     draws = [rng.random(clusters) for clusters in range(1, min(starts, len(X)) + 1)]
     return map_threads(lambda uniform: kmeans(X, uniform), draws)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.algorithms._split import split_large
 from shoal.algorithms.fixed_size import centroid, diameter
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.grouping.registry import method
 from shoal.kernels.neighbours import spanning_tree as kernels
@@ -19,7 +20,7 @@ PAPER = "Laszlo and Mukherjee 2005"
 CHUNKS = 8
 
 
-def spanning_tree(X: NDArray[np.float64]) -> NDArray[np.int64]:
+def spanning_tree(X: Floats) -> Ints:
     """The Euclidean minimum spanning tree of the rows: n-1 pairs of rows, longest edge first.
 
     Build it once and give it to `mst`, `mst_d` and `mst_c` as `tree=` for every k. Of equally long edges the
@@ -38,7 +39,7 @@ def spanning_tree(X: NDArray[np.float64]) -> NDArray[np.int64]:
     return edges[np.lexsort((edges[:, 1], edges[:, 0], -squares))]
 
 
-def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _boruvka(X: Floats) -> tuple[Ints, Floats]:
     """Edges and squared lengths for distinct rows: each component adds its shortest way out, and again."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -54,7 +55,7 @@ def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.floa
     component, near, length = np.arange(n), np.full(n, -1), np.zeros(n)
     edges, squares = [np.empty((0, 2), np.int64)], [np.empty(0)]
 
-    def search(chunk: NDArray[np.int64]) -> None:
+    def search(chunk: Ints) -> None:
         kernels.nearest_outside(X, columns, tree, colour, component, bound.copy(), near, length, chunk)
 
     while component.any():
@@ -77,7 +78,7 @@ def _boruvka(X: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.floa
     return np.concatenate(edges), np.concatenate(squares)
 
 
-def preorder(tree: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def preorder(tree: Ints) -> tuple[Ints, Ints]:
     """Walk a tree from record 0: the records reached, parents first, and the parent of each record."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import depth_first_order
@@ -104,7 +105,7 @@ def _partition(X: NDArray, k: int, tree: ArrayLike | None) -> tuple[NDArray, NDA
     )
 
 
-def _refine(X: NDArray, k: int, tree: ArrayLike | None, split: Callable) -> NDArray[np.int64]:
+def _refine(X: NDArray, k: int, tree: ArrayLike | None, split: Callable) -> Ints:
     """M, then each group of 2k or more records partitioned on its own."""
     labels, sequence = _partition(X, k, tree)
     labels[sequence] = split_large(X[sequence], labels[sequence], k, split)

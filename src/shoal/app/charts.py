@@ -4,8 +4,6 @@ How they look stands in `static/charts.json`; numbers and colours are those of t
 Tooltips are drawn (`richText`), so no text becomes HTML.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -14,7 +14,7 @@ from shoal.plan.options import OPTIONS
 #: Fields that the plan takes as they stand in the form.
 PLAIN = (
     *("seed", "time_limit", "per_column", "missing", "scaling", "merge_small_strata"),
-    *("zeros", "thin", "order", "contributors", "contributor_share", "known"),
+    *("zeros", "thin", "order", "contributors", "contributor_share", "known", "by_record"),
 )
 CODES = next(option for option in OPTIONS if option.field == "missing_codes")
 
@@ -43,6 +43,7 @@ class Draft:
     contributor_share: float = 0.9
     missing_codes: str = ""  # as typed: 99, or wage=99
     known: list[str] | None = None
+    by_record: list[str] = field(default_factory=list)
     prove: bool = True
     kinds: dict[str, str] = field(default_factory=dict)  # how columns are stored
     levels: dict[str, str] = field(default_factory=dict)  # of ordinal columns, lowest first, as typed

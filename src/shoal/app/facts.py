@@ -1,11 +1,11 @@
 """What the page shows of a table and of a release, as plain values fit for JSON. Made in the worker."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
+import pyarrow.types as types
 
 from shoal.frame.frame import Frame
 from shoal.frame.guess import guess_roles
@@ -14,13 +14,11 @@ from shoal.io.files import as_arrow
 from shoal.measures.measure import digits, plain
 from shoal.measures.pair import Pair, pair
 from shoal.measures.utility import deviations
+from shoal.release import Release
 from shoal.report import build
 from shoal.report.audit import sentences
 from shoal.report.drawing import day
 from shoal.report.pictures import distributions
-
-if TYPE_CHECKING:
-    from shoal.release import Release
 
 PREVIEW = 8  # rows shown of a table
 LEVELS = 8  # categories drawn of a column
@@ -62,9 +60,6 @@ def _cell(value: Any) -> str:
 
 def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
     """The range of a column in words, and a small histogram: how many records in which class."""
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
     kind = cells.type
     if types.is_dictionary(kind):
         cells, kind = cells.cast(kind.value_type), kind.value_type

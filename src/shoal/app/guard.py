@@ -1,19 +1,16 @@
 """Who may talk to the page: this machine, this page, and whoever was given a code."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import SplitResult, parse_qs
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-if TYPE_CHECKING:
-    from shoal.app.office import Office, Session
+from shoal.app.office import Office, Session
 
 CODE_NEEDED = "This page opens with a code, once: open the file or the address that `shoal app` named."
 FOREIGN_HOST = "This page answers only as 127.0.0.1 on its own port, or as `shoal app --origin` says."

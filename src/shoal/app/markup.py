@@ -1,6 +1,6 @@
 """HTML with text from data in it. Jinja or `Markup.format` escapes every value."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +21,34 @@ def sentence(words: Any) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-def show(markup: Markup, tag: str = "div") -> ui.html:
-    """Put markup on the page. Only `Markup` is taken, so that nothing unescaped gets here.
+def show(markup: Markup, *values: Any, tag: str = "div") -> ui.html:
+    """Put markup on the page, with these values in it, escaped. Only `Markup` is taken.
 
     This is a gate, so it is no `assert`: `python -O` takes those away.
     """
     if not isinstance(markup, Markup):
         raise TypeError(f"only Markup goes on the page, not {type(markup).__name__}: use Markup.format")
-    return ui.html(str(markup), sanitize=False, tag=tag)
+    return ui.html(str(markup.format(*values) if values else markup), sanitize=False, tag=tag)
 
 
-def joined(parts: Iterable[Markup]) -> Markup:
-    return Markup("").join(parts)
+def button(
+    words: str, icon: str, act: Callable[[], Any], label: str = "", look: str = "unelevated"
+) -> ui.button:
+    """A button; `label` is what it is called for who cannot see it, where its words do not tell all."""
+    made = ui.button(words, icon=icon or None, on_click=act).props(f"{look} no-caps")
+    if label:
+        made.props["aria-label"] = label
+    return made
+
+
+def card(title: str, words: str) -> ui.element:
+    """A card with its title and what it is about; to put more into."""
+    made = ui.element("section").classes("card")
+    with made:
+        show(Markup("<h3>{}</h3><p class='soft'>{}</p>"), title, words)
+    return made
 
 
 def text(kind: str, words: Any, css: str = "") -> ui.html:
     """One element with plain text in it."""
-    return show(Markup("<{0} class='{1}'>{2}</{0}>").format(Markup(kind), css, words))
+    return show(Markup("<{0} class='{1}'>{2}</{0}>"), Markup(kind), css, words)

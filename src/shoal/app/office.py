@@ -1,7 +1,5 @@
 """What the server knows: browsers' sessions, their tables, the runs on each, and who computes them."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -1,7 +1,5 @@
 """The page itself: its frame, the way through the five steps, and what one tab shows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -19,11 +17,7 @@ from shoal.app.tab import STEPS, Plan, Tab
 LOOK_AGAIN = 0.3  # seconds between two looks at what changed
 
 BUILDERS: dict[str, Callable[[Tab], None]] = {
-    "data": data.build,
-    "settings": settings.build,
-    "run": running.build,
-    "look": look.build,
-    "take": take.build,
+    step: module.build for step, module in zip(STEPS, (data, settings, running, look, take))
 }
 
 
@@ -104,7 +98,7 @@ class View:
             button.props["type"] = "button"
             button.props["data-step"] = step
             with button:
-                show(Markup("<b aria-hidden='true'>{}</b>{}").format(number, words), "span")
+                show(Markup("<b aria-hidden='true'>{}</b>{}"), number, words, tag="span")
             buttons[step] = button
         return buttons
 
@@ -138,18 +132,15 @@ class View:
                 chosen = ui.select(names, value=tab.work.number, on_change=lambda e: tab.open_work(e.value))
                 chosen.props("dense outlined options-dense").props["aria-label"] = "The table in this tab"
             else:
-                show(Markup("<span class='chip'>{}</span>").format(tab.work.name))
+                show(Markup("<span class='chip'>{}</span>"), tab.work.name)
 
     def announce(self, sentence: str, bad: bool) -> None:
         """One sentence above the step; the next action takes it away."""
         self.said.clear()
         if sentence:
+            kind, role = ("bad", "alert") if bad else ("good", "note")
             with self.said:
-                show(
-                    Markup("<div class='banner {}' role='{}'>{}</div>").format(
-                        "bad" if bad else "good", "alert" if bad else "note", sentence
-                    )
-                )
+                show(Markup("<div class='banner {}' role='{}'>{}</div>"), kind, role, sentence)
 
     def uploaded(self, args: dict) -> None:
         """The browser says that a file is here, or why not."""

@@ -1,7 +1,5 @@
 """What one open tab shows: a table of its browser's session, a step, a run, settings of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any

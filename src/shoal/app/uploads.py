@@ -1,7 +1,5 @@
 """Files dropped on the page: streamed into the private folder, up to a limit."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 from urllib.parse import unquote

@@ -8,7 +8,7 @@ import math
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from shoal.display import card
 from shoal.errors import InputError
 from shoal.io.atomic import replacing
 from shoal.io.limits import refuse_size
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 #: Every price is lowered, every penalty raised by this share of itself before they are summed. Rounding in
 #: the proofs is below 1e-12 of the same quantities, so the stated bound holds for exact arithmetic too.
@@ -61,11 +64,12 @@ class Bound:
         lost = f"{self.information_loss:.6g} % (sum of squared errors {self.sse:.6g})"
         return card("Bound", [("least loss", lost), ("means", words), ("proof", proof)])
 
-    def verify(self, data: Any = None, columns: Any = None) -> bool:
+    def verify(self, data: Any = None, columns: Any = None, plan: Plan | None = None) -> bool:
         """Prove the bound again from the data and the certificate, by code apart from the search for it.
 
-        Without `data`, from the records that the bound was made of; a bound that was loaded from a file has
-        none, and needs them. False if the certificate, the stated figures or the data are not what they were.
+        Without `data`, from the records that the bound was made of. A bound that was loaded from a file has
+        none: it needs data, and the columns or the plan that it was made for. False if the certificate, the
+        stated figures or the data are not what they were.
         """
         from shoal.bounds.verify import verify
 
@@ -75,7 +79,7 @@ class Bound:
             return verify(self, self.records)
         from shoal.bounds import standardised
 
-        return verify(self, standardised(data, columns))
+        return verify(self, standardised(data, columns, plan))
 
     def gap(self, information_loss: float) -> float:
         """How much more than the bound a partition loses, as a share of the bound; 0 means proven optimal."""

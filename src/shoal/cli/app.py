@@ -9,7 +9,6 @@ import shoal
 app = typer.Typer(
     help="Publish microdata: in chosen columns, each record shows the mean of at least k similar ones.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -17,12 +16,6 @@ app = typer.Typer(
 K = Annotated[
     str, typer.Option("-k", metavar="K", help="How many records must share each published combination.")
 ]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("-c", "--column", help="A column to protect; repeat it. Default: every numeric."),
-]
-
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print the outcome as one JSON object on stdout.")]
 
 

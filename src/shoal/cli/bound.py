@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.app import AsJson, Columns, K, app
+from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, interruptible, print_table
-from shoal.cli.options import whole
+from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_of
 from shoal.errors import CheckFailed
 from shoal.io.json_text import json_text
@@ -25,32 +26,36 @@ BoundTime = Annotated[
 
 @app.command()
 @guarded
+@planned(
+    only=(
+        *("columns", "types", "levels", "roles", "missing", "missing_codes", "time_limit"),
+        *("weight", "blocks", "per_column"),  # for which no bound is known, as is said then
+    ),
+    why="a bound holds for every method, scaling, stratum and requirement",
+)
 def bound(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The original table.")],
-    k: K,
-    column: Columns = None,
-    time_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="The best bound found by then.")
-    ] = 60.0,
+    wanted: Wanted,
     save: Annotated[Path | None, typer.Option(help="Keep the certificate in this .npz file.")] = None,
     verify: Annotated[
         Path | None, typer.Option(help="Prove this saved certificate again, from the data alone.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove how much information every release of this table with this k must lose."""
-    import shoal
+    """Prove, within 60 s or --time-limit, how much every release of this table with this k must lose."""
+    from shoal.bounds import SECONDS, Bound, bound_matrix, standardised
     from shoal.outcome import percent
 
-    size = shoal.Plan(whole(k)).k
+    size = wanted.k
     with source_of(file) as source:
         if verify is None:
-            proven = interruptible(
-                lambda: shoal.lower_bound(source, size, columns=column, time_limit=time_limit)
-            )
+            records = standardised(source, plan=wanted)
+            limit = wanted.time_limit or SECONDS
+            proven = interruptible(lambda: bound_matrix(records, size, time_limit=limit))
         else:
-            proven = shoal.Bound.load(verify)
-            if proven.certificate.k != size or not interruptible(lambda: proven.verify(source, column)):
+            proven = Bound.load(verify)
+            again = partial(proven.verify, source, plan=wanted)
+            if proven.certificate.k != size or not interruptible(again):
                 raise CheckFailed(
                     f"{str(verify)!r} does not prove its bound for this table, these columns and k={size}"
                 )

@@ -15,7 +15,7 @@ from shoal.io.json_text import json_text
 
 @app.command()
 @guarded
-@planned
+@planned()
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A released table, or a folder of its parts.")],
     wanted: Wanted,

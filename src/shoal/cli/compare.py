@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import shoal
-from shoal.cli.app import AsJson, Columns, app
+from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, interruptible, print_table, say, watching
-from shoal.cli.options import whole
+from shoal.cli.options import Tried, Wanted, planned
 from shoal.cli.places import source_of
 from shoal.io.json_text import json_text
-from shoal.plan.options import split as listed
 
 if TYPE_CHECKING:
     from shoal.comparison import Comparison
@@ -22,54 +20,35 @@ if TYPE_CHECKING:
 Source = Annotated[
     str, typer.Argument(metavar="FILE", help="The table: a file, a database's URL, - for stdin.")
 ]
-Several = Annotated[
-    str, typer.Option("-k", metavar="K,K,..", help="Several group sizes, separated by commas.")
-]
-Methods = Annotated[
-    str, typer.Option("-m", "--method", metavar="M,M,..", help="Methods, separated by commas.")
-]
 Outputs = Annotated[
     list[Path] | None,
     typer.Option("-o", "--output", help="Write the comparison as .csv, .json or .svg; repeat it."),
 ]
-Known = Annotated[
-    str | None, typer.Option(metavar="COL,..", help="Kept columns an intruder knows; '' for none.")
-]
-TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", help="For each run.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same runs.")]
+SIZES = (3, 5, 10)
 
 
 @app.command()
 @guarded
+@planned(k="5", several=True)
 def compare(
     file: Source,
-    k: Several = "3,5,10",
-    method: Methods = "auto",
-    column: Columns = None,
-    known: Known = None,
+    wanted: Wanted,
+    sizes: Tried,
+    methods: Tried,
     output: Outputs = None,
-    seed: Seed = 0,
-    time_limit: TimeLimit = None,
     bound_time: Annotated[
         float, typer.Option(metavar="SECONDS", help="For the proven bound at each k; 0 for none.")
     ] = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """Run several methods at several k and show what each loses and risks."""
+    """Run several methods at several k (without -k: 3, 5 and 10) and show what each loses and risks."""
+    from shoal.comparison import compare_plan
+
     refuse_outputs(output)
-    sizes = [shoal.Plan(k=whole(word)).k for word in listed(k)]
     with source_of(file) as source, watching() as progress:
         comparison = interruptible(
-            lambda: shoal.compare(
-                source,
-                sizes,
-                listed(method),
-                columns=column,
-                known=listed(known) if known else None if known is None else (),
-                seed=seed,
-                time_limit=time_limit,
-                bound_time=bound_time or None,
-                progress=progress,
+            lambda: compare_plan(
+                wanted, source, sizes or SIZES, methods, bound_time or None, progress=progress
             )
         )
     show(comparison, output)

@@ -28,7 +28,7 @@ def demo(
     from shoal.pipeline import run
 
     folder.mkdir(parents=True, exist_ok=True)
-    original, target = folder / "survey.csv", folder / "survey.protected.csv"
+    original, target = folder / "firms.csv", folder / "firms.protected.csv"
     shoal.write(survey(records), original)
     with watching() as progress:
         release = interruptible(lambda: run(shoal.Plan(whole(k)), original, progress))

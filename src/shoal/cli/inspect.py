@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from shoal.cli.app import AsJson, app
-from shoal.cli.console import guarded, plain, print_table
+from shoal.cli.console import guarded, plain
+from shoal.cli.guesses import show_guesses
 from shoal.cli.places import source_of
 from shoal.io.databases.address import shown
 from shoal.io.json_text import json_text
@@ -31,11 +32,7 @@ def inspect(
         facts = {"records": len(frame), "columns": [asdict(guess) for guess in guesses], "notes": notes}
         print(json_text(facts))
         return
-    rows = [
-        (str(g.name), g.role, g.type or "", f"{g.distinct:,}", f"{g.gaps:,}" if g.gaps else "", g.reason)
-        for g in guesses
-    ]
-    print_table(("column", "role", "type", "values", "gaps", "why"), rows)
+    show_guesses(guesses)
     for note in notes:
         print(plain(note))
     name = shown(file)

@@ -4,78 +4,128 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from shoal.errors import InputError
-from shoal.plan.options import OPTIONS, SHAPES, Option
+from shoal.plan.options import OPTIONS, SHAPES, Option, split
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
 
 #: The plan that the options of a command make; typer never sees it.
 Wanted = Any
+#: Of a command that tries several: each k and each method that was typed; None for none. Typer never sees it.
+Tried = Any
 
-_K = Annotated[
-    str | None,
-    typer.Option("-k", metavar="K", help="How many records must share each combination; or a plan says it."),
-]
 _PLAN = Annotated[
     Path | None,
     typer.Option("--plan", metavar="PLAN", help="A plan that `shoal plan` wrote; it says all the rest."),
 ]
 
 
-def planned(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command -k, --plan and every option of a plan; it takes the plan itself as `wanted`."""
-    hints = get_type_hints(command, include_extras=True)
-    own = list(inspect.signature(command).parameters.values())
-    at = next(j for j, parameter in enumerate(own) if parameter.name == "wanted")
-    kinds = {"k": _K, "plan": _PLAN} | {option.field: _kind(option) for option in OPTIONS}
-    defaults = {option.field: False if option.shape == "switch" else None for option in OPTIONS}
-    given = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in kinds
+def planned(
+    k: str | None = None, several: bool = False, only: Collection[str] = (), why: str = ""
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command -k, --plan and every option of a plan; it takes the plan itself as `wanted`.
+
+    `k` is used where none is given. With `several`, -k and -m may name several: the command takes them as
+    `sizes` and `methods`. Where `only` some fields have an effect, others are refused; `why` says why.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        own = [
+            p for p in inspect.signature(command).parameters.values() if p.name not in ("sizes", "methods")
+        ]
+        at = next(j for j, parameter in enumerate(own) if parameter.name == "wanted")
+        kinds = {"k": _k(several, k), "plan": _PLAN}
+        kinds |= {option.field: _kind(option, several) for option in OPTIONS}
+        switches = [option.field for option in OPTIONS if option.shape == "switch"]
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        given = [
+            inspect.Parameter(name, by_name, default=False if name in switches else None, annotation=kind)
+            for name, kind in kinds.items()
+        ]
+
+        @functools.wraps(command)
+        def run(*arguments: Any, **options: Any) -> None:
+            typed = {name: options.pop(name) for name in kinds}
+            size, file = typed.pop("k"), typed.pop("plan")
+            refuse_idle(typed, only, why)
+            if several:
+                options["sizes"] = _sizes(size)
+                options["methods"] = None if typed["method"] is None else listed(typed["method"], "-m")
+                typed["method"], size = None, None
+            command(*arguments, wanted=plan_of(size, file, typed, k), **options)
+
+        parameters = [p.replace(annotation=hints[p.name]) for p in own[:at]] + given
+        parameters += [p.replace(kind=by_name, annotation=hints[p.name]) for p in own[at + 1 :]]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return decorate
+
+
+def _k(several: bool, default: str | None) -> Any:
+    if several:
+        return Annotated[list[str] | None, typer.Option("-k", metavar="K,K,..", help="Group sizes to try.")]
+    said = f"default: {default}" if default else "or a plan says it"
+    return Annotated[
+        str | None,
+        typer.Option("-k", metavar="K", help=f"How many records must share each combination; {said}."),
     ]
-    rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own[at + 1 :]]
-
-    @functools.wraps(command)
-    def run(*arguments: Any, **options: Any) -> None:
-        typed = {name: options.pop(name) for name in kinds}
-        command(*arguments, wanted=plan_of(typed.pop("k"), typed.pop("plan"), typed), **options)
-
-    parameters = [p.replace(annotation=hints[p.name]) for p in own[:at]]
-    parameters += [p.replace(annotation=kinds[p.name]) for p in given]
-    parameters += [p.replace(annotation=hints[p.name]) for p in rest]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
 
 
-def _kind(option: Option) -> Any:
-    kind = SHAPES[option.shape].kind
-    more = "; repeat it" if kind is list else ""
+def _kind(option: Option, several: bool) -> Any:
+    kind = list if several and option.field == "method" else SHAPES[option.shape].kind
+    more = "; commas, or again, for several" if kind is list else ""
     declared = typer.Option(*option.flags, metavar=option.metavar, help=f"{option.help}{more}.")
     return Annotated[{list: list[str] | None, bool: bool}.get(kind, kind | None), declared]
 
 
-def plan_of(k: str | None, file: Path | None, typed: dict[str, Any]) -> Plan:
+def _asked(typed: dict[str, Any]) -> list[Option]:
+    return [option for option in OPTIONS if (given := typed[option.field]) or type(given) in (int, float)]
+
+
+def refuse_idle(typed: dict[str, Any], only: Collection[str], why: str) -> None:
+    """Refuse an option that would change nothing."""
+    for option in _asked(typed) if only else ():
+        if option.field not in only:
+            raise InputError(f"{option.flags[-1]} has no effect here: {why}")
+
+
+def plan_of(k: str | None, file: Path | None, typed: dict[str, Any], default: str | None = None) -> Plan:
     """The plan in the file, or one of k and what was typed.
 
     A plan says everything: an option beside it would make another release than the plan's.
     """
     from shoal.plan import Plan
 
-    asked = [option for option in OPTIONS if (given := typed[option.field]) or type(given) in (int, float)]
+    asked = _asked(typed)
     if file is not None:
         for option in asked:
             raise InputError(f"{option.flags[-1]} is the plan's to say: change it there, or leave --plan out")
         return Plan.read(file, None if k is None else whole(k))
+    k = k or default
     if k is None:
         raise InputError("how many records must share each combination? give -k, such as -k 5, or a --plan")
     return Plan(whole(k), **{option.field: option.read(typed[option.field]) for option in asked})
+
+
+def _sizes(words: list[str] | None) -> list[int] | None:
+    from shoal.plan import Plan
+
+    return None if words is None else [Plan(whole(word)).k for word in listed(words, "-k")]
+
+
+def listed(words: list[str] | None, option: str) -> list[str]:
+    """Words that were typed with commas, or one option after another."""
+    return [name for word in words or () for name in split(word, option)]
 
 
 def whole(text: str) -> Any:

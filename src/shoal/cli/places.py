@@ -59,13 +59,13 @@ def _ending(source: str) -> str:
 def beside(file: str) -> str:
     """NAME.protected.EXT beside the input, or the table NAME_protected; refused if it exists."""
     from shoal.io.databases.sql import address, is_url
-    from shoal.io.files import file_ending
+    from shoal.io.files import file_ending, file_of
 
     if is_url(file):
         if address(file).is_query:
             raise InputError("where to? a query has no table of its own: name the output with -o")
         return f"{file}_protected"
-    path = Path(file)
+    path = file_of(Path(file))
     ending = len(file_ending(path))
     return free(path.with_name(f"{path.name[:-ending]}.protected{path.name[-ending:]}"))
 
@@ -83,14 +83,16 @@ def refuse_target(target: str, source: str, replacing: bool) -> None:
     """Say before the work what would fail after it."""
     from shoal.io.atomic import refuse_input, refuse_missing_folder
     from shoal.io.databases import sql
-    from shoal.io.files import file_format
+    from shoal.io.files import file_format, file_of
 
     if sql.is_url(target):
         return sql.refuse_target(target, replacing)
     path = Path(target)
     kind = file_format(path)
+    if file_of(path) != path:
+        raise InputError(f"{target!r} names a sheet to write to: name the file alone")
     if not kind.writable:
         raise InputError(f"{kind.name} files can be read but not written: name an output such as out.parquet")
     if not sql.is_url(source):
-        refuse_input(path, Path(source))
+        refuse_input(path, file_of(Path(source)))
     return refuse_missing_folder(path.parent)

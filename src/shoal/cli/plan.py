@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-import shoal
-from shoal.cli.app import K, app
+from shoal.cli.app import app
 from shoal.cli.console import guarded
-from shoal.cli.options import whole
+from shoal.cli.guesses import with_guesses
+from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_of
 
 
 @app.command()
 @guarded
-def plan(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A table.")],
-    k: K = "5",
-    method: Annotated[str, typer.Option("-m", "--method", help="See `shoal methods`.")] = "auto",
-) -> None:
-    """Write a plan for a table to stdout: roles and types as guessed, with reasons, for you to change."""
+@planned(k="5")
+def plan(file: Annotated[str, typer.Argument(metavar="FILE", help="A table.")], wanted: Wanted) -> None:
+    """Write a plan for a table to stdout, with reasons, for you to change.
+
+    Options, or a plan for an earlier table, say what they say; the other roles and types are guessed.
+    """
     from shoal.frame.guess import guess_roles
     from shoal.grouping.registry import get_method
     from shoal.io.source import frame_of
 
-    get_method(method)
+    get_method(wanted.method, wanted.parameters)
     with source_of(file) as source:
         frame = frame_of(source)
         digest = frame.origin and frame.origin.sha256()
     guesses = guess_roles(frame)
-    wanted = shoal.Plan(
-        k=whole(k),
-        method=method,
-        roles={guess.name: guess.role for guess in guesses},
-        types={guess.name: guess.type for guess in guesses if guess.role == "quasi" and guess.type},
-        sha256=digest,
-    )
-    print(wanted.toml({guess.name: guess.reason for guess in guesses}), end="")
+    reasons = {g.name: g.reason if g.name not in wanted.roles else "as you said" for g in guesses}
+    print(replace(with_guesses(wanted, guesses), sha256=digest).toml(reasons), end="")

@@ -29,7 +29,7 @@ TERMINAL = Path("-")
 
 @app.command()
 @guarded
-@planned
+@planned()
 def protect(
     file: Annotated[
         str,

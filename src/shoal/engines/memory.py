@@ -1,15 +1,13 @@
 """The table in memory: every stage runs on all of it at once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.frame.column import Column
 from shoal.frame.guess import index_roles
 from shoal.grouping.runner import share
@@ -93,7 +91,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     )
 
 
-def _order_told(plan: Plan, table: Prepared, labels: list[NDArray[np.int64]]) -> list[str]:
+def _order_told(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:
     """What rows that keep their order give away, where that is more than chance."""
     if plan.order == "shuffle" or plan.k == 1:
         return []

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Ints
 from shoal.words import CATEGORIES
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +25,10 @@ class Column:
     name: Any
     type: str
     values: NDArray
-    gaps: NDArray[np.bool_] | None = None
-    first: NDArray[np.int64] | None = None  # of a category: for each level, a row that has it
+    gaps: Bools | None = None
+    first: Ints | None = None  # of a category: for each level, a row that has it
     gap_row: int = -1  # of a category: a row that has a gap
-    stored: pa.DataType | None = None  # of a date: the Arrow type to give it back in
+    stored: pa.DataType | None = None  # of dates, decimals and numbers spelled as text: the type to give back
     coded: int = 0  # cells that hold a code for a gap
     code: Any = None  # of numbers: such a code, for types that have no gaps
     before: Column | None = None  # the same column before it was recoded
@@ -48,17 +47,27 @@ class Column:
     def gap_count(self) -> int:
         return 0 if self.gaps is None else int(self.gaps.sum())
 
-    def holding(self, values: NDArray, gaps: NDArray[np.bool_] | None) -> Column:
+    def holding(self, values: NDArray, gaps: Bools | None) -> Column:
         """The same column with other cells."""
         return replace(self, values=values, gaps=gaps, before=None)
 
+    def at(self, rows: Ints) -> Column:
+        """The cells at these rows."""
+        return self.holding(self.values[rows], None if self.gaps is None else self.gaps[rows])
+
+    def filled(self, value: int | float) -> NDArray:
+        """The values, with this one in the place of gaps."""
+        if self.gaps is None:
+            return self.values
+        return np.where(self.gaps, self.values.dtype.type(value), self.values)
+
     def to_arrow(self) -> pa.Array:
         """The cells as an Arrow array: dates, decimals and dates written as text in the type they came in."""
-        import pyarrow as pa
-
         stored = self.stored
         if stored is None:
             return pa.array(self.values, mask=self.gaps)
+        if self.type != "date" and not pa.types.is_decimal(stored):  # numbers that were spelled as text
+            return pa.array(self.values, mask=self.gaps).cast(stored)
         if pa.types.is_string(stored) or pa.types.is_large_string(stored):
             days = pa.array(self.values.astype(np.int32), mask=self.gaps).cast(pa.date32())
             return days.cast(stored)
@@ -68,22 +77,22 @@ class Column:
         width = np.int32 if stored.bit_width == 32 else np.int64
         return pa.array(self.values.astype(width), mask=self.gaps).cast(stored)
 
-    def rows_of_levels(self) -> NDArray[np.int64]:
+    def rows_of_levels(self) -> Ints:
         """Of a category: for each cell, a row of the original that holds what it shall hold."""
         rows = np.full(len(self.values), self.gap_row, np.int64)
         present = slice(None) if self.gaps is None else ~self.gaps
         rows[present] = self.first[self.values[present]]  # type: ignore[index]
         return rows
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Column:
+    def rows(self, chosen: Bools) -> Column:
         """The same column with only some rows."""
-        values, gaps = self.values[chosen], None if self.gaps is None else self.gaps[chosen]
+        part = self.at(np.flatnonzero(chosen))
         if self.categorical:
-            return categories(self.name, self.type, values, gaps)
-        return self.holding(values, gaps if gaps is not None and gaps.any() else None)
+            return categories(self.name, self.type, part.values, part.gaps)
+        return part if part.gap_count else part.holding(part.values, None)
 
 
-def categories(name: Any, kind: str, codes: NDArray, gaps: NDArray[np.bool_] | None) -> Column:
+def categories(name: Any, kind: str, codes: NDArray, gaps: Bools | None) -> Column:
     """A categorical column from codes in the order of the levels; levels that do not occur are left out."""
     gaps = gaps if gaps is not None and gaps.any() else None
     present = np.arange(len(codes)) if gaps is None else np.flatnonzero(~gaps)

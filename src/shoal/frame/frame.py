@@ -6,9 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.column import Column
 from shoal.frame.levels import arrow_levels, enum_levels, pandas_levels
@@ -16,9 +20,7 @@ from shoal.frame.metadata import foreign, published
 from shoal.frame.series import as_table, index_names
 
 if TYPE_CHECKING:
-    import narwhals as nw
     import pandas as pd
-    import pyarrow as pa
     from narwhals.dtypes import DType
 
 
@@ -35,8 +37,6 @@ class Frame:
         data, self._give_back = as_table(data)
         self.native = data
         self._array: NDArray | None = None
-        import narwhals as nw
-
         if hasattr(data, "__dataframe__") or hasattr(data, "schema") or hasattr(data, "columns"):
             try:
                 self._frame = nw.from_native(data, eager_only=True)
@@ -95,7 +95,7 @@ class Frame:
             chosen.append(name if name in present else by_text[str(name)])
         return chosen
 
-    def numbers(self, name: Any) -> tuple[NDArray, NDArray[np.bool_] | None]:
+    def numbers(self, name: Any) -> tuple[NDArray, Bools | None]:
         """A numeric column as an array of its own number type, and where its gaps are (there it holds 0)."""
         gaps = None
         if self._array is not None:
@@ -127,9 +127,6 @@ class Frame:
 
     def arrow(self, name: Any) -> pa.Array:
         """A column as one Arrow array; NaN counts as a gap."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self._array is not None:
             return pa.array(np.ascontiguousarray(self._array[:, name]), from_pandas=True)
         try:
@@ -149,7 +146,7 @@ class Frame:
         """How narwhals calls the type of a column."""
         return self._schema[name]
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Frame:
+    def rows(self, chosen: Bools) -> Frame:
         """The table with only some of its rows."""
         if self._array is not None:
             part = Frame(self._array[chosen].reshape(-1, *np.shape(self.native)[1:]))
@@ -169,9 +166,6 @@ class Frame:
         return made
 
     def _with_cells(self, table: Any, name: Any, cells: pa.Array) -> Any:
-        import narwhals as nw
-        import pyarrow as pa
-
         if self._array is not None:
             table = np.reshape(table, self._array.shape).astype(np.result_type(table, cells.to_numpy()))
             table[:, name] = cells.to_numpy()
@@ -249,22 +243,16 @@ class Frame:
         return np.where(column.gaps, gap, column.values)
 
     def _series(self, column: Column) -> nw.Series:
-        import narwhals as nw
-
         old = self._frame.get_column(column.name)
         if column.first is not None:
             return old[column.rows_of_levels()]
         if column.stored is None and column.gaps is None:
             return nw.new_series(column.name, column.values, old.dtype, backend=old.implementation)
-        import pyarrow as pa
-
         table = nw.from_arrow(pa.table({"new": column.to_arrow()}), backend=old.implementation)
         return table["new"].cast(old.dtype).alias(column.name)
 
     def _pandas_array(self, column: Column) -> pd.api.extensions.ExtensionArray:
         """Set into the old type, which for pandas says more than narwhals knows of it."""
-        import narwhals as nw
-
         old = self.native[column.name]
         if column.first is not None:
             return old.array.take(column.rows_of_levels())
@@ -309,16 +297,19 @@ def _unknown_kind(data: Any) -> InputError:
 
 def _not_numeric(name: Any, column: nw.Series) -> InputError:
     """An error that names the first row whose cell is not a number."""
-    import narwhals as nw
-
     for row, cell in enumerate(column.to_list() if column.dtype in (nw.String, nw.Object) else ()):
         try:
             float(cell if cell is not None else "nan")
         except (TypeError, ValueError):
-            return InputError(
-                f"column {name!r} holds text, first in row {row + 1}: "
-                "choose numeric columns, mend it, or say that it is 'nominal' (types=, --type)"
-            )
+            return holds_text(name, row)
     return InputError(
         f"column {name!r} is stored as {column.dtype}, not as numbers: convert it or leave it out"
+    )
+
+
+def holds_text(name: Any, row: int) -> InputError:
+    """A column of numbers has a text in this row."""
+    return InputError(
+        f"column {name!r} holds text, first in row {row + 1}: mend it, name it if it stands for a gap "
+        f"(--missing-code {name}=TEXT), or say that the column is 'nominal' (types=, --type)"
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.compute as pc
+
 if TYPE_CHECKING:
-    import narwhals as nw
     import pandas as pd
-    import pyarrow as pa
 
 
 def published_levels(
@@ -27,9 +29,6 @@ def _sorted(levels: Iterable[Any]) -> list[Any]:
 
 def arrow_levels(column: pa.ChunkedArray, declared: Collection[Any] | None = None) -> pa.ChunkedArray:
     """A dictionary of Arrow with the levels to publish; any other column as it is."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     if not pa.types.is_dictionary(kind):
         return column
@@ -58,8 +57,6 @@ def pandas_levels(column: pd.Series, declared: Collection[Any] | None = None) ->
         levels = pd.Index(published_levels(stored, present, ordered, declared), dtype=stored.dtype)
         return column.cat.set_categories(levels, ordered=ordered or bool(declared))
     if isinstance(kind, pd.ArrowDtype) and str(kind).startswith("dictionary"):
-        import pyarrow as pa
-
         cells = arrow_levels(pa.chunked_array(column.array.__arrow_array__()), declared)
         return pd.Series(pd.arrays.ArrowExtensionArray(cells), column.index)
     return column
@@ -67,8 +64,6 @@ def pandas_levels(column: pd.Series, declared: Collection[Any] | None = None) ->
 
 def enum_levels(column: nw.Series, declared: Collection[Any] | None = None) -> nw.Series:
     """The same for a column whose levels are part of its type (the Enum of polars)."""
-    import narwhals as nw
-
     kind = column.dtype
     if not isinstance(kind, nw.Enum):
         return column

@@ -1,17 +1,14 @@
 """What a table says beside its cells, carried in the Arrow schema's metadata: its dialect, its labels."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from shoal.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _KEY = b"shoal"
 #: All that is written beside cells, by kind of file: some words, and what is told of each column.
@@ -69,7 +66,13 @@ def from_outside(table: pa.Table) -> pa.Table:
 def foreign(data: Any) -> tuple[str, ...]:
     """A note on what a table carries beside its cells, which is not published; none if there is nothing."""
     told = _foreign(data)
-    return (f"not published, for it stands beside the cells: {', '.join(told)}",) if told else ()
+    notes = [f"not published, for it stands beside the cells: {', '.join(told)}"] if told else []
+    if type(data).__module__ == "pyarrow.lib" and _KEY in (getattr(data, "schema", data).metadata or {}):
+        facts = details_of(data).get("excel", {})
+        if unread := facts.get("unread"):
+            names = ", ".join(map(str, unread))
+            notes.append(f"only sheet {facts['sheet']!r} was read; there are also {names}: FILE.xlsx#NAME")
+    return tuple(notes)
 
 
 def _foreign(data: Any) -> list[str]:
@@ -89,8 +92,6 @@ def published(table: pa.Table, *kinds: str) -> pa.Table:
 
     `kinds` are those that are wanted; all if left out.
     """
-    import pyarrow as pa
-
     schema = pa.schema([field.remove_metadata() for field in table.schema], table.schema.metadata)
     return described(pa.Table.from_arrays(table.columns, schema=schema), *kinds)
 

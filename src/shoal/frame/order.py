@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
 from numpy.typing import NDArray
+
+from shoal.arrays import Ints
 
 _GAP = np.uint64(0x7FF8_5A0A_1000_0001)  # no number and no text has these bits
 
@@ -26,7 +31,7 @@ class Key:
         for name, digest in self._columns.items():
             digest.update(cells(table.column(name)).data)
 
-    def order(self, records: int) -> NDArray[np.int64]:
+    def order(self, records: int) -> Ints:
         """For each row of the file the row of the original that stands there."""
         whole = hashlib.blake2b(self._plan.encode("utf-8", "surrogatepass"), digest_size=16)
         for digest in self._columns.values():
@@ -35,7 +40,7 @@ class Key:
         return np.argsort(np.random.Philox(key=key).random_raw(records), kind="stable")
 
 
-def file_order(original: Any, plan: Any, columns: Sequence[Any] = ()) -> NDArray[np.int64] | None:
+def file_order(original: Any, plan: Any, columns: Sequence[Any] = ()) -> Ints | None:
     """For each row of the file the row of this Arrow table that stands there; None: rows keep their place."""
     if plan.order == "keep":
         return None
@@ -44,7 +49,7 @@ def file_order(original: Any, plan: Any, columns: Sequence[Any] = ()) -> NDArray
     return key.order(len(original))
 
 
-def row_ids(table: Any, names: Sequence[str]) -> NDArray[np.int64]:
+def row_ids(table: Any, names: Sequence[str]) -> Ints:
     """A number for each row of an Arrow table, the same where these columns have the same cells."""
     ids = np.zeros(len(table), np.uint64)
     for name in names:
@@ -55,10 +60,6 @@ def row_ids(table: Any, names: Sequence[str]) -> NDArray[np.int64]:
 
 def cells(column: Any) -> NDArray[np.uint64]:
     """Each cell as 64 bits: numbers by value, whatever their type; all else by its text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -82,10 +83,6 @@ def cells(column: Any) -> NDArray[np.uint64]:
 
 def _texts(column: Any) -> Any:
     """Texts without blanks at their end; an empty text is a gap."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
     kind = column.type
     if types.is_timestamp(kind):
         column = column.cast(pa.timestamp(kind.unit))  # in universal time
@@ -100,8 +97,6 @@ def _texts(column: Any) -> Any:
 
 def _hashes(texts: Any) -> list[int]:
     """64 bits for each; a time is the same in any precision, and midnight of a date is the date."""
-    import pyarrow.compute as pc
-
     day, time = r"^(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d:\d\d)(\.\d*[1-9])?\.?0*Z?$"
     texts = pc.replace_substring_regex(texts, f"{day}[T ]{time}", r"\1T\2\3")
     return [_hash(text) for text in pc.replace_substring_regex(texts, f"{day}T00:00:00$", r"\1").to_pylist()]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.errors import InputError
 
@@ -27,8 +28,6 @@ def as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
     if library == "polars" and kind == "Series":
         return data.to_frame(), lambda table: table.to_series()
     if library == "pyarrow" and kind.endswith("Array"):
-        import pyarrow as pa
-
         chunked = isinstance(data, pa.ChunkedArray)
         give_back = lambda table: table.column(0) if chunked else table.column(0).combine_chunks()  # noqa: E731
         return pa.table({"0": data}), give_back

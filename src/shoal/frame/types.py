@@ -1,39 +1,40 @@
 """What a column holds, and how it becomes numbers: by its stored type, or as its user says."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
 from shoal.frame.column import Column, categories
-from shoal.frame.frame import Frame
+from shoal.frame.frame import Frame, holds_text
 from shoal.words import CATEGORIES
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def read_column(
     frame: Frame,
     name: Any,
     kind: str | None = None,
-    levels: Sequence[Any] | None = None,
+    levels: Collection[Any] | None = None,
     codes: Sequence[Any] = (),
 ) -> Column:
-    """A column as numbers. Without `kind`, its stored type decides; text has to be given one.
+    """A column as numbers. Without `kind`, its stored type decides; a text without any number is nominal.
 
     `levels` are the ordered categories of an ordinal column, lowest first. Cells that hold one of the
     `codes` are gaps.
     """
     stored = stored_kind(frame, name)
     kind = kind or ("ordinal" if levels else stored)
+    if kind == "text" and _all_words(frame, name, codes):
+        kind = "nominal"
     if levels and kind != "ordinal":
         raise InputError(f"column {name!r} has levels in order, so its type is 'ordinal', not {kind!r}")
     if kind in CATEGORIES:
@@ -42,6 +43,8 @@ def read_column(
         return with_codes(_date(frame, name, codes), codes)
     if kind in ("integer", "continuous") and _is_decimal(frame, name):
         return with_codes(_decimal(frame, name), codes)
+    if stored == "text" and codes:
+        return _spelled(frame, name, codes)
     values, gaps = frame.numbers(name)
     if kind == "integer" and values.dtype.kind == "f":
         fraction = values != np.rint(values)
@@ -119,8 +122,6 @@ def is_level(level: Any, codes: Sequence[Any]) -> bool:
 
 def stored_kind(frame: Frame, name: Any) -> str:
     """What the stored type of a column says: one of our types, "text", or "other"."""
-    import narwhals as nw
-
     dtype = frame.dtype(name)
     if dtype.is_integer():
         return "integer"
@@ -141,8 +142,6 @@ def stored_kind(frame: Frame, name: Any) -> str:
 
 def _kind_of_objects(frame: Frame, name: Any) -> str:
     """What the objects in a pandas column are, if they are all of a kind."""
-    import pyarrow.types as types
-
     try:
         stored = frame.arrow(name).type
     except InputError:
@@ -155,10 +154,8 @@ def _kind_of_objects(frame: Frame, name: Any) -> str:
 
 
 def _categories(
-    frame: Frame, name: Any, kind: str, stored: str, levels: Sequence[Any] | None, codes: Sequence[Any]
+    frame: Frame, name: Any, kind: str, stored: str, levels: Collection[Any] | None, codes: Sequence[Any]
 ) -> Column:
-    import pyarrow as pa
-
     cells = frame.arrow(name)
     order = list(levels or ())
     if pa.types.is_dictionary(cells.type):
@@ -196,10 +193,36 @@ def _categories(
     return replace(column, gap_row=gap_row, coded=int(hits.sum()))
 
 
-def _is_decimal(frame: Frame, name: Any) -> bool:
-    import narwhals as nw
-    import pyarrow.types as types
+def _all_words(frame: Frame, name: Any, codes: Sequence[Any]) -> bool:
+    """Whether a column of texts has cells, none of which spells a number."""
+    cells = [cell for cell in frame.arrow(name).unique().to_pylist() if cell is not None]
+    cells = [cell for cell in cells if cell.strip() not in ("", "NA") and not is_level(cell, codes)]
+    return bool(cells) and all(_number(cell) is None for cell in cells)
 
+
+def _spelled(frame: Frame, name: Any, codes: Sequence[Any]) -> Column:
+    """The numbers that texts spell, where all other texts are codes for gaps."""
+    import pyarrow as pa
+
+    cells = frame.arrow(name)
+    listed = [None if cell is None or cell.strip() in ("", "NA") else cell for cell in cells.to_pylist()]
+    hits = np.array([cell is not None and is_level(cell, codes) for cell in listed])
+    numbers = [None if hit or cell is None else _number(cell) for cell, hit in zip(listed, hits)]
+    gaps = np.array([number is None for number in numbers])
+    strange = gaps & ~hits & np.array([cell is not None for cell in listed])
+    if strange.any():
+        raise holds_text(name, int(np.argmax(strange)))
+    whole = all(number is None or number == number.to_integral_value() for number in numbers)
+    values = np.array([0 if number is None else float(number) for number in numbers])
+    if whole and np.abs(values).max(initial=0) < 2**53:
+        values = values.astype(np.int64)
+    kind = "integer" if values.dtype.kind == "i" else "continuous"
+    return Column(
+        name, kind, values, gaps if gaps.any() else None, stored=pa.large_string(), coded=int(hits.sum())
+    )
+
+
+def _is_decimal(frame: Frame, name: Any) -> bool:
     dtype = frame.dtype(name)
     if not (dtype.is_decimal() or dtype == nw.Object):
         return False
@@ -218,8 +241,6 @@ def _decimal(frame: Frame, name: Any) -> Column:
 
 
 def _date(frame: Frame, name: Any, codes: Sequence[Any]) -> Column:
-    import pyarrow as pa
-
     cells = frame.arrow(name)
     stored = cells.type
     if pa.types.is_string(stored) or pa.types.is_large_string(stored):
@@ -236,9 +257,6 @@ def _date(frame: Frame, name: Any, codes: Sequence[Any]) -> Column:
 
 def _parsed(texts: pa.Array, name: Any, codes: Sequence[Any]) -> pa.Array:
     """Texts such as 2031-12-24 as dates; an empty text is a gap, and so is a code."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     gaps = pa.array(["", "NA", *map(str, codes)], texts.type)
     texts = pc.if_else(pc.is_in(texts, value_set=gaps), None, texts)
     good = pc.fill_null(pc.match_substring_regex(texts, r"^\d{4}-\d{2}-\d{2}$"), True)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import CheckFailed
 from shoal.kernels.groups import sums as groups
 from shoal.kernels.groups.hand_back import PILE, hand_back
@@ -36,10 +37,10 @@ USUAL = Tuning()
 class ColumnMoments(NamedTuple):
     """Means and sums of squares of the one column that a method grouped by."""
 
-    means: NDArray[np.float64]  # of each group
+    means: Floats  # of each group
     sse: float
     sst: float
-    whole: NDArray[np.int64] | None = None  # of whole numbers: the nearest to each mean
+    whole: Ints | None = None  # of whole numbers: the nearest to each mean
     by_record: NDArray | None = None  # `whole`, else the mean, of each record's group, if at hand
 
 
@@ -49,11 +50,11 @@ class Partition:
     Groups are numbered in order of first appearance, or as they were handed over (`in_order`).
     """
 
-    labels: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    labels: Ints
+    sizes: Ints
     #: Of the column that the method grouped by, where it grouped by one and handed over its values.
     moments: ColumnMoments | None
-    _in_order: tuple[NDArray, NDArray[np.int64]] | None
+    _in_order: tuple[NDArray, Ints] | None
     _tuning: Tuning
 
     def __init__(self, labels: ArrayLike, tuning: Tuning = USUAL):
@@ -72,8 +73,8 @@ class Partition:
     def in_order(
         cls,
         order: NDArray,
-        starts: NDArray[np.int64],
-        values: NDArray[np.float64] | None = None,
+        starts: Ints,
+        values: Floats | None = None,
         tuning: Tuning = USUAL,
         whole: bool = False,
     ) -> Partition:
@@ -98,11 +99,11 @@ class Partition:
 
     def _set(
         self,
-        labels: NDArray[np.int64],
-        sizes: NDArray[np.int64],
+        labels: Ints,
+        sizes: Ints,
         tuning: Tuning,
         moments: ColumnMoments | None = None,
-        in_order: tuple[NDArray, NDArray[np.int64]] | None = None,
+        in_order: tuple[NDArray, Ints] | None = None,
     ) -> None:
         for array in (labels, sizes, *(moments or ())):
             if isinstance(array, np.ndarray):
@@ -115,21 +116,21 @@ class Partition:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def means(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def means(self, X: Floats) -> Floats:
         """Each group's mean, summed as differences from one member so that a large offset costs no digits."""
         if self._in_order is not None:
             return self.means_and_sse(X)[0]
         parts = pivot_and_shift(_matrix(X), self.labels, self.sizes)
         return parts[:, :, 0] + parts[:, :, 1]
 
-    def sse(self, X: NDArray[np.float64], means: NDArray[np.float64] | None = None) -> float:
+    def sse(self, X: Floats, means: Floats | None = None) -> float:
         """Sum of squared distances of the records to their group's mean, or to the `means` given."""
         if means is None:
             return self.means_and_sse(X)[1]
         parts = np.stack([means, np.zeros_like(means)], axis=2)
         return float(squared_errors(_matrix(X), self.labels, parts))
 
-    def means_and_sse(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    def means_and_sse(self, X: Floats) -> tuple[Floats, float]:
         """Both at once, to the last digits: the means are rounded only after the SSE is known."""
         X = _matrix(X)
         if self._in_order is not None:
@@ -154,7 +155,7 @@ class Partition:
             _in_halves(len(out), len(out), self._tuning, groups.spread, published, self.labels, out)
         return out
 
-    def sst(self, X: NDArray[np.float64]) -> float:
+    def sst(self, X: Floats) -> float:
         """Sum of squared distances of all records to their common mean: the SSE of a single group."""
         X = _matrix(X)
         halves = partial(_in_halves, len(X), len(X), self._tuning)
@@ -185,9 +186,7 @@ def _in_halves(
     return together(*(partial(kernel, a, b, *arguments) for a, b in halves))
 
 
-def _moments(
-    values: NDArray[np.float64], starts: NDArray[np.int64], tuning: Tuning, whole: bool = False
-) -> ColumnMoments:
+def _moments(values: Floats, starts: Ints, tuning: Tuning, whole: bool = False) -> ColumnMoments:
     """Means and SSE of a column whose values are given group by group; and SST, if they ascend.
 
     The sums between groups are about the median, which is never further than one standard deviation
@@ -200,7 +199,7 @@ def _moments(
     return ColumnMoments(means, within, sst, nearest if whole else None)
 
 
-def _matrix(X: NDArray) -> NDArray[np.float64]:
+def _matrix(X: NDArray) -> Floats:
     """C-ordered doubles under a read-only view: one type of array, so that kernels compile only once."""
     X = np.ascontiguousarray(X, np.float64).view()
     X.flags.writeable = False

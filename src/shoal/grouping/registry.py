@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.display import Tabular
 from shoal.errors import InputError, did_you_mean
 
@@ -38,7 +38,7 @@ class MethodInfo:
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
     supplied: tuple[str, ...] = ()
     summary: str = ""
-    function: Callable[..., NDArray[np.int64]] = field(repr=False, default=lambda X, k: X)
+    function: Callable[..., Ints] = field(repr=False, default=lambda X, k: X)
 
 
 def method(*, title: str, paper: str, sizes: str, cost: str, **facts: Any) -> Callable:
@@ -99,6 +99,7 @@ def methods() -> Methods:
 def get_method(key: str, parameters: Mapping[str, Any] | None = None) -> MethodInfo:
     """The method of that key, if it also takes these parameters."""
     registered = methods()
+    key = next((name for name in registered if name.lower() == key), key)  # a plan writes small letters
     if key not in registered:
         raise InputError(f"unknown method {key!r}: {did_you_mean(str(key), registered)}")
     info = registered[key]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import MethodInfo
 
@@ -40,7 +41,7 @@ def run_within(
     info: MethodInfo,
     X: NDArray,
     k: int,
-    strata: NDArray[np.int64] | None,
+    strata: Ints | None,
     *,
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,

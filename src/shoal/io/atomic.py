@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from shoal.errors import InputError, MachineError
+from shoal.errors import InputError, MachineError, never_overwritten
 
 try:
     import fcntl
@@ -68,7 +68,7 @@ def refuse_missing_folder(folder: Path) -> None:
 def refuse_input(target: Path, source: Path) -> None:
     """Refuse to write over the file that is read."""
     if target.exists() and source.exists() and target.samefile(source):
-        raise InputError(f"{str(target)!r} is the input, which is never overwritten: name another output")
+        raise never_overwritten(repr(str(target)))
 
 
 def sweep(path: Path) -> None:

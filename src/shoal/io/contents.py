@@ -1,11 +1,8 @@
 """What one reading of a file gives: its table, and its cells as they stand there."""
 
-from __future__ import annotations
+from typing import Any, NamedTuple
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
 
 class Contents(NamedTuple):

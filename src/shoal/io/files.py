@@ -1,13 +1,13 @@
 """Files in and out. What is read is an Arrow table; what is written appears whole or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
 
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.levels import arrow_levels
@@ -19,9 +19,6 @@ from shoal.io.databases import sql
 from shoal.io.formats import arrow, excel, stats, text
 from shoal.io.limits import refuse_memory, refuse_names
 from shoal.io.parquet import ParquetTable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class Format(NamedTuple):
@@ -79,8 +76,6 @@ def read_parts(folder: str | os.PathLike[str]) -> pa.Table:
 
     Names that begin with a dot or an underscore are passed over, as everywhere.
     """
-    import pyarrow as pa
-
     parts = ParquetTable(folder)
     refuse_memory(sum(path.stat().st_size for path in parts.files), str(folder))
     return pa.Table.from_batches([batch for _, batch in parts.batches(parts.schema.names)], parts.schema)
@@ -92,8 +87,9 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
     Parameters
     ----------
     path : path or str
-        A file, whose ending says the format, or the URL of a table in a database, such as
-        sqlite:///file.db#table or postgresql://user@host/database#table.
+        A file, whose ending says the format (book.xlsx#Sheet 2!3 is a sheet whose names stand in row 3), or
+        the URL of a table in a database, such as sqlite:///file.db#table or
+        postgresql://user@host/database#table.
 
     Returns
     -------
@@ -113,10 +109,8 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
 
 def read_contents(path: str | os.PathLike[str]) -> Contents:
     """The table in a file and its cells as they stand there, from one reading."""
-    import pyarrow as pa
-
-    path = Path(path)
-    reader = file_format(path).read
+    wanted = Path(path)
+    reader, path = file_format(wanted).read, file_of(wanted)
     if not path.exists():
         there = [p.name for p in path.parent.glob("*") if p.is_file()] if path.parent.is_dir() else []
         hint = f" ({did_you_mean(path.name, there)})" if there else ""
@@ -126,7 +120,7 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
-        contents = reader(path)
+        contents = reader(wanted)
     except MemoryError:
         raise
     except pa.ArrowException as error:
@@ -175,9 +169,6 @@ def write(table: Any, path: str | os.PathLike[str]) -> None:
 
 def as_arrow(table: Any) -> pa.Table:
     """A pandas, polars or pyarrow table, or an array, as an Arrow table."""
-    import narwhals as nw
-    import pyarrow as pa
-
     data = as_table(table)[0]
     if isinstance(data, np.ndarray):
         columns = data.reshape(len(data), -1).astype(data.dtype.newbyteorder("="), copy=False).T
@@ -198,6 +189,11 @@ def as_arrow(table: Any) -> pa.Table:
         ) from None
 
 
+def file_of(path: Path) -> Path:
+    """The file itself, where a sheet of it may be named (book.xlsx#Sheet 2)."""
+    return excel.place(path)[0]
+
+
 def file_format(path: Path) -> Format:
     """The format that a file's ending stands for."""
     return FORMATS[file_ending(path)]
@@ -206,6 +202,6 @@ def file_format(path: Path) -> Format:
 def file_ending(path: Path) -> str:
     """The part of a file's name that tells its format, such as .csv.gz."""
     for ending in FORMATS:
-        if path.name.lower().endswith(ending):
+        if file_of(path).name.lower().endswith(ending):
             return ending
     raise InputError(f"{path.name!r} has an ending shoal does not know: use one of {', '.join(FORMATS)}")

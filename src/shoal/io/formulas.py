@@ -1,11 +1,8 @@
 """Texts that a spreadsheet would run when it opens a CSV file. They are told, never changed unasked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
 
 #: Begins like a formula, and is no number such as -5, +1e3 or -0,5 that merely begins alike.
 _FORMULA = r"^[=+\-@\t\r]"
@@ -14,9 +11,6 @@ _NUMBER = r"^[+-][ ]*(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?\s*$|^[+-]$"
 
 def notes(table: pa.Table, made_safe: bool = False) -> tuple[str, ...]:
     """One sentence if the table has such cells, or names of columns; where, and what can be done."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     count, first = 0, ""
     for name in table.column_names:
         in_name = _runs(pa.chunked_array([pa.array([name], pa.large_string())]))
@@ -37,8 +31,6 @@ def notes(table: pa.Table, made_safe: bool = False) -> tuple[str, ...]:
 
 def safe(table: pa.Table) -> pa.Table:
     """The table with an apostrophe before each such text."""
-    import pyarrow as pa
-
     fields, columns = [], []
     for field in table.schema:
         texts = _texts(table[field.name])
@@ -51,8 +43,6 @@ def safe(table: pa.Table) -> pa.Table:
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """A column of texts, else None."""
-    import pyarrow.types as types
-
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     is_text = types.is_string(column.type) or types.is_large_string(column.type)
@@ -60,15 +50,10 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 
 def _runs(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow.compute as pc
-
     begins = pc.match_substring_regex(texts, _FORMULA)
     return pc.fill_null(pc.and_not(begins, pc.match_substring_regex(texts, _NUMBER)), False)
 
 
 def _prefixed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     mark, nothing = pa.scalar("'", texts.type), pa.scalar("", texts.type)
     return pc.if_else(_runs(texts), pc.binary_join_element_wise(mark, texts, nothing), texts)

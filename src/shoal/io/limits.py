@@ -37,14 +37,18 @@ def refuse_bomb(size: int, packed: int, where: str, always: int, times: int) -> 
 
 
 def refuse_memory(size: int, where: str) -> None:
-    """Refuse what would fill more than half of this machine's memory."""
+    """Refuse what would fill more than half of the memory."""
     if size > memory() // 2:
         raise InputError(
-            f"{where!r} holds {size / 1e9:.1f} GB, more than half of this machine's memory: "
+            f"{where!r} holds {size / 1e9:.1f} GB, more than half of the memory there is: "
             "take a larger machine, or protect a part of it"
         )
 
 
 def memory() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Bytes of memory that this machine has, or that this process may use (`ulimit -d`) if that is less."""
+    import resource  # not on Windows
+
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    return whole if limit == resource.RLIM_INFINITY else min(whole, limit)

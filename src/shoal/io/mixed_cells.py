@@ -1,13 +1,10 @@
 """Columns whose cells are of several kinds (Excel and SQLite allow it): texts that tell each cell's kind."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
 _MARK = {b"shoal.mixed": b"1"}
 _MAKERS: dict[str, Callable[[str], Any]] = {
@@ -25,8 +22,6 @@ _MAKERS: dict[str, Callable[[str], Any]] = {
 
 def mixed_column(name: str, cells: Iterable[Any]) -> tuple[pa.Field, pa.Array]:
     """A field and an array that keep every cell as it is."""
-    import pyarrow as pa
-
     array = pa.array([None if cell is None else _tagged(cell) for cell in cells], pa.string())
     return pa.field(name, pa.string(), metadata=_MARK), array
 

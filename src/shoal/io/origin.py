@@ -7,18 +7,15 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
+from shoal.arrays import Bools
 from shoal.errors import InputError
 from shoal.frame.metadata import described
-from shoal.io.files import file_format, read_contents
+from shoal.io.files import file_format, file_of, read_contents
 from shoal.io.formats import stats
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Origin:
     cells: pa.Table | None = None
     whole: bool = True  # whether the table has all of its records
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Origin:
+    def rows(self, chosen: Bools) -> Origin:
         """The origin of a table with only some of the records."""
         return replace(self, cells=None if self.cells is None else self.cells.filter(chosen), whole=False)
 
@@ -58,8 +55,6 @@ class Origin:
 
 def with_columns(table: pa.Table, other: pa.Table, besides: Collection[str]) -> pa.Table:
     """The table with the columns of another in place of its own, all but `besides`."""
-    import pyarrow as pa
-
     protected = set(besides)
     chosen = [(table if name in protected else other) for name in table.column_names]
     fields = [source.schema.field(name) for source, name in zip(chosen, table.column_names)]
@@ -69,9 +64,9 @@ def with_columns(table: pa.Table, other: pa.Table, besides: Collection[str]) -> 
 
 def load(path: str | os.PathLike[str]) -> tuple[pa.Table, Origin]:
     """The table in a file, and what is needed to give back its unprotected cells as they were."""
-    path = Path(path)
+    wanted, path = Path(path), file_of(Path(path))
     before = _stamp(path)
-    contents = read_contents(path)
+    contents = read_contents(wanted)
     if _stamp(path) != before:
         raise InputError(f"{str(path)!r} has changed while it was read: protect it again")
     return contents.table, Origin(path, contents.cells)

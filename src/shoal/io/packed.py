@@ -1,15 +1,12 @@
 """Parquet files may hold far more than they weigh: what they unpack to is counted before it is unpacked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.io.limits import refuse_bomb, refuse_memory
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH = 262_144  # records that are read at once: 20 MB for ten columns of doubles
 _FEW = 1024  # the same where texts cannot be counted before they are unpacked
@@ -49,8 +46,6 @@ class PackedFile:
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """One batch after another, each of a size that fits into memory."""
-        import pyarrow as pa
-
         schema, total = self.schema, 0
         for batch in self.file.iter_batches(self.batch, columns=columns):
             size = unpacked_size(batch)
@@ -64,8 +59,6 @@ class PackedFile:
 
 def _unpacks(packed: pa.Field, plain: pa.Field) -> bool:
     """Whether texts come as dictionaries there, and can be made what they are."""
-    import pyarrow as pa
-
     if packed.type == plain.type:
         return pa.types.is_dictionary(plain.type)
     try:
@@ -76,9 +69,6 @@ def _unpacks(packed: pa.Field, plain: pa.Field) -> bool:
 
 def unpacked_size(cells: pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray) -> int:
     """Bytes of the cells with every one written out, at least eight for each."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(cells, (pa.Table, pa.RecordBatch)):
         return sum(map(unpacked_size, cells.columns))
     if isinstance(cells, pa.ChunkedArray):

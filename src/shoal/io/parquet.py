@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from shoal.errors import InputError, MachineError
 from shoal.frame.levels import arrow_levels
 from shoal.frame.metadata import foreign, from_outside, published
@@ -20,7 +22,6 @@ from shoal.io.limits import refuse_names
 from shoal.io.packed import BATCH, PackedFile
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
 PART = 2_000_000  # records of a part file: some 100 MB
@@ -51,8 +52,6 @@ class ParquetTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         """(place of its first row in the whole, record batch) one after another; only these columns."""
-        import pyarrow as pa
-
         begin = 0
         for path, stamp, rows in zip(self.files, self._stamps, self.rows):
             if not path.exists() or _stamp(path) != stamp:
@@ -92,8 +91,6 @@ def _find(source: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def _open(path: Path, batch: int) -> Iterator[PackedFile]:
-    import pyarrow as pa
-
     try:
         packed = PackedFile(path, batch)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -174,7 +171,6 @@ class PartWriter:
             place.mkdir()
 
     def write(self, batch: pa.RecordBatch) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         if self._file is None:

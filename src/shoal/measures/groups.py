@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 
-def same(columns: Sequence[NDArray]) -> NDArray[np.int64]:
+
+def same(columns: Sequence[NDArray]) -> Ints:
     """A number for each record; records have the same number if they agree in all columns."""
     n = len(columns[0])
     order = np.lexsort(list(columns)[::-1])
@@ -20,7 +22,7 @@ def same(columns: Sequence[NDArray]) -> NDArray[np.int64]:
     return labels
 
 
-def real_cells(before: NDArray, after: NDArray, labels: NDArray[np.int64]) -> float:
+def real_cells(before: NDArray, after: NDArray, labels: Ints) -> float:
     """The share of groups that publish a value which one of their own records has; gaps do not count."""
     there = ~np.isnan(after)
     own = np.bincount(labels[there], before[there] == after[there])
@@ -31,7 +33,7 @@ def real_cells(before: NDArray, after: NDArray, labels: NDArray[np.int64]) -> fl
 class Groups:
     """The records of each group together, with their values in ascending order, a gap (NaN) at the end."""
 
-    def __init__(self, labels: NDArray[np.int64], values: NDArray):
+    def __init__(self, labels: Ints, values: NDArray):
         order = np.lexsort((values, labels))
         self.labels = labels[order]
         self.values = values[order]
@@ -44,7 +46,7 @@ class Groups:
         """The difference between the largest and the smallest value of each group."""
         return self.values[self.ends - 1] - self.values[self.starts]
 
-    def distinct(self) -> NDArray[np.int64]:
+    def distinct(self) -> Ints:
         """How many different values each group has; a gap is a value."""
         new, gap = np.ones(len(self.values), np.int64), self.values != self.values
         new[1:] = (self.values[1:] != self.values[:-1]) & ~(gap[1:] & gap[:-1])

@@ -1,7 +1,5 @@
 """Record linkage: an intruder holds true values and takes the nearest released record for the right one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats
 from shoal.measures.groups import same
 from shoal.measures.measure import Measure, measure
 from shoal.measures.pair import Column, Pair
@@ -130,7 +129,7 @@ def _linked(
     counts: NDArray,
     labels: NDArray,
     units: NDArray,
-) -> NDArray[np.float64]:
+) -> Floats:
     """For each sampled record, one of `rows`, the chance that it is linked correctly.
 
     `labels` numbers what each record publishes, `counts` says how many publish it, and `alike` numbers it

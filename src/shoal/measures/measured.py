@@ -1,7 +1,5 @@
 """The measures of one release: its columns are read once, and each measure is computed once."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
+
 #: How often a file in random order may be taken for one that tells something.
 ALPHA = 0.001
 
@@ -18,9 +20,7 @@ class OrderAttack(NamedTuple):
     chance: float
 
 
-def order_attack(
-    columns: Mapping[Any, NDArray], labels: NDArray[np.int64], alpha: float = ALPHA
-) -> OrderAttack | None:
+def order_attack(columns: Mapping[Any, NDArray], labels: Ints, alpha: float = ALPHA) -> OrderAttack | None:
     """The best way to find records by the order of rows; None where chance explains what it finds.
 
     `columns` has true values in the order of the file, NaN for gaps. The intruder ranks the members of

@@ -8,9 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
+import pyarrow.types as types
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
 from shoal.frame.types import read_column, stored_kind
@@ -50,7 +54,7 @@ class Column(NamedTuple):
         return self._replace(before=np.ldexp(self.before, shift), after=np.ldexp(self.after, shift))
 
     @property
-    def there(self) -> NDArray[np.bool_]:
+    def there(self) -> Bools:
         """Which records have a value in the original."""
         return ~np.isnan(self.before) if self.numeric else self.before != self.gap
 
@@ -78,8 +82,8 @@ class Pair:
     read: Callable[[Any], Column]  # a further column of the original, beside itself
     labels: Mapping[Any, NDArray] = field(default_factory=dict)  # the groups of each column, if known
     per_column: bool = False  # whether each column was grouped on its own
-    weight: NDArray[np.float64] | None = None
-    units: NDArray[np.int64] | None = None  # whom records are about
+    weight: Floats | None = None
+    units: Ints | None = None  # whom records are about
     may_know: Names | None = None  # kept columns that an intruder knows; None: all with few values
     strata: Sequence[Any] = ()  # columns that he knows in any case
     hidden: Collection[Any] = ()  # columns that he does not
@@ -96,7 +100,7 @@ class Pair:
         return replace(self, released=self.original, columns=same, labels={})
 
     @cached_property
-    def known(self) -> dict[Any, NDArray[np.int64]]:
+    def known(self) -> dict[Any, Ints]:
         """The kept columns that an intruder knows, each with a number for every different value."""
         frame, known = self.released, {}
         hidden = {*self.hidden, *(column.name for column in self.columns)}
@@ -110,7 +114,7 @@ class Pair:
         return known
 
     @cached_property
-    def groups(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    def groups(self) -> tuple[Ints, list[Ints]]:
         """The groups that all columns make together, and those of each column by itself."""
         after = [column.after for column in self.columns]
         if not self.labels:
@@ -124,7 +128,7 @@ class Pair:
     def numbers(self) -> list[Column]:
         return [column for column in self.columns if column.numeric]
 
-    def matrices(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def matrices(self) -> tuple[Floats, Floats]:
         """The numeric columns before and after, as two matrices; a gap lies at its column's mean."""
         columns = self.numbers
         X, Y = (np.empty((len(self.original), len(columns))) for _ in range(2))
@@ -194,10 +198,8 @@ def names_of(given: Names) -> list[Any]:
     return [given] if isinstance(given, (str, int)) else list(given)
 
 
-def value_codes(frame: Frame, name: Any) -> NDArray[np.int64]:
+def value_codes(frame: Frame, name: Any) -> Ints:
     """A number for each different value of a released column."""
-    import pyarrow as pa
-
     try:
         return codes_of(pa.chunked_array([frame.arrow(name)]))
     except (InputError, KeyError):  # it mixes kinds of values, or is not there
@@ -211,14 +213,10 @@ def column_values(frame: Frame, name: Any, which: str = "table") -> NDArray:
         raise InputError(f"there is no column {name!r} in the {which}: {hint}")
     if isinstance(frame.native, (np.ndarray, list, tuple)):
         return np.asarray(frame.native, np.float64).reshape(len(frame), -1)[:, name]
-    import narwhals as nw
-
     column = nw.from_native(frame.native, eager_only=True)[name]
     if column.dtype in (nw.Date, nw.Datetime):
         column = column.cast(nw.Datetime("us")).dt.timestamp("us")
     if column.dtype.is_numeric():
-        import pyarrow as pa
-
         doubles = column.to_arrow().cast(pa.float64(), safe=False)  # the nearest, where it is not exact
         return doubles.to_numpy(zero_copy_only=False)
     return np.array([_text(cell) for cell in column.to_list()], dtype=np.str_)
@@ -234,10 +232,8 @@ def _text(cell: Any) -> str:
     return text[:20] + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _objects(frame: Frame, name: Any, kind: str) -> NDArray[np.float64]:
+def _objects(frame: Frame, name: Any, kind: str) -> Floats:
     """Dates written as text, and dates or decimals that pandas keeps as objects, as doubles."""
-    import pyarrow.types as types
-
     column = read_column(frame, name, kind)
     stored: Any = column.stored
     values = column.values.astype(np.float64)

@@ -1,13 +1,13 @@
 """What is at risk: what an intruder can still learn about single records from the released table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.measures.groups import Groups, real_cells, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures, by_column, measure
@@ -33,7 +33,7 @@ def risk(
     levels: Mapping[Any, Sequence[Any]] | None = None,
     weight: Any = None,
     known: Names | None = None,
-    units: NDArray[np.int64] | None = None,
+    units: Ints | None = None,
 ) -> Measures:
     """Measure what an intruder can learn who knows true values of `columns`.
 
@@ -130,7 +130,7 @@ def _achieved(both: Pair) -> Measure:
     return measure("k", sizes.min(), columns, detail, records="records" if both.units is None else "units")
 
 
-def _sizes(published: Sequence[NDArray], units: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _sizes(published: Sequence[NDArray], units: Ints | None) -> Ints:
     """How many records, or different units, publish each combination."""
     labels = same(published)
     if units is not None:
@@ -140,8 +140,6 @@ def _sizes(published: Sequence[NDArray], units: NDArray[np.int64] | None) -> NDA
 
 def _unique(both: Pair) -> Measure:
     """Rows that are one of a kind, in protected and kept columns with few values, and in all columns."""
-    import pyarrow as pa
-
     names = [column.name for column in both.columns]
     codes = {name: value_codes(both.released, name) for name in both.released.names}
     few = [name for name, column in codes.items() if name not in names and column.max() < FEW]

@@ -1,15 +1,12 @@
 """How many published rows are one of a kind, whatever k says of the protected columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
+import pyarrow.compute as pc
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from shoal.arrays import Ints
 
 #: Columns with at most so many different values are categories that an intruder may know: sex, region.
 FEW = 20
@@ -36,11 +33,8 @@ def unique_rows(table: pa.Table, columns: Sequence[str]) -> int:
     return int((new[1:] & new[:-1]).sum()) if len(rows) else 0
 
 
-def codes_of(column: pa.ChunkedArray) -> NDArray[np.int64]:
+def codes_of(column: pa.ChunkedArray) -> Ints:
     """A number for each different value of a column; NaN is a gap like any other."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):

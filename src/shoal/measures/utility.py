@@ -1,13 +1,12 @@
 """What was lost: the released table against the original, from single values to models fitted on both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats
 from shoal.measures.groups import same
 from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.models import propensity, regression
@@ -107,7 +106,7 @@ def with_further(
     return Measures([*measures.values(), *more], measures.records, measures.notes)
 
 
-def deviations(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def deviations(X: Floats) -> Floats:
     """Standard deviations (n-1) of what is there; 1 for a constant column: dividing by it is harmless."""
     there = ~np.isnan(X)
     spread = np.sqrt(

@@ -33,6 +33,7 @@ class PlanFields(TypedDict, total=False):
     merge_small_strata: bool
     weight: Hashable
     unit: Names
+    by_record: Names
     keep: Names
     known: Names | None
     missing_codes: Iterable[Any] | Mapping[Column, Any]

@@ -76,6 +76,9 @@ class Plan:
     unit : column or list of columns
         Whom k protects, where one has several records: a household, a firm, a person over years. k then
         counts distinct units. These columns are dropped.
+    by_record : column or list of columns
+        Protected columns to group over records, though they are the same in all records of each unit. Without
+        it such a column is grouped over units, and published once for each.
     keep : column or list of columns
         Columns to publish as they are, though they look like identifiers or give others away: role "other".
     known : column or list of columns, optional
@@ -149,6 +152,7 @@ class Plan:
     merge_small_strata: bool = False
     weight: Column = None
     unit: tuple[Column, ...] = ()
+    by_record: tuple[Column, ...] = ()
     keep: tuple[Column, ...] = ()
     known: tuple[Column, ...] | None = None
     missing_codes: tuple[Any, ...] | Mapping[Column, tuple[Any, ...]] = ()
@@ -259,7 +263,11 @@ class Plan:
         }
         asked["pseudonyms"] = None if self.pseudonyms is None else True  # a key file may be moved
         asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
-        asked |= {name: sorted(map(str, asked[name])) for name in ("log", "keep", "known") if name in asked}
+        asked |= {
+            name: sorted(map(str, asked[name]))
+            for name in ("log", "keep", "known", "by_record")
+            if name in asked
+        }
         return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)
 
     @classmethod

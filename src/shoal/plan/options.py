@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -63,10 +64,10 @@ def _scalar(text: str) -> Any:
         return text
 
 
-def _assigned(words: Sequence[str], option: str) -> list[tuple[str, str]]:
-    """`column=word`; the column's name may itself hold an equals sign."""
+def _assigned(words: Sequence[str], option: str, commas: bool = True) -> list[tuple[str, str]]:
+    """`column=word`, several with commas between; the column's name may itself hold an equals sign."""
     pairs = []
-    for text in words:
+    for text in [text for word in words for text in (split(word, option) if commas else [word])]:
         name, sign, word = text.rpartition("=")
         if not sign:
             raise InputError(f"{option} takes COLUMN=WORD, not {text!r}")
@@ -84,9 +85,13 @@ def _codes(words: Sequence[str], option: str) -> Any:
     if not any("=" in word for word in words):
         return [_scalar(text) for word in words for text in split(word, option)]
     codes: dict[str, list[Any]] = {}
-    for name, word in _assigned(words, option):
+    for name, word in _assigned(words, option, commas=False):
         codes.setdefault(name, []).extend(map(_scalar, split(word, option)))
     return codes
+
+
+def _levels(words: Sequence[str], option: str) -> dict[str, list[str]]:
+    return {name: split(word, option) for name, word in _assigned(words, option, commas=False)}
 
 
 def _numbers(words: Sequence[str], option: str) -> dict[str, Any]:
@@ -95,7 +100,7 @@ def _numbers(words: Sequence[str], option: str) -> dict[str, Any]:
 
 def _joins(words: Sequence[str], option: str) -> dict[str, dict[str, Any]]:
     joins: dict[str, dict[str, Any]] = {}
-    for name, word in _assigned(words, option):
+    for name, word in _assigned(words, option, commas=False):
         title, members = read_join(name, word)
         joins.setdefault(name, {})[title] = members
     return joins
@@ -109,10 +114,13 @@ def _joined(value: Mapping[Any, Mapping[Any, Any]]) -> list[str]:
     ]
 
 
+_BETWEEN = re.compile(r",(?=\s*\w+=)")  # a comma before NAME=
+
+
 def _settings(words: Sequence[str], option: str) -> dict[str, Any]:
     """Numbers, true, false, null and lists are taken as such, the rest as text."""
     values: dict[str, Any] = {}
-    for setting in words:
+    for setting in [part for word in words for part in _BETWEEN.split(word)]:
         name, sign, text = setting.partition("=")
         if not sign or not name:
             raise InputError(f"{option} takes NAME=VALUE, such as gamma=0.2, not {setting!r}")
@@ -124,7 +132,7 @@ def _settings(words: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def _pairs(value: Mapping[Any, Any]) -> list[str]:
-    return [f"{name}={word}" for name, word in value.items()]
+    return [_quoted(f"{name}={word}") for name, word in value.items()]
 
 
 def _lists(value: Mapping[Any, Sequence[Any]]) -> list[str]:
@@ -167,7 +175,9 @@ SHAPES: dict[str, Shape] = {
     "pairs": Shape(list, lambda words, flag: dict(_assigned(words, flag)), _pairs),
     "word or pairs": Shape(list, _word_or_pairs, _each),
     "numbers": Shape(list, _numbers, _pairs),
-    "lists": Shape(list, lambda words, flag: {n: split(w, flag) for n, w in _assigned(words, flag)}, _lists),
+    "lists": Shape(
+        list, lambda words, flag: {n: split(w, flag) for n, w in _assigned(words, flag, False)}, _lists
+    ),
     "codes": Shape(
         list, _codes, lambda value: _lists(value) if isinstance(value, Mapping) else [_row(value)]
     ),
@@ -189,6 +199,7 @@ OPTIONS: tuple[Option, ...] = (
     _option("roles", "pairs", "COL=ROLE", "What a column is, such as identifier (dropped)", "--role"),
     _option("keep", "names", "COL", "Publish this column as it is, though it may tell much"),
     _option("unit", "names", "COL", "Whom k counts: a household, a firm, a person over years"),
+    _option("by_record", "names", "COL", "Group over records what is the same within each unit"),
     _option("strata", "names", "COL", "Groups never cross the values of this column", "--stratum"),
     _option("merge_small_strata", "switch", None, "Merge strata short of k with the most similar"),
     _option("weight", "word", "COL", "Survey weights, for centroids and loss"),

@@ -27,7 +27,7 @@ _FIELDS = {
 }
 #: Key of a column, true or false -> field of the plan, which lists columns. A role says the other lists.
 _SIGNS = {
-    o.flags[-1][2:]: o.field
+    o.flags[-1][2:].replace("-", "_"): o.field
     for o in OPTIONS
     if o.shape == "names" and o.field not in ("columns", "unit", "keep")
 }
@@ -62,7 +62,8 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         "# centroid (mean, median, trimmed, mode), block (columns of one number are grouped together),",
         "# missing_codes (values that stand for a gap), known (an intruder may know this kept column),",
         '# top and bottom (a value, or "q0.99": what lies beyond is capped), regroup ({ New = ["a", "b"],',
-        '# rare = 20 }: levels are joined), round (decimals, "sig:3" or "base:5").',
+        '# rare = 20 }: levels are joined), round (decimals, "sig:3" or "base:5"),',
+        "# by_record (a column that is the same in all records of a unit is still grouped over records).",
     ]
     for name in _column_order(plan, reasons):
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
@@ -82,7 +83,7 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    steps = (plan.top, plan.bottom, plan.regroup, plan.round)
+    steps = (plan.top, plan.bottom, plan.regroup, plan.round, plan.by_record)
     for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps):
         found |= dict.fromkeys(more)
     for name in FOR_ALL:

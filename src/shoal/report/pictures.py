@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.measures.pair import Column, Pair
 from shoal.measures.utility import deviations
 
@@ -66,7 +67,7 @@ def _unit(x: NDArray) -> float | None:
     return typical if typical > 0 else float(np.abs(x).mean())
 
 
-def record_map(both: Pair, labels: NDArray[np.int64]) -> dict[str, Any] | None:
+def record_map(both: Pair, labels: Ints) -> dict[str, Any] | None:
     """Some whole groups in the plane of the two first principal components; None for groups per column."""
     X, _ = both.scaled().matrices()
     if labels.ndim > 1 or min(X.shape) < 2:
@@ -108,7 +109,7 @@ def size_classes(sizes: Mapping[str, int]) -> tuple[list[str], list[int]]:
     return names, counts.astype(int).tolist()
 
 
-def correlation_changes(detail: Mapping[str, Any]) -> tuple[list[str], NDArray[np.float64], float]:
+def correlation_changes(detail: Mapping[str, Any]) -> tuple[list[str], Floats, float]:
     """The change of each correlation, and the largest, which ends the scale of colours.
 
     The public edition tells the change alone, not what it was before and after.

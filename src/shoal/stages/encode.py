@@ -5,14 +5,13 @@ ones a coordinate for each level. Everything is centred: a gap lies at 0, the co
 filled for grouping (see `fill`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.stages.moments import UNCHANGED, Moments, Scale
@@ -24,11 +23,11 @@ MOST_LEVELS = 100
 class Levels(NamedTuple):
     """How a nominal column became coordinates: two different levels are always equally far apart."""
 
-    axis: NDArray[np.int64]  # level -> its coordinate
-    shares: NDArray[np.float64]  # coordinate -> the share of records that have it
+    axis: Ints  # level -> its coordinate
+    shares: Floats  # coordinate -> the share of records that have it
     side: float  # the distance of two different levels is side * sqrt(2)
 
-    def apply(self, codes: NDArray) -> NDArray[np.float64]:
+    def apply(self, codes: NDArray) -> Floats:
         axes = self.axis[codes]
         if len(self.shares) == 2:  # one coordinate tells two levels apart
             return self.side * np.sqrt(2) * ((axes == 1) - self.shares[1])[:, None]
@@ -38,17 +37,17 @@ class Levels(NamedTuple):
 class Space(NamedTuple):
     """The records as points, and how each column got there."""
 
-    matrix: NDArray[np.float64]
+    matrix: Floats
     scales: list[Scale | Levels]
     spans: list[slice]  # column -> its coordinates
     unit: str = "standard"  # or "raw": the only column in the unit it has
 
-    def place(self, j: int, values: NDArray) -> NDArray[np.float64]:
+    def place(self, j: int, values: NDArray) -> Floats:
         """Where these values of column j lie, one row each."""
         return self.scales[j].apply(values).reshape(len(values), -1)
 
 
-def standardise(columns: Sequence[NDArray]) -> tuple[NDArray[np.float64], list[Scale]]:
+def standardise(columns: Sequence[NDArray]) -> tuple[Floats, list[Scale]]:
     """Columns with mean 0 and standard deviation 1 (n-1 in the divisor), as a C-ordered matrix.
 
     Each column is first counted from its own smallest value, so a large offset costs no digits: whole
@@ -97,7 +96,7 @@ def grouping_matrix(
     log: Collection[Any],
     weights: Mapping[Any, float],
     scales: Sequence[Scale | Levels] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """What to group by: the standardised space itself, unless another scaling, logs or weights are asked for.
 
     A weight multiplies the column's share in squared distances. `scales` are those of the whole table.
@@ -141,7 +140,7 @@ def raw_matrix(columns: Sequence[Column]) -> NDArray:
 
     One column is not copied, unless it has 64 bits without sign.
     """
-    filled = [column.values if column.gaps is None else _filled(column) for column in columns]
+    filled = [column.filled(_middle(column)) for column in columns]
     if len(filled) == 1 and filled[0].dtype == np.uint64:  # counted from 2^63, which costs no digit
         return (filled[0] ^ np.uint64(1 << 63)).view(np.int64)[:, None]
     dtype = np.int64 if all(values.dtype.kind in "iu" for values in filled) else np.float64
@@ -150,12 +149,12 @@ def raw_matrix(columns: Sequence[Column]) -> NDArray:
     return np.stack(filled, axis=1).astype(dtype, copy=False)
 
 
-def _filled(column: Column) -> NDArray:
-    assert column.gaps is not None
-    middle = float(column.present.mean()) if len(column.present) else 0.0
-    if column.values.dtype.kind != "f" and len(column.present):  # a double may lie beyond the largest
-        middle = min(round(middle), int(column.present.max()))
-    return np.where(column.gaps, column.values.dtype.type(middle), column.values)
+def _middle(column: Column) -> int | float:
+    """Where the gaps of a column lie: at its mean, in its own numbers."""
+    if column.gaps is None or not len(column.present):
+        return 0
+    middle = float(column.present.mean())  # a double may lie beyond the largest whole number
+    return middle if column.values.dtype.kind == "f" else min(round(middle), int(column.present.max()))
 
 
 def _logarithm(column: Column) -> Column:
@@ -164,7 +163,7 @@ def _logarithm(column: Column) -> Column:
     return column.holding(np.sign(wide) * np.log1p(np.abs(wide)), column.gaps)
 
 
-def _ranks(column: Column) -> NDArray[np.float64]:
+def _ranks(column: Column) -> Floats:
     """Each value's rank among those present; equal values share their average rank."""
     ranks = np.zeros(len(column.values))
     present = slice(None) if column.gaps is None else ~column.gaps

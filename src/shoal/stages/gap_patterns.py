@@ -1,12 +1,10 @@
 """Gap patterns: records of a stratum that lack the same values or share zeros, grouped apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Ints
 from shoal.frame.column import Column
 from shoal.requirements import Requirement
 
@@ -16,14 +14,14 @@ MOST_PATTERNS = 200
 
 def gap_patterns(
     columns: Sequence[Column],
-    ids: NDArray[np.int64] | None,
+    ids: Ints | None,
     k: int,
-    units: NDArray[np.int64] | None = None,
+    units: Ints | None = None,
     requirements: Sequence[Requirement] = (),
     *,
     gaps: bool = True,
     zeros: bool = False,
-) -> NDArray[np.int64] | None:
+) -> Ints | None:
     """Strata divided by which columns have gaps, and with `zeros` by which numbers are 0.
 
     A pattern is short if it has fewer than k records (distinct `units`, where they are given) or as a whole
@@ -48,7 +46,7 @@ def gap_patterns(
         whole = np.concatenate([rows[p] for p in here])
         asked = [requirement for requirement in requirements if requirement.holds(whole)]
 
-        def short(members: NDArray[np.int64], asked: Sequence[Requirement] = asked) -> bool:
+        def short(members: Ints, asked: Sequence[Requirement] = asked) -> bool:
             count = len(members) if units is None else len(np.unique(units[members]))
             return count < k or not all(requirement.holds(members) for requirement in asked)
 
@@ -57,11 +55,7 @@ def gap_patterns(
     return numbers if numbers.any() else None
 
 
-def _join(
-    patterns: NDArray[np.bool_],
-    rows: list[NDArray[np.int64]],
-    short: Callable[[NDArray[np.int64]], bool],
-) -> NDArray[np.int64]:
+def _join(patterns: Bools, rows: list[Ints], short: Callable[[Ints], bool]) -> Ints:
     """For each pattern, given with its rows, which one it joins (or itself) so that none is short."""
     sizes = np.array([len(members) for members in rows])
     order = np.argsort(-sizes, kind="stable")

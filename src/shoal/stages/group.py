@@ -1,19 +1,15 @@
 """Grouping: which method, on which matrix, within which strata and gap patterns; then the repairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import MethodInfo, get_method, methods
 from shoal.grouping.runner import run_within
+from shoal.plan import Plan
 from shoal.stages.encode import Levels, Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.impute import impute
@@ -22,12 +18,11 @@ from shoal.stages.refine_gaps import refine_gaps, values_there
 from shoal.stages.regroup import regroup_for_totals
 from shoal.stages.require import asked_of, failing, hold
 
-if TYPE_CHECKING:
-    from shoal.plan import Plan
-
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).
 REFINING = 0.2
+#: Fields that say something of protected columns.
+_OF_PROTECTED = ("types", "levels", "scaling", "log", "column_weights", "centroids")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +38,10 @@ class Grouping:
 def group(
     plan: Plan,
     columns: Sequence[Column],
-    strata: NDArray[np.int64] | None = None,
-    weight: NDArray[np.float64] | None = None,
+    strata: Ints | None = None,
+    weight: Floats | None = None,
     *,
-    units: NDArray[np.int64] | None = None,
+    units: Ints | None = None,
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -92,7 +87,7 @@ def group(
     return Grouping(partition, space, info, moved)
 
 
-def choose(plan: Plan, columns: Sequence[Column], weight: NDArray[np.float64] | None) -> MethodInfo:
+def choose(plan: Plan, columns: Sequence[Column], weight: Floats | None) -> MethodInfo:
     """The method itself; but `auto` takes for one column of numbers the method that is exact for it.
 
     What publishes whole numbers has an optimum of its own, unless its search would need numbers of more than
@@ -129,8 +124,8 @@ def _points(
     columns: Sequence[Column],
     space: Space,
     scales: Sequence[Scale | Levels] | None,
-    patterns: NDArray[np.int64] | None,
-) -> NDArray[np.float64]:
+    patterns: Ints | None,
+) -> Floats:
     """What the method groups by: the space as the plan scales and weighs it, with a place for each gap."""
 
     def scaling(column: Column) -> str:
@@ -143,8 +138,19 @@ def _points(
 def refuse_plan(
     plan: Plan, columns: Sequence[Column], parts: Sequence[Sequence[object]], weighted: bool
 ) -> None:
-    """Say in one sentence, before any grouping, what the method or the centroids cannot do."""
+    """Say in one sentence, before any grouping, what cannot be done, or would have no effect."""
     info = get_method(plan.method, plan.parameters)
+    protected = {column.name for column in columns}
+    for field in _OF_PROTECTED:
+        given = getattr(plan, field)
+        for name in () if isinstance(given, str) else given:
+            if name not in protected:
+                raise InputError(
+                    f"{field} has no effect on column {name!r}, which is not protected: protect it too (-c, "
+                    f"columns), or leave it out of {field}"
+                )
+    if plan.merge_small_strata and not plan.strata:
+        raise InputError("merge_small_strata has no effect without strata: name a stratum, or leave it out")
     if info.columns == "one" and any(len(part) > 1 for part in parts):
         raise InputError(
             f"method {info.key!r} groups by one column, but {len(parts[0])} were chosen: choose one, "

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.frame.column import Column
 
 #: Records of a stratum that are looked at for each gap, and how many of them are its neighbours.
@@ -12,12 +12,7 @@ DONORS, NEIGHBOURS = 1000, 5
 _CHUNK = 1000
 
 
-def impute(
-    points: NDArray[np.float64],
-    columns: Sequence[Column],
-    spans: Sequence[slice],
-    strata: NDArray[np.int64] | None,
-) -> NDArray[np.float64]:
+def impute(points: Floats, columns: Sequence[Column], spans: Sequence[slice], strata: Ints | None) -> Floats:
     """The points, with each gap at the mean of the five most similar records of its stratum with a value.
 
     Similar is by the squared distance over the columns that both have, times columns / shared columns. In a
@@ -25,10 +20,7 @@ def impute(
     stays at 0 for all; a record that shares no column with any other lies at the stratum's mean. `strata` are
     any sets of records that groups never cross, gap patterns too.
     """
-    has = np.stack(
-        [np.ones(len(points), bool) if c.gaps is None else ~c.gaps for c in columns],
-        axis=1,
-    )
+    has = np.stack([np.ones(len(points), bool) if c.gaps is None else ~c.gaps for c in columns], axis=1)
     if has.all() or len(columns) == 1:
         return points
     filled = points.copy()
@@ -41,9 +33,7 @@ def impute(
     return filled
 
 
-def _filled(
-    points: NDArray[np.float64], has: NDArray[np.bool_], j: int, spans: Sequence[slice]
-) -> NDArray[np.float64]:
+def _filled(points: Floats, has: Bools, j: int, spans: Sequence[slice]) -> Floats:
     """The coordinates of column j in one stratum."""
     widths = [span.stop - span.start for span in spans]
     owners, takers = np.flatnonzero(has[:, j]), np.flatnonzero(~has[:, j])
@@ -61,13 +51,7 @@ def _filled(
     return imputed
 
 
-def partial_distances(
-    X: NDArray[np.float64],
-    has_X: NDArray[np.bool_],
-    Y: NDArray[np.float64],
-    has_Y: NDArray[np.bool_],
-    widths: Sequence[int],
-) -> NDArray[np.float64]:
+def partial_distances(X: Floats, has_X: Bools, Y: Floats, has_Y: Bools, widths: Sequence[int]) -> Floats:
     """Squared distances over the columns that both have, times columns / shared columns; else infinite.
 
     `has` tells, for each record and column, whether there is a value.

@@ -1,21 +1,19 @@
 """What is published as it is, and what it gives away: identifiers, and columns that tell protected ones."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import identifier_reason, named_like_identifier, notes_on_codes
 from shoal.frame.types import read_column, stored_kind
-
-if TYPE_CHECKING:
-    from shoal.plan import Plan
+from shoal.plan import Plan
 
 #: A kept column that gives back this share of a protected one is named.
 TELLING = 0.5
@@ -74,9 +72,7 @@ def refuse(suspects: Sequence[Suspect], keep: Iterable[Any] = ()) -> None:
         )
 
 
-def repeated_units(
-    plan: Plan, frame: Frame, columns: Collection[Any], labels: Sequence[NDArray[np.int64]]
-) -> list[str]:
+def repeated_units(plan: Plan, frame: Frame, columns: Collection[Any], labels: Sequence[Ints]) -> list[str]:
     """A note on each identifier beside these columns that repeats, where groups hold few of its values."""
     notes = []
     for name in () if plan.unit else frame.names:
@@ -95,16 +91,14 @@ def repeated_units(
     return notes
 
 
-def few_units(ids: NDArray[np.int64], labels: NDArray[np.int64], k: int) -> int:
+def few_units(ids: Ints, labels: Ints, k: int) -> int:
     """How many groups hold fewer than k different ids."""
     pairs = np.unique(np.stack([labels, ids]), axis=1)
     return int((np.unique(pairs[0], return_counts=True)[1] < k).sum())
 
 
-def _codes(frame: Frame, name: Any) -> NDArray[np.int64] | None:
+def _codes(frame: Frame, name: Any) -> Ints | None:
     """A column as whole numbers, the same for the same cells; None if its cells cannot be compared."""
-    import pyarrow as pa
-
     try:
         cells = frame.arrow(name)
         encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
@@ -115,8 +109,6 @@ def _codes(frame: Frame, name: Any) -> NDArray[np.int64] | None:
 
 def _telling(k: int, frame: Frame, names: Sequence[Any], columns: Mapping[Any, Column]) -> list[Suspect]:
     """The columns that give back a protected one, with the share of its records."""
-    import pyarrow as pa
-
     most = max(1000, min(SAMPLE, PAIRS // max(1, len(names) * len(columns))))
     if names and len(frame) > most:
         chosen = np.zeros(len(frame), bool)
@@ -173,7 +165,7 @@ def _by_level(x: NDArray, y: NDArray, k: int) -> tuple[int, int]:
     return int(counts[begins][met].sum()), int(often.max())
 
 
-def _by_neighbours(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[int, int]:
+def _by_neighbours(x: Floats, y: Floats) -> tuple[int, int]:
     """How many values their neighbours in the other column meet; how many one value for all meets."""
     order = np.random.default_rng(0).permutation(len(x))  # the order of the rows tells nothing about ties
     order = order[np.argsort(x[order], kind="stable")]

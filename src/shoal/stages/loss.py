@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats
 from shoal.frame.column import Column
 from shoal.grouping.partition import ColumnMoments, Partition
 from shoal.stages.encode import Levels, Space, encode
@@ -42,7 +43,7 @@ def measure(
     columns: Sequence[Column],
     published: Sequence[GroupValues],
     partition: Partition,
-    weight: NDArray[np.float64] | None,
+    weight: Floats | None,
     moments: ColumnMoments | None = None,
 ) -> Loss:
     """The loss in standardised space. A gap weighs nothing: there is nothing to lose.
@@ -75,7 +76,7 @@ def measure(
     return Loss(unit * total, unit * within, unit * rounding)
 
 
-def _place(space: Space, j: int, column: Column, values: NDArray) -> NDArray[np.float64]:
+def _place(space: Space, j: int, column: Column, values: NDArray) -> Floats:
     """Where published values lie; a level that was joined of others lies amid the records that have it."""
     if column.before is None or not column.categorical:
         return space.place(j, values)
@@ -88,9 +89,9 @@ def _place(space: Space, j: int, column: Column, values: NDArray) -> NDArray[np.
 def _weighted(
     z: NDArray,
     place: NDArray,
-    gaps: NDArray[np.bool_] | None,
+    gaps: Bools | None,
     partition: Partition,
-    weight: NDArray[np.float64],
+    weight: Floats,
 ) -> Loss:
     labels, groups = partition.labels, len(partition)
     all_weight = float(weight.sum())

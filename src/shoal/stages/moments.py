@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats
+
 
 class Scale(NamedTuple):
     """How one column was standardised: z = ((x - pivot) * 2^-exponent - mean) / deviation."""
@@ -17,13 +19,13 @@ class Scale(NamedTuple):
     mean: float
     deviation: float  # 1 for a constant column, whose values all become 0
 
-    def apply(self, column: NDArray) -> NDArray[np.float64]:
+    def apply(self, column: NDArray) -> Floats:
         """The standardised values."""
         if self == UNCHANGED:
             return column.astype(np.float64, copy=False)
         return (self.offsets(column) - self.mean) / self.deviation
 
-    def offsets(self, column: NDArray) -> NDArray[np.float64]:
+    def offsets(self, column: NDArray) -> Floats:
         """(x - pivot) * 2^-exponent; whole numbers are subtracted as such, so that no digit is lost."""
         if column.dtype.kind == "f":
             return np.ldexp(column.astype(np.float64), -self.exponent) - np.ldexp(self.pivot, -self.exponent)

@@ -3,18 +3,17 @@
 Every engine calls `protect_part`: on the whole table, or on one block of it after another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
+from shoal.plan import Plan
 from shoal.stages.encode import Levels
 from shoal.stages.group import group
 from shoal.stages.loss import Loss, loss_space, measure
@@ -23,10 +22,6 @@ from shoal.stages.publish import GroupValues, publish
 from shoal.stages.require import thin_cells
 from shoal.stages.round import rounded_groups
 from shoal.verify.groups import check_groups
-
-if TYPE_CHECKING:
-    from shoal.plan import Plan
-
 
 #: What is counted while a release is made.
 COUNTS = ("filled", "moved", "thinned", "zeros_lost")
@@ -53,10 +48,10 @@ class Published:
 def protect_part(
     plan: Plan,
     columns: Sequence[Column],
-    strata: NDArray[np.int64] | None = None,
-    weight: NDArray[np.float64] | None = None,
+    strata: Ints | None = None,
+    weight: Floats | None = None,
     *,
-    units: NDArray[np.int64] | None = None,
+    units: Ints | None = None,
     guides: Sequence[Column] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
@@ -96,8 +91,7 @@ def protect_part(
         loss = loss._replace(total=float(np.square(space.matrix).sum()))
     cells = {
         column.name: column.holding(
-            published.spread(partition),
-            None if published.gaps is None else published.gaps[partition.labels],
+            published.spread(partition), None if published.gaps is None else published.gaps[partition.labels]
         )
         for column, published in zip(columns, groups)
     }

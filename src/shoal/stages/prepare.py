@@ -1,24 +1,22 @@
 """The table as the plan sees it: its columns as numbers, its strata, its weights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.errors import InputError
+from shoal.arrays import Floats, Ints
+from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
-from shoal.frame.types import read_column, require_few_codes, with_codes
+from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
 from shoal.stages.kept import Suspect, look
 from shoal.stages.recode import recode
 from shoal.stages.round import decimals_of
 from shoal.stages.strata import merge_small, read_strata
-from shoal.stages.units import constant_in, read_units
+from shoal.stages.units import published_once, read_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +30,12 @@ class Prepared:
 
     frame: Frame
     columns: dict[Any, Column]
-    strata: NDArray[np.int64] | None
-    weight: NDArray[np.float64] | None
+    strata: Ints | None
+    weight: Floats | None
     notes: tuple[str, ...]
     changed: dict[Any, Column] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
-    units: NDArray[np.int64] | None = None
+    units: Ints | None = None
     original: Any = None
     recoded: tuple[Any, ...] = ()
 
@@ -46,21 +44,31 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     """Read what the plan names, deal with gaps as it says, and refuse what cannot be grouped."""
     for mapping in (plan.roles, plan.types, plan.levels, plan.column_weights, plan.log, plan.strata):
         frame.find(mapping)
-    frame.find([*(plan.known or ()), *(plan.missing_codes if isinstance(plan.missing_codes, dict) else ())])
+    codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
+    frame.find([*plan.by_record, *(plan.known or ()), *codes])
     if len(frame) == 0:
-        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has 0")
+        raise too_few(plan.k, 0)
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
     if len(frame) < plan.k:
-        raise InputError(
-            f"k={plan.k} needs at least {plan.k} records, but the table has {len(frame)}: lower k"
-        )
+        raise too_few(plan.k, len(frame))
     columns = {name: require_few_codes(_read(plan, frame, name)) for name in names}
     if plan.decimals:
         columns = {n: replace(column, decimals=decimals_of(column)) for n, column in columns.items()}
     notes = list(frame.notes)
-    gaps = _any_gap(columns)
+    words = [n for n, c in columns.items() if c.type == "nominal" and n not in plan.types]
+    words = [str(name) for name in words if stored_kind(frame, name) == "text"]
+    if words:
+        notes.append(
+            f"text, so taken as nominal (each group publishes its most frequent): {', '.join(words)}"
+        )
+    holes = {name: column.gaps for name, column in columns.items() if column.gaps is not None}
+    gaps = np.logical_or.reduce(list(holes.values())) if holes else None
     if gaps is not None and plan.missing == "error":
-        raise _gap_error(columns)
+        name, row = next((name, int(np.argmax(those))) for name, those in holes.items())
+        raise InputError(
+            f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
+            "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
+        )
     if gaps is not None and plan.missing == "drop":
         notes.append(f"{int(gaps.sum())} of {len(frame)} records have a gap and were left out")
         if (~gaps).sum() < plan.k:
@@ -74,10 +82,11 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     recoded = recode(plan, frame, columns, units, weight)
     original, frame, columns = frame, recoded.frame, recoded.columns
     notes += recoded.notes
-    once = [] if units is None or plan.preserve else [n for n, c in columns.items() if constant_in(c, units)]
+    once = [] if units is None else [n for n, c in columns.items() if published_once(plan, c, units)]
     if once:
         notes.append(
-            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))}"
+            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))} "
+            "(by_record, --by-record, groups them over records)"
         )
     strata, changed = None, dict[Any, Column]()
     if plan.strata:
@@ -108,20 +117,7 @@ def _read(plan: Any, frame: Frame, name: Any) -> Column:
     return read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
 
 
-def _any_gap(columns: dict[Any, Column]) -> NDArray[np.bool_] | None:
-    holes = [column.gaps for column in columns.values() if column.gaps is not None]
-    return np.logical_or.reduce(holes) if holes else None
-
-
-def _gap_error(columns: dict[Any, Column]) -> InputError:
-    name, row = next((n, int(np.argmax(c.gaps))) for n, c in columns.items() if c.gaps is not None)
-    return InputError(
-        f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
-        "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
-    )
-
-
-def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> NDArray[np.float64]:
+def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> Floats:
     (name,) = frame.find([name])
     column = with_codes(Column(name, "continuous", *frame.numbers(name)), codes)
     values, gaps = column.values, column.gaps

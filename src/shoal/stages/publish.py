@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.frame.column import Column
 from shoal.grouping.partition import ColumnMoments, Partition
 from shoal.stages.totals import keep_total
@@ -18,7 +19,7 @@ class GroupValues(NamedTuple):
     """What each group publishes in one column."""
 
     values: NDArray
-    gaps: NDArray[np.bool_] | None = None  # the groups that have no value and publish a gap
+    gaps: Bools | None = None  # the groups that have no value and publish a gap
     by_record: NDArray | None = None  # the values by record, where they are at hand
     exact: bool = False  # whether the values are the groups' means to the last digit
 
@@ -26,7 +27,7 @@ class GroupValues(NamedTuple):
         """What each record publishes."""
         return partition.spread(self.values) if self.by_record is None else self.by_record.copy()
 
-    def without(self, thin: NDArray[np.bool_] | None) -> GroupValues:
+    def without(self, thin: Bools | None) -> GroupValues:
         """The same, with gaps in the place of these cells."""
         if thin is None:
             return self
@@ -38,7 +39,7 @@ def publish(
     column: Column,
     partition: Partition,
     how: str | None = None,
-    weight: NDArray[np.float64] | None = None,
+    weight: Floats | None = None,
     preserve: str | None = None,
     moments: ColumnMoments | None = None,
 ) -> GroupValues:
@@ -74,7 +75,7 @@ def _middle(
     values: NDArray,
     partition: Partition,
     how: str,
-    weight: NDArray[np.float64] | None,
+    weight: Floats | None,
     preserve: str | None,
 ) -> NDArray:
     if preserve == "totals" and has_whole_total(column):
@@ -150,7 +151,7 @@ def _whole_means_of_any_size(column: NDArray, partition: Partition) -> NDArray:
     return np.array(means, column.dtype)
 
 
-def _weighted_means(values: NDArray, partition: Partition, weight: NDArray[np.float64]) -> NDArray:
+def _weighted_means(values: NDArray, partition: Partition, weight: Floats) -> NDArray:
     """Differences from each group's smallest value are summed: neither far values nor large ones cost digits.
 
     Means of whole numbers are the nearest whole number, half away from zero. A group whose weights are all 0
@@ -181,15 +182,13 @@ def _weighted_means(values: NDArray, partition: Partition, weight: NDArray[np.fl
     return means + up.astype(wide.dtype)
 
 
-def _sorted(values: NDArray, partition: Partition) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def _sorted(values: NDArray, partition: Partition) -> tuple[NDArray[np.intp], Ints]:
     """Rows by group and value, and where each group begins."""
     begins = np.cumsum(partition.sizes) - partition.sizes
     return np.lexsort((values, partition.labels)), begins
 
 
-def _medians(
-    values: NDArray, partition: Partition, weight: NDArray[np.float64] | None, lower: bool
-) -> NDArray:
+def _medians(values: NDArray, partition: Partition, weight: Floats | None, lower: bool) -> NDArray:
     """The value at which half the weight is reached; midway to the next (or the `lower`) if exactly there."""
     order, begins = _sorted(values, partition)
     ordered, sizes = values[order], partition.sizes
@@ -218,7 +217,7 @@ def nearest(total: int, parts: int) -> int:
     return (2 * abs(total) + parts) // (2 * parts) * (1 if total >= 0 else -1)
 
 
-def _trimmed_means(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:
+def _trimmed_means(values: NDArray, partition: Partition, weight: Floats | None) -> NDArray:
     """The mean without the lowest and the highest fifth: at least one record each, of three or more."""
     order, begins = _sorted(values, partition)
     sizes = partition.sizes
@@ -238,7 +237,7 @@ def _trimmed_means(values: NDArray, partition: Partition, weight: NDArray[np.flo
     return trimmed
 
 
-def _modes(values: NDArray, partition: Partition, weight: NDArray[np.float64] | None) -> NDArray:
+def _modes(values: NDArray, partition: Partition, weight: Floats | None) -> NDArray:
     """The value most have. Among equals the one commoner in the whole table, then the smallest.
 
     In a group whose weights are all 0, each record has one vote.

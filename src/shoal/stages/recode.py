@@ -9,8 +9,10 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
@@ -22,8 +24,6 @@ from shoal.stages.publish import publish
 from shoal.stages.round import refuse_rounding, rounded
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from shoal.plan import Plan
 
 #: A unit dominates a tail if it holds more than this share of what the tail lies beyond the threshold.
@@ -44,11 +44,7 @@ class Recoded(NamedTuple):
 
 
 def recode(
-    plan: Plan,
-    frame: Frame,
-    columns: dict[Any, Column],
-    units: NDArray[np.int64] | None,
-    weight: NDArray[np.float64] | None,
+    plan: Plan, frame: Frame, columns: dict[Any, Column], units: Ints | None, weight: Floats | None
 ) -> Recoded:
     """Cap tails, join levels, round kept columns and number units, as the plan says.
 
@@ -99,9 +95,7 @@ def _refuse_roles(plan: Plan, names: list[Any]) -> None:
             raise InputError(f"column {name!r} is the {role}, {why}: leave it out of the recoding")
 
 
-def _capped(
-    plan: Plan, column: Column, units: NDArray[np.int64], weight: NDArray[np.float64] | None
-) -> tuple[Column, list[str]]:
+def _capped(plan: Plan, column: Column, units: Ints, weight: Floats | None) -> tuple[Column, list[str]]:
     """The column with its tails replaced by their mean, or by the threshold where that would tell of few."""
     values, notes = column.values.copy(), []
     ends = [(plan.bottom, "below", -1), (plan.top, "above", 1)]
@@ -146,9 +140,7 @@ def _threshold(column: Column, given: Any) -> Any:
     return column.values.dtype.type(value)
 
 
-def _too_few(
-    k: int, values: NDArray, limit: Any, units: NDArray[np.int64], weight: NDArray[np.float64] | None
-) -> str | None:
+def _too_few(k: int, values: NDArray, limit: Any, units: Ints, weight: Floats | None) -> str | None:
     """Why the mean of a tail would tell of single units; None if it does not."""
     distinct, whose = np.unique(units, return_inverse=True)
     if len(distinct) < k:
@@ -160,12 +152,8 @@ def _too_few(
     return None
 
 
-def _joined(
-    plan: Plan, frame: Frame, name: Any, units: NDArray[np.int64]
-) -> tuple[pa.Array | pa.ChunkedArray, list[str]]:
+def _joined(plan: Plan, frame: Frame, name: Any, units: Ints) -> tuple[pa.Array | pa.ChunkedArray, list[str]]:
     """The cells of a column with levels joined as the plan says."""
-    import pyarrow as pa
-
     old = frame.arrow(name)
     listed = old if pa.types.is_dictionary(old.type) else old.dictionary_encode()
     kind = listed.dictionary.type
@@ -219,9 +207,7 @@ def _level(name: Any, title: Any, texts: bool) -> Any:
     return int(number) if number == number.to_integral_value() else float(number)
 
 
-def _rare(
-    least: int, levels: list[Any], free: list[bool], codes: NDArray[np.int64], units: NDArray[np.int64]
-) -> set[Any]:
+def _rare(least: int, levels: list[Any], free: list[bool], codes: Ints, units: Ints) -> set[Any]:
     """The levels to join: those of fewer units, and the next until they have as many together."""
     members: dict[Any, set[int]] = {level: set() for level, may in zip(levels, free) if may}
     pairs = np.unique(np.stack([codes, units])[:, codes >= 0], axis=1)
@@ -239,8 +225,6 @@ def _rare(
 
 def _numbered(plan: Plan, frame: Frame, key: bytes) -> pa.Array:
     """A new number for each unit, made of its columns under the key: the same key gives the same number."""
-    import pyarrow as pa
-
     rows = np.stack([bits_of(frame.arrow(name)) for name in plan.unit], axis=1)
     distinct, whose = np.unique(rows, axis=0, return_inverse=True)
     digests = [hmac.digest(key, row.astype("<u8").tobytes(), "sha256") for row in distinct]

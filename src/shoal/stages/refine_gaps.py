@@ -1,13 +1,12 @@
 """Groups of records with different gaps, improved by the distance over the values that both have."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.kernels.neighbours.lists import nearest
@@ -23,10 +22,10 @@ LEAST = 1e-9
 
 def refine_gaps(
     partition: Partition,
-    points: NDArray[np.float64],
+    points: Floats,
     columns: Sequence[Column],
     spans: Sequence[slice],
-    strata: NDArray[np.int64] | None,
+    strata: Ints | None,
     k: int,
     time_limit: float | None = None,
     passes: int = PASSES,
@@ -55,7 +54,7 @@ def refine_gaps(
     return Partition(refined)
 
 
-def values_there(columns: Sequence[Column], spans: Sequence[slice]) -> NDArray[np.bool_] | None:
+def values_there(columns: Sequence[Column], spans: Sequence[slice]) -> Bools | None:
     """Whether each record has a value, for each coordinate; None if all have all."""
     if all(column.gaps is None for column in columns):
         return None
@@ -67,13 +66,8 @@ def values_there(columns: Sequence[Column], spans: Sequence[slice]) -> NDArray[n
 
 
 def refine_stratum(
-    points: NDArray[np.float64],
-    has: NDArray[np.bool_],
-    labels: NDArray[np.int64],
-    k: int,
-    end: float | None = None,
-    passes: int = PASSES,
-) -> NDArray[np.int64]:
+    points: Floats, has: Bools, labels: Ints, k: int, end: float | None = None, passes: int = PASSES
+) -> Ints:
     """Better labels of the records of one stratum, whose groups 0, 1, .. have at least k records each."""
     gs = in_groups(points, has, labels)
     settle(
@@ -82,7 +76,7 @@ def refine_stratum(
     return gs.labels
 
 
-def in_groups(points: NDArray[np.float64], has: NDArray[np.bool_], labels: NDArray[np.int64]) -> Groups:
+def in_groups(points: Floats, has: Bools, labels: Ints) -> Groups:
     """The records as the search takes them; every group is taken for changed."""
     n, d = points.shape
     P, there = np.zeros((n + 1, d)), np.zeros((n + 1, d), np.int8)  # one row more, for `no record`
@@ -101,7 +95,7 @@ def settle(
     neighbours: NDArray[np.int32],
     k: int,
     most: int,
-    tables: tuple[Kernels, Asked, NDArray[np.int64]],
+    tables: tuple[Kernels, Asked, Ints],
     end: float | None = None,
     passes: int = PASSES,
 ) -> None:
@@ -122,6 +116,6 @@ def settle(
             break
 
 
-def candidates(points: NDArray[np.float64], k: int) -> NDArray[np.int32]:
+def candidates(points: Floats, k: int) -> NDArray[np.int32]:
     """For each record those whose groups it may join."""
     return nearest(np.ascontiguousarray(points), 2 * k + 8)[0]

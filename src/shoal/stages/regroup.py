@@ -5,14 +5,12 @@ does not, the search here looks for the change of the partition that costs least
 group, several do, or a group is dissolved among the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
@@ -36,15 +34,15 @@ class _State(NamedTuple):
     """A partition, and how much more it loses than the one given."""
 
     extra: float
-    labels: NDArray[np.int64]
+    labels: Ints
 
 
 def regroup_for_totals(
     columns: Sequence[Column],
     partition: Partition,
-    points: NDArray[np.float64],
+    points: Floats,
     k: int,
-    strata: NDArray[np.int64] | None,
+    strata: Ints | None,
     holds: Callable[[Partition], bool] = lambda partition: True,
 ) -> tuple[Partition, int]:
     """The partition itself if every column can keep its total, else the nearest one found that allows it.
@@ -85,14 +83,14 @@ def _lost(columns: Sequence[Column], partition: Partition) -> TotalLost | None:
 
 
 def _search(
-    labels: NDArray[np.int64],
-    points: NDArray[np.float64],
+    labels: Ints,
+    points: Floats,
     k: int,
     most: int,
-    strata: NDArray[np.int64],
-    good: Callable[[NDArray[np.int64]], bool],
+    strata: Ints,
+    good: Callable[[Ints], bool],
     effort: Effort = EFFORT,
-) -> NDArray[np.int64] | None:
+) -> Ints | None:
     """The first good partition, trying cheap changes before dear ones; each set of sizes only once."""
     seen = {_sizes_by_stratum(labels, strata)}
     for starts in ([_State(0.0, labels)], _dissolved(labels, points, most, strata, effort)):
@@ -126,18 +124,13 @@ def _search(
     return None
 
 
-def _sizes_by_stratum(labels: NDArray[np.int64], strata: NDArray[np.int64]) -> bytes:
+def _sizes_by_stratum(labels: Ints, strata: Ints) -> bytes:
     _, first, sizes = np.unique(labels, return_index=True, return_counts=True)
     return np.sort(strata[first] * (len(labels) + 1) + sizes).tobytes()
 
 
 def _moves(
-    labels: NDArray[np.int64],
-    points: NDArray[np.float64],
-    k: int,
-    most: int,
-    strata: NDArray[np.int64],
-    effort: Effort,
+    labels: Ints, points: Floats, k: int, most: int, strata: Ints, effort: Effort
 ) -> list[tuple[float, int, int]]:
     """Records that may move to another group: (what it adds to the SSE, row, group).
 
@@ -171,13 +164,7 @@ def _moves(
     return sorted(best.values())
 
 
-def _dissolved(
-    labels: NDArray[np.int64],
-    points: NDArray[np.float64],
-    most: int,
-    strata: NDArray[np.int64],
-    effort: Effort,
-) -> list[_State]:
+def _dissolved(labels: Ints, points: Floats, most: int, strata: Ints, effort: Effort) -> list[_State]:
     """Partitions with one group less: its records go one by one to the group that takes them most cheaply."""
     part, home = _groups(labels, strata)
     means = part.means(points)
@@ -201,7 +188,7 @@ def _dissolved(
     return sorted(states, key=lambda state: state.extra)[: effort.beam]
 
 
-def _groups(labels: NDArray[np.int64], strata: NDArray[np.int64]) -> tuple[Partition, NDArray[np.int64]]:
+def _groups(labels: Ints, strata: Ints) -> tuple[Partition, Ints]:
     """The partition, and the stratum of each of its groups."""
     part = Partition(labels)
     home = np.empty(len(part), np.int64)

@@ -1,13 +1,11 @@
 """Strata: sets of records, named by the user, that groups never cross."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
@@ -21,10 +19,10 @@ class Strata(NamedTuple):
     `cells` has for each column its cells as numbers.
     """
 
-    ids: NDArray[np.int64]
+    ids: Ints
     titles: list[str]
-    first: NDArray[np.int64]
-    cells: dict[Any, NDArray[np.int64]]
+    first: Ints
+    cells: dict[Any, Ints]
     notes: tuple[str, ...] = ()
 
     def published(self, protected: Collection[Any]) -> tuple[dict[Any, Column], tuple[str, ...]]:
@@ -63,17 +61,13 @@ def read_strata(
     return Strata(ids, titles, first, cells)
 
 
-def _from_one(column: Column) -> NDArray[np.int64]:
+def _from_one(column: Column) -> Ints:
     """Levels 1, 2, ..; a gap is 0."""
     return np.where(False if column.gaps is None else column.gaps, 0, column.values + 1)
 
 
 def merge_small(
-    strata: Strata,
-    k: int,
-    columns: Sequence[Column],
-    merge: bool,
-    units: NDArray[np.int64] | None = None,
+    strata: Strata, k: int, columns: Sequence[Column], merge: bool, units: Ints | None = None
 ) -> Strata:
     """No stratum is short of k: an error names the first that is, or each joins the most similar one.
 

@@ -1,10 +1,9 @@
 """Whole numbers that add up to what they did: a few groups' means are rounded the other way."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Ints
 from shoal.errors import InputError
 from shoal.grouping.partition import Partition
 
@@ -48,7 +47,7 @@ def keep_total(name: object, values: NDArray, published: NDArray, partition: Par
     return (published + steps.astype(object)).astype(values.dtype)
 
 
-def _room(published: NDArray, values: NDArray) -> dict[int, NDArray[np.int64]]:
+def _room(published: NDArray, values: NDArray) -> dict[int, Ints]:
     """How many steps up (1) and down (-1) each group may go within the column's range."""
     low, high, far = values.min().item(), values.max().item(), 2**40
     return {
@@ -57,9 +56,7 @@ def _room(published: NDArray, values: NDArray) -> dict[int, NDArray[np.int64]]:
     }
 
 
-def _steps(
-    missing: int, sizes: NDArray[np.int64], rest: NDArray, room: dict[int, NDArray[np.int64]]
-) -> NDArray[np.int64] | None:
+def _steps(missing: int, sizes: Ints, rest: NDArray, room: dict[int, Ints]) -> Ints | None:
     """For each group, by how much to raise what it publishes so that the total grows by `missing`."""
     for most_sizes, most_steps in (FEW, MANY):
         useful = _useful(sizes, most_sizes)
@@ -85,7 +82,7 @@ def _steps(
     return None
 
 
-def _useful(sizes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def _useful(sizes: Ints, most: int) -> Ints:
     """The commonest sizes, and rarer ones that divide what these cannot."""
     distinct, counts = np.unique(sizes, return_counts=True)
     order = distinct[np.argsort(-counts, kind="stable")]
@@ -97,13 +94,8 @@ def _useful(sizes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def _come_near(
-    missing: int,
-    sizes: NDArray[np.int64],
-    usable: NDArray[np.bool_],
-    rest: NDArray,
-    room: dict[int, NDArray[np.int64]],
-    largest: int,
-) -> tuple[NDArray[np.int64], int]:
+    missing: int, sizes: Ints, usable: Bools, rest: NDArray, room: dict[int, Ints], largest: int
+) -> tuple[Ints, int]:
     """The cheapest steps in one direction until a few more can bridge what is left."""
     steps = np.zeros(len(sizes), np.int64)
     sign = 1 if missing > 0 else -1
@@ -119,7 +111,7 @@ def _come_near(
 
 
 def _cheapest(
-    groups: NDArray[np.int64], size: int, sign: int, rest: NDArray, room: NDArray[np.int64], count: int
+    groups: Ints, size: int, sign: int, rest: NDArray, room: Ints, count: int
 ) -> list[tuple[int, int, float, int, int]]:
     """The cheapest steps in groups of one size: (when to look at it, sign, cost, change of the total, group).
 

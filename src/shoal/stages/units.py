@@ -8,6 +8,7 @@ published belongs to at least k units.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,11 @@ from shoal.verify.groups import check_groups
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
+
+
+#: How many times k units a large group has. On panels of 545 units in 8 years with k = 5, groups of 20 lost
+#: least or almost so; see docs/tables.md.
+WIDE = 4
 
 
 def read_units(frame: Frame, names: Sequence[Any], k: int) -> NDArray[np.int64]:
@@ -52,8 +58,10 @@ def refuse_without_unit(cells: Any, names: Sequence[Any], begin: int) -> None:
             )
 
 
-def constant_in(column: Column, units: NDArray[np.int64]) -> bool:
-    """Whether all records of a unit have one and the same value, or none."""
+def published_once(plan: Plan, column: Column, units: NDArray[np.int64]) -> bool:
+    """Whether a column is the same in all records of each unit, and may be grouped over units."""
+    if plan.preserve is not None or column.name in plan.by_record:
+        return False
     first, unit = _first_seen(units)
     rows = first[unit]
     same = np.array_equal(column.values[rows], column.values)
@@ -77,58 +85,87 @@ def protect_units(
     Totals are of records: to keep them, every column is grouped over records.
     """
     units = None if units is None else _first_seen(units)[1]
-    once = [units is not None and plan.preserve is None and constant_in(column, units) for column in columns]
+    once = [units is not None and published_once(plan, column, units) for column in columns]
     if units is None or not any(once):
         options |= {"units": units, "scales": scales, "time_limit": time_limit, "progress": progress}
         return protect_part(plan, columns, strata, weight, **options)
 
-    first, entry = _first_seen(units if strata is None else _first_seen(strata)[1] * len(units) + units)
     same = [column for column, alike in zip(columns, once) if alike]
     others = [column for column, alike in zip(columns, once) if not alike]
+    first, entry = _first_seen(units if strata is None else _first_seen(strata)[1] * len(units) + units)
+    guides = [_mean_of(column, entry) for column in others if not column.categorical]
     plain = not plan.log and all(plan.scaling_of(column.name) == "standard" for column in columns)
     own = encode(columns).scales if scales is None and plain else scales  # units are scaled as records are
     scale_of = dict(zip((column.name for column in columns), own or ()))
-    guides = [_mean_of(column, entry) for column in others if not column.categorical]
-    over = protect_part(
-        plan,
-        [column.holding(column.values[first], _at(column.gaps, first)) for column in same],
-        _at(strata, first),
-        None if weight is None else np.bincount(entry, weight) / np.bincount(entry),
-        guides=guides,
-        scales=own and [scale_of[column.name] for column in [*same, *guides]],
-        time_limit=time_limit and time_limit / (2 if others else 1),
-        progress=share(progress, 0.0, 0.5 if others else 1.0),
-        **options,
-    )
-    labels, made = over.partition.labels[entry], [over]
-    cells = {
-        name: cell.holding(cell.values[entry], _at(cell.gaps, entry)) for name, cell in over.cells.items()
-    }
-    partition, groups = _by_group(labels, cells)
-    space = loss_space(same, own and [scale_of[column.name] for column in same])
-    loss = measure(space, same, groups, partition, weight)
-    if scales is not None:
-        loss = loss._replace(total=float(np.square(space.matrix).sum()))
-    if others:
-        inner = protect_part(
-            plan,
-            others,
-            labels,
-            weight,
-            units=units,
-            scales=scales and [scale_of[column.name] for column in others],
-            time_limit=time_limit and time_limit / 2,
-            progress=share(progress, 0.5, 0.5),
+
+    def scaled(chosen: Sequence[Column]) -> Sequence[Scale | Levels] | None:
+        return own and [scale_of[column.name] for column in chosen]
+
+    def nested(guides: Sequence[Column], k: int, begin: float, part: float) -> Published:
+        """Groups of k units or more first, then of the records within what these publish."""
+        half = part / 2 if others else part
+        over = protect_part(
+            replace(plan, k=k),
+            [column.holding(column.values[first], _at(column.gaps, first)) for column in same],
+            _at(strata, first),
+            None if weight is None else np.bincount(entry, weight) / np.bincount(entry),
+            guides=guides,
+            scales=scaled([*same, *guides]),
+            time_limit=time_limit and time_limit * half,
+            progress=share(progress, begin, half),
             **options,
         )
-        cells |= inner.cells
-        labels, loss = inner.partition.labels, loss + inner.loss
-        made.append(inner)
-    cells = {column.name: cells[column.name] for column in columns}
-    check_groups(cells, labels, plan.k, strata, units)
-    partition, groups = _by_group(labels, cells)
-    counts = {name: sum(getattr(p, name) for p in made) for name in COUNTS}
-    return Published(partition, groups, cells, loss, over.method, **counts)
+        made = [over]
+        cells = {
+            name: cell.holding(cell.values[entry], _at(cell.gaps, entry)) for name, cell in over.cells.items()
+        }
+        labels = over.partition.labels[entry]
+        partition, groups = _by_group(labels, cells)
+        space = loss_space(same, scaled(same))
+        loss = measure(space, same, groups, partition, weight)
+        if scales is not None:
+            loss = loss._replace(total=float(np.square(space.matrix).sum()))
+        if others:
+            inner = protect_part(
+                plan,
+                others,
+                _published_alike(labels, cells, strata),
+                weight,
+                units=units,
+                scales=scales and scaled(others),
+                time_limit=time_limit and time_limit * half,
+                progress=share(progress, begin + half, half),
+                **options,
+            )
+            cells |= inner.cells
+            labels, loss = inner.partition.labels, loss + inner.loss
+            made.append(inner)
+        cells = {column.name: cells[column.name] for column in columns}
+        check_groups(cells, labels, plan.k, strata, units)
+        counts = {name: sum(getattr(p, name) for p in made) for name in COUNTS}
+        return Published(*_by_group(labels, cells), cells, loss, over.method, **counts)
+
+    # Small groups of units that are alike in all columns leave their records little choice, large groups
+    # that are alike in the units' own columns leave them much. Which loses less depends on the table.
+    tried = [(guides, plan.k)]
+    if guides:
+        fewest = len(first) if strata is None else np.bincount(_first_seen(strata[first])[1]).min()
+        large = fewest >= 2 * WIDE * plan.k and all(column.gaps is None for column in same)
+        tried.append(([], WIDE * plan.k if large else plan.k))
+    made = [nested(*some, j / len(tried), 1 / len(tried)) for j, some in enumerate(tried)]
+    return min(made, key=lambda published: published.loss.within)
+
+
+def _published_alike(
+    labels: NDArray[np.int64], cells: Mapping[Any, Column], strata: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """One number for all records of a stratum whose units publish the same, in one group or in several."""
+    ids = np.zeros_like(labels) if strata is None else strata
+    for cell in cells.values():
+        for values in [cell.values] if cell.gaps is None else [cell.values, cell.gaps]:
+            levels = np.unique(values, return_inverse=True)[1]
+            ids = np.unique(ids * (levels.max() + 1) + levels, return_inverse=True)[1]
+    return ids
 
 
 def group_sizes(labels: NDArray, units: NDArray[np.int64] | None = None) -> NDArray[np.int64]:

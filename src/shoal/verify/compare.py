@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
 
 from shoal.frame.order import row_ids
 
@@ -35,9 +38,11 @@ class Agreement:
         if self.by_row:
             shared = "" if self.units is None else f", each combination shared by at least {self.units} units"
             return f"yes: {self.records} records, each found again, {same}{shared}"
+        compared = f"{same} as a set of rows, protected columns not compared"
+        compared = compared if count else "the same columns; no cell was compared, for all are protected"
         return (
-            f"yes: {self.records} records in another order, {same} as a set of rows (with the plan or the "
-            "options of the release, each row is found again and compared)"
+            f"yes: {self.records} records in another order, {compared} (with the plan or the options of the "
+            "release, each row is found again and compared)"
         )
 
 
@@ -95,9 +100,6 @@ def first_difference(expected: Any, found: Any, loose: bool = False) -> int | No
     `loose` is for files that know neither blanks at the end of a text, nor the difference between an empty
     text and none, nor less than a millisecond, nor the seventeenth digit.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     expected, found = _plain(expected), _plain(found)
     try:
         found = found.cast(expected.type)
@@ -117,10 +119,6 @@ def first_difference(expected: Any, found: Any, loose: bool = False) -> int | No
 
 def _plain(column: Any) -> Any:
     """Dictionaries as their values, one type for all texts, NaN as a gap, half floats wide enough to cast."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -134,10 +132,6 @@ def _plain(column: Any) -> Any:
 
 
 def _loosened(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
     if types.is_large_string(column.type):
         texts = pc.replace_substring_regex(pc.fill_null(column, ""), "\r\n?", "\n")
         return pc.utf8_rtrim(texts, " ")
@@ -148,8 +142,6 @@ def _loosened(column: Any) -> Any:
 
 def _first_unlike(expected: Any, found: Any) -> int | None:
     """Cell by cell, for what Arrow cannot bring to one type: the same if it is spelled the same."""
-    import pyarrow as pa
-
     spelled = expected
     with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         spelled = expected.cast(pa.large_string())
@@ -173,9 +165,6 @@ def _cells(column: Any) -> list[Any]:
 
 
 def _unlike(expected: Any, found: Any, loose: bool) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not (loose and pa.types.is_float64(expected.type)):
         return pc.not_equal(expected, found)
     slack = pc.multiply(pc.abs(expected), 1e-15)  # a sheet of Excel holds sixteen digits
@@ -196,9 +185,6 @@ def outside(
     seen even where every column is protected. `whole=False` leaves whole numbers out. `rounding` says how far
     values of a column were moved, at the most: by so much, and by this share of themselves.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     rounding = rounding or {}
     keys = {f"k{j}": _plain(release[name]) for j, name in enumerate(columns)}
     values, wanted = {}, []
@@ -229,9 +215,6 @@ def outside(
 
 def numbers(column: Any, whole: bool) -> Any:
     """A column of numbers or dates as numbers, else None."""
-    import pyarrow as pa
-    import pyarrow.types as types
-
     column = _plain(column)
     if types.is_floating(column.type) or types.is_decimal(column.type):
         return column.cast(pa.float64())

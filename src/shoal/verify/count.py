@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.verify.fingerprint import Fingerprints
 
 
@@ -48,8 +50,6 @@ def count(
 
     With `units`, columns that tell whose record each is, distinct units are counted instead of records.
     """
-    import pyarrow as pa
-
     keys = {str(j): _plain(key) for j, key in enumerate([*(table[name] for name in columns), *strata])}
     whose = {f"u{j}": _plain(key) for j, key in enumerate(units)}
     counted = pa.table({**keys, **whose})
@@ -66,15 +66,15 @@ class Counter:
         self.columns, self.k = tuple(columns), k
         self._fingerprints = Fingerprints()
         self._rows: list[NDArray[np.uint64]] = []
-        self._units: list[NDArray[np.int64]] = []
+        self._units: list[Ints] = []
 
-    def add(self, batch: Any, units: NDArray[np.int64] | None = None) -> None:
+    def add(self, batch: Any, units: Ints | None = None) -> None:
         """One more batch or table of Arrow; `units` tell whose record each is."""
         self._rows.append(self._fingerprints.of([batch.column(name) for name in self.columns]))
         if units is not None:
             self._units.append(units)
 
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """How often each combination occurs. Memory holds eight bytes for each row, or sixteen."""
         rows = np.concatenate([np.empty(0, np.uint64), *self._rows])
         if self._units:
@@ -113,8 +113,6 @@ def _of(counted: str, records: int) -> str:
 
 def _plain(column: Any) -> Any:
     """A column that Arrow can count by: dictionaries as their values."""
-    import pyarrow as pa
-
     if isinstance(column, np.ndarray) or not pa.types.is_dictionary(column.type):
         return column
     return column.cast(column.type.value_type)

@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow.compute as pc
+import pyarrow.types as types
 
+from shoal.arrays import Bools, Ints
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.metadata import details_of, published
 from shoal.frame.order import file_order
@@ -33,7 +35,7 @@ def check(
     *,
     per_column: bool = False,
     blocks: Sequence[Sequence[str]] | None = None,
-    strata: Sequence[str] | NDArray[np.int64] | None = None,
+    strata: Sequence[str] | Ints | None = None,
     unit: str | Sequence[str] = (),
     plan: Plan | None = None,
 ) -> list[Finding]:
@@ -218,8 +220,6 @@ def _refuse_unknown(table: Any, names: Sequence[str]) -> None:
 
 def _beside_rows(table: Any, plan: Plan | None) -> Iterator[str]:
     """What a file holds beside its rows: sheets that were not read, levels that no row has."""
-    import pyarrow.types as types
-
     for sheet in details_of(table).get("excel", {}).get("unread", ()):
         yield f"sheet {sheet!r} was not checked: publish a workbook with one sheet"
     both = (details_of(which).get("stats", {}) for which in (table, published(table)))
@@ -244,10 +244,8 @@ def _contents(given: Any) -> Contents:
     return Contents(read(given)) if is_url(given) else read_contents(given)
 
 
-def _complete(table: Any, columns: Sequence[str]) -> NDArray[np.bool_]:
+def _complete(table: Any, columns: Sequence[str]) -> Bools:
     """The rows without a gap in these columns."""
-    import pyarrow.compute as pc
-
     complete = np.ones(len(table), bool)
     for name in columns:
         complete &= ~pc.is_null(table[name], nan_is_null=True).to_numpy()
@@ -268,8 +266,6 @@ def _blocks(
 
 def _open(table: Any, plan: Plan | None) -> list[str]:
     """The numeric columns that no plan gives another role; any without records, where kinds are not known."""
-    import pyarrow.types as types
-
     kinds = (types.is_integer, types.is_floating, types.is_decimal)
     numeric = [f.name for f in table.schema if not len(table) or any(kind(f.type) for kind in kinds)]
     return [name for name in numeric if plan is None or plan.roles.get(name, "quasi") == "quasi"]

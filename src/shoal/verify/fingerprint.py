@@ -10,7 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.types as types
 from numpy.typing import NDArray
+
+from shoal.arrays import Ints
 
 _GAP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -29,16 +33,13 @@ class Fingerprints:
             rows = _mixed(rows ^ self._numbers(column))
         return rows
 
-    def placed(self, column: Any, places: NDArray[np.int64]) -> int:
+    def placed(self, column: Any, places: Ints) -> int:
         """One number for these cells at these places: sums of such numbers are equal if all cells are."""
         rows = _mixed(self.of([column]) ^ _mixed(places.astype(np.uint64) + self._start))
         return int(rows.sum(dtype=np.uint64))
 
     def _numbers(self, column: Any) -> NDArray[np.uint64]:
         """Each cell as 64 bits: numbers and dates by their bits, all else by a keyed hash of its value."""
-        import pyarrow as pa
-        import pyarrow.types as types
-
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -59,8 +60,6 @@ class Fingerprints:
         return np.where(gaps, _GAP, bits)
 
     def _hashed(self, column: Any) -> NDArray[np.uint64]:
-        import pyarrow as pa
-
         if pa.types.is_nested(column.type):
             return np.array([self._hash(repr(cell)) for cell in column.to_pylist()], np.uint64)
         encoded = column.dictionary_encode()

@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.errors import CheckFailed
 from shoal.frame.column import Column
 
 
 def check_groups(
     released: Mapping[Any, Column],
-    labels: NDArray[np.int64],
+    labels: Ints,
     k: int,
-    strata: NDArray[np.int64] | None = None,
-    units: NDArray[np.int64] | None = None,
+    strata: Ints | None = None,
+    units: Ints | None = None,
 ) -> None:
     """Raise unless each group has k records of one stratum and publishes one and the same value or gap.
 

@@ -10,8 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
+import pyarrow.types as types
 
+from shoal.arrays import Floats
 from shoal.verify.compare import numbers
 
 #: The mean of a tail is published if no unit holds more than this share of what lies beyond the threshold.
@@ -27,8 +29,6 @@ def stepped(plan: Any, protected: Sequence[str] = ()) -> list[str]:
 
 def recoded(original: Any, plan: Any) -> Any:
     """The original's Arrow table with tails as the plan publishes them; joined levels are texts."""
-    import pyarrow as pa
-
     for name in map(str, plan.regroup):
         texts = pa.array([None if cell is None else _word(cell) for cell in original[name].to_pylist()])
         original = original.set_column(original.column_names.index(name), name, texts)
@@ -83,14 +83,12 @@ def _codes(plan: Any, name: str) -> Sequence[Any]:
     return {str(n): c for n, c in codes.items()}.get(name, ()) if isinstance(codes, Mapping) else codes
 
 
-def _doubles(column: Any, plan: Any, name: str) -> NDArray[np.float64]:
+def _doubles(column: Any, plan: Any, name: str) -> Floats:
     """Numbers and dates as doubles; gaps, and the codes for them, as NaN."""
-    import pyarrow as pa
-
     if {str(n): kind for n, kind in plan.types.items()}.get(name) == "date" and "string" in str(column.type):
         column = column.cast(pa.date32())
     found = numbers(column, True)
-    values: NDArray[np.float64] = found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    values: Floats = found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     values = np.array(values, np.float64)
     for code in _codes(plan, name):
         try:
@@ -100,7 +98,7 @@ def _doubles(column: Any, plan: Any, name: str) -> NDArray[np.float64]:
     return values
 
 
-def _capped(original: Any, plan: Any, name: str) -> NDArray[np.float64]:
+def _capped(original: Any, plan: Any, name: str) -> Floats:
     """The column with its tails at their mean, or at their threshold."""
     values = _doubles(original[name], plan, name)
     rows = range(len(values))
@@ -131,8 +129,6 @@ def _capped(original: Any, plan: Any, name: str) -> NDArray[np.float64]:
 
 def _unit(stored: Any) -> float:
     """What values of a type are multiples of; 0 if it holds any. Dates and times count microseconds."""
-    import pyarrow.types as types
-
     if types.is_floating(stored):
         return 0.0
     if types.is_timestamp(stored):
@@ -142,7 +138,7 @@ def _unit(stored: Any) -> float:
     return 1.0 if types.is_integer(stored) else 86_400e6
 
 
-def _threshold(present: NDArray[np.float64], given: Any, stored: str) -> float:
+def _threshold(present: Floats, given: Any, stored: str) -> float:
     word = str(given)
     if word.startswith("q"):
         share, ordered = Fraction(word[1:]), sorted(present.tolist())
@@ -163,7 +159,7 @@ def _rules(plan: Any, original: Any) -> dict[str, Any]:
     return {name: rule for name, rule in rules.items() if rule is not None}
 
 
-def _shown(values: NDArray[np.float64]) -> int | None:
+def _shown(values: Floats) -> int | None:
     """The most decimals that a value shows when it is written; None for more than fifteen."""
     most = 0
     for value in set(values[~np.isnan(values)].tolist()):
@@ -180,7 +176,7 @@ def _step(rule: Any) -> Fraction | int:
     return Fraction(number) if kind == "base" else Fraction(1, 10 ** int(number))
 
 
-def _rounded(values: NDArray[np.float64], rule: Any) -> NDArray[np.float64]:
+def _rounded(values: Floats, rule: Any) -> Floats:
     return np.array([value if np.isnan(value) else _nearest(value, _step(rule)) for value in values.tolist()])
 
 
@@ -193,7 +189,7 @@ def _nearest(value: float, step: Fraction | int) -> float:
     return float(count * step) * (1 if value >= 0 else -1)
 
 
-def _all_rounded(values: NDArray[np.float64], rule: Any) -> bool:
+def _all_rounded(values: Floats, rule: Any) -> bool:
     distinct = np.unique(values[~np.isnan(values)])
     return bool(np.isclose(distinct, _rounded(distinct, rule), rtol=NEAR, atol=0).all())
 

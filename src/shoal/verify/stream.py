@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.verify.compare import Agreement
 from shoal.verify.count import Counter, Finding
 from shoal.verify.fingerprint import Fingerprints
@@ -23,8 +23,8 @@ def compare_batches(
     k: int,
     records: int,
     report: Callable[[int], None],
-    places: NDArray[np.int64] | None = None,
-    units: NDArray[np.int64] | None = None,
+    places: Ints | None = None,
+    units: Ints | None = None,
 ) -> tuple[list[Finding], Agreement]:
     """Read one table after the other; `report` hears how many records of the release are done.
 

@@ -1,17 +1,14 @@
 """Step 1: a table comes in, and a person says what its columns are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import pieces, show
-from shoal.app.office import DATABASES
+from shoal.app.markup import button, pieces, show
 from shoal.app.tab import Tab
+from shoal.app.uploads import ENDINGS
 from shoal.errors import ShoalError
-from shoal.io.files import FORMATS
 from shoal.words import ROLES, TYPES
 
 MEANINGS = {
@@ -27,19 +24,17 @@ MEANINGS = {
 
 def build(tab: Tab) -> None:
     if tab.work is None:
-        _welcome(tab)
+        show(pieces.welcome())
+        _door(tab)
+        show(pieces.way())
         return
     facts = tab.work.facts
     with ui.element("section").classes("lead"):
-        show(
-            Markup(
-                "<h2>{}</h2><p class='soft'>{} records, {} columns. The roles are guesses: check them.</p>"
-            ).format(tab.work.name, f"{facts['records']:,}", len(facts["columns"]))
-        )
+        words = f"{facts['records']:,} records, {len(facts['columns'])} columns."
+        text = "<h2>{}</h2><p class='soft'>{} The roles are guesses: check them.</p>"
+        show(Markup(text), tab.work.name, words)
         with ui.element("div").classes("actions"):
-            ui.button("Settings", icon="arrow_forward", on_click=lambda: tab.go("settings")).props(
-                "unelevated no-caps"
-            )
+            button("Settings", "arrow_forward", lambda: tab.go("settings"))
     _columns(tab, facts)
     show(Markup("<h3>The first rows</h3>"))
     names = [column["name"] for column in facts["columns"]]
@@ -49,19 +44,10 @@ def build(tab: Tab) -> None:
         _door(tab)
 
 
-def _welcome(tab: Tab) -> None:
-    show(pieces.welcome())
-    _door(tab)
-    show(pieces.way())
-
-
 def _door(tab: Tab) -> None:
     """Where a file is dropped, and the demo beside it."""
-    endings = ",".join((*FORMATS, *DATABASES))
-    show(pieces.drop(tab.upload_limit, endings))
-    ui.button("Start with the demo survey", icon="dataset", on_click=lambda: _demo(tab)).props(
-        "outline no-caps"
-    )
+    show(pieces.drop(tab.upload_limit, ",".join(ENDINGS)))
+    button("Start with the demo survey", "dataset", lambda: _demo(tab), look="outline")
 
 
 async def _demo(tab: Tab) -> None:

@@ -1,14 +1,12 @@
 """Step 4: what was lost, what is at risk, and how near it is to the best possible; two runs side by side."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app import charts
-from shoal.app.markup import joined, pieces, sentence, show
+from shoal.app.markup import button, card, pieces, sentence, show
 from shoal.app.office import Run
 from shoal.app.tab import Tab
 from shoal.measures.measure import shown
@@ -27,16 +25,11 @@ def build(tab: Tab) -> None:
             tab.refresh()
 
     with ui.element("section").classes("lead"):
-        show(
-            Markup("<h2>{}</h2><p class='soft'>{}</p>").format(
-                shown_run.title, sentence(shown_run.results["outcome"]["promise"])
-            )
-        )
+        promise = sentence(shown_run.results["outcome"]["promise"])
+        show(Markup("<h2>{}</h2><p class='soft'>{}</p>"), shown_run.title, promise)
         with ui.element("div").classes("actions"):
             _beside(tab)
-            ui.button("Take away", icon="arrow_forward", on_click=lambda: tab.go("take")).props(
-                "unelevated no-caps"
-            )
+            button("Take away", "arrow_forward", lambda: tab.go("take"))
     _tradeoff(tab)
     runs = [shown_run] + ([tab.beside] if tab.beside is not None else [])
     with ui.element("div").classes("side by-side" if len(runs) > 1 else "side"):
@@ -53,22 +46,18 @@ def _state(tab: Tab) -> tuple[Any, ...]:
 
 
 def _beside(tab: Tab) -> None:
-    others = {
-        run.number: f"{run.title}: {run.settings}" for run in tab.table.finished if run is not tab.shown
-    }
-    if not others:
+    runs = [run for run in tab.table.finished if run is not tab.shown]
+    if not runs:
         return
 
     def choose(number: int | None) -> None:
         tab.beside = next((run for run in tab.table.finished if run.number == number), None)
         tab.refresh()
 
-    ui.select(
-        {0: "alone", **others},
-        label="Side by side with",
-        value=tab.beside.number if tab.beside is not None else 0,
-        on_change=lambda event: choose(event.value),
-    ).props("outlined dense").classes("besides")
+    others = {0: "alone", **{run.number: f"{run.title}: {run.settings}" for run in runs}}
+    value = tab.beside.number if tab.beside is not None else 0
+    chosen = ui.select(others, label="Side by side with", value=value, on_change=lambda e: choose(e.value))
+    chosen.props("outlined dense").classes("besides")
 
 
 def _tradeoff(tab: Tab) -> None:
@@ -91,127 +80,88 @@ def _tradeoff(tab: Tab) -> None:
         if run is not None and run is not tab.shown:
             tab.back_to(run)
             tab.refresh()
-            tab.say(
-                f"Back at {run.title.lower()}: its settings are in the form again, and no other run is lost"
-            )
+            words = "its settings are in the form again, and no other run is lost"
+            tab.say(f"Back at {run.title.lower()}: {words}")
+
+    def clicked(event: Any) -> None:
+        if event.series_type == "scatter" and 0 <= event.data_index < len(points):
+            back(points[event.data_index]["number"])
 
     with ui.element("section").classes("card tradeoff"):
         with ui.element("div"):
-            show(
-                Markup(
-                    "<h3>Loss against risk</h3><p class='soft'>Each run is a point; left and low is good. "
-                    "Click one to go back to it.</p>"
-                )
-            )
+            words = "Each run is a point; left and low is good. Click one to go back to it."
+            show(Markup("<h3>Loss against risk</h3><p class='soft'>{}</p>"), words)
+            words = "; ".join(f"{p['title']} loses {p['loss']} % and risks {p['risk']} %" for p in points)
             charts.draw(
-                charts.risk_utility(points, number_shown),
-                "Loss against risk: "
-                + "; ".join(f"{p['title']} loses {p['loss']} % and risks {p['risk']} %" for p in points),
-                280,
-                on_click=lambda event: (
-                    back(points[event.data_index]["number"])
-                    if event.series_type == "scatter" and 0 <= event.data_index < len(points)
-                    else None
-                ),
+                charts.risk_utility(points, number_shown), f"Loss against risk: {words}", 280, clicked
             )
         with ui.element("div").classes("runlist"):
             for point in reversed(points):
-                button = ui.element("button").on("click", lambda number=point["number"]: back(number))
-                button.props["type"] = "button"
-                button.props["data-run"] = point["number"]
+                entry = ui.element("button").on("click", lambda number=point["number"]: back(number))
+                entry.props["type"] = "button"
+                entry.props["data-run"] = point["number"]
                 if point["number"] == number_shown:
-                    button.props["aria-current"] = "true"
-                with button:
-                    show(
-                        Markup("<b>{}</b><span>{} lost, {} linked</span>").format(
-                            point["title"], shown(point["loss"], "%"), shown(point["risk"] / 100, "share")
-                        ),
-                        "span",
-                    )
+                    entry.props["aria-current"] = "true"
+                with entry:
+                    said = f"{shown(point['loss'], '%')} lost, {shown(point['risk'] / 100, 'share')} linked"
+                    show(Markup("<b>{}</b><span>{}</span>"), point["title"], said, tag="span")
 
 
 def _panel(tab: Tab, run: Run, named: bool) -> None:
-    facts = run.results
+    facts, outcome = run.results, run.results["outcome"]
+    before, after = facts["risk"]["before"], facts["risk"]["after"]
     if named:
-        show(Markup("<h2>{}</h2><p class='soft'>{}</p>").format(run.title, run.settings))
+        show(Markup("<h2>{}</h2><p class='soft'>{}</p>"), run.title, run.settings)
     show(_figures(run))
     with ui.element("div").classes("cards"):
-        with _card("Information lost", "Against the least that any release with this k must lose."):
+        with card("Information lost", "Against the least that any release with this k must lose."):
             show(_loss(run))
-        with _card("Before and after", "The share of records in each class, one drawn over the other."):
+        with card("Before and after", "The share of records in each class, one drawn over the other."):
             _distribution(tab, facts)
         if "correlations" in facts["utility"]:
             detail = facts["utility"]["correlations"]["detail"]
-            with _card("Change of correlations", "Release minus original; 0 would be no change."):
-                charts.draw(
-                    charts.correlations(detail),
-                    "Change of the correlations of " + ", ".join(detail["names"]),
-                    300,
-                )
+            with card("Change of correlations", "Release minus original; 0 would be no change."):
+                words = "Change of the correlations of " + ", ".join(detail["names"])
+                charts.draw(charts.correlations(detail), words, 300)
         if facts["map"]:
-            with _card(
-                "Map of groups",
-                f"{facts['map']['records']:,} of {facts['map']['of']:,} records in the plane in which they "
-                "differ most, each tied to what is published for it.",
-            ):
+            share = f"{facts['map']['records']:,} of {facts['map']['of']:,} records"
+            words = "in the plane in which they differ most, each tied to what is published for it."
+            with card("Map of groups", f"{share} {words}"):
                 charts.draw(
                     charts.group_map(facts["map"]), "Map of records and the centres of their groups", 320
                 )
-        with _card("Group sizes", "How many groups have how many records."):
-            charts.draw(
-                charts.group_sizes(facts["risk"]["after"]["k"]["detail"]["sizes"]),
-                "Groups of {smallest_group} to {largest_group} records".format(**facts["outcome"]),
-            )
-        with _card("Risk before and after", "Somebody knows true values and takes the nearest record."):
-            before, after = facts["risk"]["before"], facts["risk"]["after"]
-            charts.draw(
-                charts.linkage(
-                    before["linkage"]["detail"]["by_known_columns"],
-                    after["linkage"]["detail"]["by_known_columns"],
-                    run.plan.k,
-                ),
-                f"Records linked correctly: {shown(before['linkage']['overall'], 'share')} in the original, "
-                f"{shown(after['linkage']['overall'], 'share')} in the release",
-            )
+        with card("Group sizes", "How many groups have how many records."):
+            words = f"Groups of {outcome['smallest_group']} to {outcome['largest_group']} records"
+            charts.draw(charts.group_sizes(after["k"]["detail"]["sizes"]), words)
+        with card("Risk before and after", "Somebody knows true values and takes the nearest record."):
+            links = [risk["linkage"] for risk in (before, after)]
+            shares = [shown(link["overall"], "share") for link in links]
+            words = f"Records linked correctly: {shares[0]} in the original, {shares[1]} in the release"
+            known = [link["detail"]["by_known_columns"] for link in links]
+            charts.draw(charts.linkage(known[0], known[1], run.plan.k), words)
             show(_risks(before, after))
-        with _card(
+        with card(
             "Largest changes", "The cells that moved furthest, in standard deviations of their column."
         ):
             show(_changes(facts["changes"]))
-        notes = list(dict.fromkeys([*facts["outcome"]["notes"], *facts["notes"], *facts["audit"]]))
+        notes = dict.fromkeys([*outcome["notes"], *facts["notes"], *facts["audit"]])
         if notes:
-            with _card("Worth knowing", "What a careful colleague would point out."):
-                show(
-                    Markup("<ul class='notes'>{}</ul>").format(
-                        joined(Markup("<li>{}</li>").format(sentence(note)) for note in notes)
-                    )
-                )
-
-
-def _card(title: str, words: str) -> ui.element:
-    card = ui.element("section").classes("card")
-    with card:
-        show(Markup("<h3>{}</h3><p class='soft'>{}</p>").format(title, words))
-    return card
+            with card("Worth knowing", "What a careful colleague would point out."):
+                listed = Markup("").join(Markup("<li>{}</li>").format(sentence(note)) for note in notes)
+                show(Markup("<ul class='notes'>{}</ul>"), listed)
 
 
 def _figures(run: Run) -> Markup:
     """The few numbers that decide."""
     outcome, risk = run.results["outcome"], run.results["risk"]
+    before, after = (shown(risk[when]["linkage"]["overall"], "share") for when in ("before", "after"))
+    alone = f"on all columns; {outcome['unique_on_categories']:,} on those with few values"
     figures = [
         ("information lost", shown(outcome["information_loss"], "%"), _above(run)),
         ("smallest group", f"{outcome['smallest_group']:,}", f"{outcome['counted']}; k = {outcome['k']}"),
         ("groups", f"{outcome['groups']:,}", f"of {outcome['records']:,} records"),
-        (
-            "linked correctly",
-            shown(risk["after"]["linkage"]["overall"], "share"),
-            f"{shown(risk['before']['linkage']['overall'], 'share')} in the original",
-        ),
-        (
-            "rows of their own",
-            f"{outcome['unique_rows']:,}",
-            f"on all columns; {outcome['unique_on_categories']:,} on those with few values",
-        ),
+        ("linked correctly", after, f"{before} in the original"),
+        ("rows of their own", f"{outcome['unique_rows']:,}", alone),
     ]
     return pieces.figures(figures)
 
@@ -264,10 +214,8 @@ def _distribution(tab: Tab, facts: dict[str, Any]) -> None:
     def draw(j: int) -> None:
         holder.clear()
         with holder:
-            charts.draw(
-                charts.distribution(shapes[j]),
-                f"Distribution of {names[j]} in the original and in the release",
-            )
+            words = f"Distribution of {names[j]} in the original and in the release"
+            charts.draw(charts.distribution(shapes[j]), words)
 
     chosen = ui.select(names, label="Column", value=place, on_change=lambda event: choose(event.value))
     chosen.props("outlined dense").classes("wide")
@@ -292,6 +240,5 @@ def _changes(changes: list[dict[str, Any]]) -> Markup:
     if not changes:
         return Markup("<p class='soft'>No number changed.</p>")
     rows = [(f"{c['record']:,}", c["column"], c["before"], c["after"], f"{c['sd']:+.2f}") for c in changes]
-    return pieces.table(
-        ("Record", "Column", "Original", "Release", "Change, sd"), rows, "Largest changes", "changes"
-    )
+    head = ("Record", "Column", "Original", "Release", "Change, sd")
+    return pieces.table(head, rows, "Largest changes", "changes")

@@ -1,18 +1,16 @@
 """Step 3: runs, one after another, each with its progress and an end to it."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import sentence, show, text
+from shoal.app.markup import button, sentence, show, text
 from shoal.app.office import STAGES, Run
 from shoal.app.tab import Tab
-from shoal.errors import InputError, ShoalError
+from shoal.errors import InputError, ShoalError, too_few
 from shoal.measures.measure import shown
 
 
@@ -20,17 +18,12 @@ def build(tab: Tab) -> None:
     work, draft = tab.table, tab.draft
     with ui.element("section").classes("lead"):
         quasi = len(draft.named("quasi"))
-        show(
-            Markup(
-                "<h2>Run</h2><p class='soft'>k = {}, method {}, {} of {} columns to be protected in {} "
-                "records.</p>"
-            ).format(draft.k or "?", draft.method, quasi, len(draft.roles), f"{work.records:,}")
-        )
+        columns = f"{quasi} of {len(draft.roles)} columns to be protected in {work.records:,} records"
+        words = f"k = {draft.k or '?'}, method {draft.method}, {columns}."
+        show(Markup("<h2>Run</h2><p class='soft'>{}</p>"), words)
         with ui.element("div").classes("actions"):
             more = ui.input("Also with k =", placeholder="3, 10, 20").props("outlined dense").classes("alsok")
-            ui.button("Start", icon="play_arrow", on_click=lambda: _start(tab, more.value)).props(
-                "unelevated no-caps"
-            )
+            button("Start", "play_arrow", lambda: _start(tab, more.value))
     rows = ui.element("div").classes("runs")
     made: dict[int, Row] = {}
     with rows:
@@ -62,9 +55,7 @@ def _start(tab: Tab, further: str | None) -> None:
             draft = tab.draft.copy()
             draft.k = size
             if size is not None and size > work.records:
-                raise InputError(
-                    f"k={size} needs at least {size:,} records, but the table has {work.records:,}: lower k"
-                )
+                raise too_few(size, work.records)
             tab.office.submit(tab.session, work, draft)
     except ShoalError as error:
         tab.say(error, bad=True)
@@ -92,20 +83,12 @@ class Row:
         self.row.props["data-run"] = run.number
         self.row.move(target_index=0)
         with self.row:
-            show(Markup("<div><b>{}</b><span class='soft'>{}</span></div>").format(run.title, run.settings))
+            show(Markup("<div><b>{}</b><span class='soft'>{}</span></div>"), run.title, run.settings)
             self.body = ui.element("div")
             with ui.element("div").classes("actions"):
-                self.stop = self._button("Cancel", "close", "flat", self._cancel)
-                self.look = self._button("Look", "insights", "outline", self._look)
-                self.look.props["aria-label"] = f"Look at {run.title}"
-
-    def _button(self, words: str, icon: str, kind: str, act: Callable[[], Any]) -> ui.button:
-        button = ui.button(words, icon=icon, on_click=act)
-        button.props(f"{kind} no-caps")
-        return button
-
-    async def _cancel(self) -> None:
-        await self.tab.office.cancel(self.tab.session, self.run)
+                cancel = partial(tab.office.cancel, tab.session, run)
+                self.stop = button("Cancel", "close", cancel, look="flat")
+                self.look = button("Look", "insights", self._look, f"Look at {run.title}", "outline")
 
     def _look(self) -> None:
         self.tab.back_to(self.run)
@@ -131,14 +114,11 @@ class Row:
             elif run.over:
                 show(_outcome(run))
             else:
-                self._progress()
-
-    def _progress(self) -> None:
-        with ui.element("div").classes("progress"):
-            self.bar = ui.linear_progress(0, show_value=False, size="8px").props("rounded")
-            self.bar.props["aria-label"] = f"Progress of {self.run.title}"
-            self.said = ui.label().classes("soft")
-        self.tick()
+                with ui.element("div").classes("progress"):
+                    self.bar = ui.linear_progress(0, show_value=False, size="8px").props("rounded")
+                    self.bar.props["aria-label"] = f"Progress of {run.title}"
+                    self.said = ui.label().classes("soft")
+                self.tick()
 
     def tick(self) -> None:
         """Move the bar."""
@@ -151,15 +131,13 @@ class Row:
 
 def _outcome(run: Run) -> Markup:
     if run.facts is None:
-        return Markup("<p class='soft'>Cancelled after {} s. Nothing was changed.</p>").format(
-            f"{run.elapsed:.0f}"
-        )
+        words = f"Cancelled after {run.elapsed:.0f} s. Nothing was changed."
+        return Markup("<p class='soft'>{}</p>").format(words)
     outcome = run.facts["outcome"]
-    return Markup("<p><b>{}</b> lost, {} groups of {} or more <span class='soft'>in {} s</span></p>").format(
+    return Markup("<p><b>{}</b> lost, {} <span class='soft'>{}</span></p>").format(
         shown(outcome["information_loss"], "%"),
-        f"{outcome['groups']:,}",
-        outcome["smallest_group"],
-        f"{outcome['seconds']:.1f}",
+        f"{outcome['groups']:,} groups of {outcome['smallest_group']} or more",
+        f"in {outcome['seconds']:.1f} s",
     )
 
 

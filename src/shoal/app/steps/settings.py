@@ -1,14 +1,12 @@
 """Step 2: k, the method, and what lies behind "more"."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import joined, show
+from shoal.app.markup import button, pieces, show
 from shoal.app.tab import Tab
 from shoal.grouping.registry import methods
 
@@ -68,9 +66,9 @@ def build(tab: Tab) -> None:
         tab.save_draft()
 
     with ui.element("section").classes("lead"):
-        show(Markup("<h2>How safe, and how</h2><p class='soft'>{}</p>").format(_protected(tab)))
+        show(Markup("<h2>How safe, and how</h2><p class='soft'>{}</p>"), _protected(tab))
         with ui.element("div").classes("actions"):
-            ui.button("Run", icon="arrow_forward", on_click=lambda: tab.go("run")).props("unelevated no-caps")
+            button("Run", "arrow_forward", lambda: tab.go("run"))
     with ui.element("div").classes("two"):
         with ui.element("section").classes("card"):
             show(Markup("<h3>Group size k</h3>"))
@@ -83,9 +81,7 @@ def build(tab: Tab) -> None:
                 number = ui.number("k", value=draft.k, min=1, step=1, precision=0, on_change=change_k)
                 number.props(FIELD + " aria-label=k").classes("knumber")
                 for size in (3, 5, 10, 20):
-                    ui.button(str(size), on_click=lambda size=size: number.set_value(size)).props(
-                        "flat dense no-caps"
-                    ).props["aria-label"] = f"Set k to {size}"
+                    button(str(size), "", partial(number.set_value, size), f"Set k to {size}", "flat dense")
             said = ui.element("div")
 
             def explain() -> None:
@@ -112,9 +108,8 @@ def _meaning(k: int | None, records: int) -> Markup:
     if k is None or k < 1:
         return Markup("<p class='warn'>k is a whole number of at least 1.</p>")
     if k > records:
-        return Markup("<p class='warn'>The table has {} records: k cannot be larger than that.</p>").format(
-            f"{records:,}"
-        )
+        words = f"The table has {records:,} records: k cannot be larger than that."
+        return Markup("<p class='warn'>{}</p>").format(words)
     if k == 1:
         return Markup("<p class='warn'>k = 1 protects nobody: every record stays alone in its group.</p>")
     return Markup(
@@ -136,12 +131,7 @@ def _method(tab: Tab, put: Any) -> None:
         info = infos[draft.method]
         about.clear()
         with about:
-            show(
-                Markup(
-                    "<p>{}</p><dl class='facts'><dt>Paper</dt><dd>{}</dd><dt>Time grows with</dt><dd>{}</dd>"
-                    "<dt>Groups of</dt><dd>{}</dd></dl>"
-                ).format(info.summary, info.paper, info.cost, info.sizes)
-            )
+            show(pieces.method(info))
             for name, default in info.parameters.items():
                 _parameter(tab, name, default)
 
@@ -158,21 +148,7 @@ def _method(tab: Tab, put: Any) -> None:
     chosen.props(FIELD + " aria-label=Method").classes("wide")
     about = ui.element("div")
     tell()
-    rows = joined(
-        Markup(
-            "<tr><td><button type='button' class='link' data-key='{}'>{}</button></td><td>{}</td>"
-            "<td>{}</td><td>{}</td></tr>"
-        ).format(key, infos[key].title, infos[key].summary, infos[key].paper, infos[key].cost)
-        for key in order
-    )
-    listed = show(
-        Markup(
-            "<details><summary>All {} methods, with paper and cost</summary><div class='scroll tall'>"
-            "<table class='plain'><thead><tr><th scope='col'>Method</th><th scope='col'>What it does</th>"
-            "<th scope='col'>Paper</th><th scope='col'>Cost</th></tr></thead><tbody>{}</tbody></table></div>"
-            "</details>"
-        ).format(len(infos), rows)
-    )
+    listed = show(pieces.methods([infos[key] for key in order]))
     listed.on(
         "click",
         lambda event: chosen.set_value(event.args) if event.args in infos else None,
@@ -191,9 +167,8 @@ def _parameter(tab: Tab, name: str, default: Any) -> None:
     if isinstance(default, bool):
         ui.checkbox(name, value=value, on_change=lambda e: put(e.value))
     elif isinstance(default, int):
-        ui.number(
-            name, value=value, precision=0, on_change=lambda e: put(None if e.value is None else int(e.value))
-        ).props(FIELD)
+        whole = lambda e: put(None if e.value is None else int(e.value))  # noqa: E731
+        ui.number(name, value=value, precision=0, on_change=whole).props(FIELD)
     elif isinstance(default, float):
         ui.number(name, value=value, on_change=lambda e: put(e.value)).props(FIELD)
 
@@ -205,10 +180,8 @@ def _levels(tab: Tab, name: str) -> None:
         tab.draft.levels[name] = words
         tab.save_draft()
 
-    field = ui.input(value=tab.draft.levels.get(name, ""), on_change=lambda e: put(e.value or "")).props(
-        FIELD
-    )
-    field.props["label"] = f"Levels of {name}, lowest first, with commas"
+    field = ui.input(value=tab.draft.levels.get(name, ""), on_change=lambda e: put(e.value or ""))
+    field.props(FIELD).props["label"] = f"Levels of {name}, lowest first, with commas"
 
 
 def _more(tab: Tab, put: Any) -> None:
@@ -251,6 +224,11 @@ def _more(tab: Tab, put: Any) -> None:
                 "Kept columns that an intruder may know (none: those with few values)",
                 draft.known or [],
                 lambda chosen: put("known", chosen or None),
+            )
+            several(
+                "The same within each unit, and still grouped over records",
+                draft.by_record,
+                lambda chosen: put("by_record", chosen),
             )
             codes = lambda e: put("missing_codes", e.value or "")  # noqa: E731
             label = "Codes for missing values: 99, or wage=999999"

@@ -1,14 +1,13 @@
 """Step 5: the release, the reports, the plan, and the same in Python and on the command line."""
 
-from __future__ import annotations
-
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import pieces, show
+from shoal.app.markup import button, card, pieces, show
 from shoal.app.office import Run
 from shoal.app.tab import Tab
 from shoal.app.uploads import ending_of
@@ -24,56 +23,41 @@ def build(tab: Tab) -> None:
     ending = ending_of(work.name) or ""
     chosen = ending if ending in endings else ".csv"
     with ui.element("section").classes("lead"):
-        show(Markup("<h2>Take away</h2><p class='soft'>{}: {}.</p>").format(run.title, run.settings))
+        show(Markup("<h2>Take away</h2><p class='soft'>{}: {}.</p>"), run.title, run.settings)
         runs = {other.number: f"{other.title}: {other.settings}" for other in work.finished}
         if len(runs) > 1:
             with ui.element("div").classes("actions"):
-                ui.select(
-                    runs, label="Run", value=run.number, on_change=lambda event: _choose(tab, event.value)
-                ).props("outlined dense").classes("besides")
+                other = ui.select(
+                    runs, label="Run", value=run.number, on_change=lambda e: _choose(tab, e.value)
+                )
+                other.props("outlined dense").classes("besides")
     with ui.element("div").classes("two"):
-        with ui.element("section").classes("card"):
-            show(
-                Markup(
-                    "<h3>The release</h3><p class='soft'>Read back and checked before you get it: every "
-                    "published combination is counted.</p>"
-                )
-            )
-            with ui.element("div").classes("actions"):
-                kind = (
-                    ui.select(endings, label="Format", value=chosen).props("outlined dense").classes("format")
-                )
-                ui.button("Release", icon="download", on_click=lambda: _release(tab, run, kind.value)).props(
-                    "unelevated no-caps"
-                ).props["aria-label"] = "Download the release"
-        with ui.element("section").classes("card"):
-            show(
-                Markup(
-                    "<h3>The reports</h3><p class='soft'>The internal one tells everything. The public one "
-                    "has no seed, no risk and no value of the original.</p>"
-                )
-            )
-            with ui.element("div").classes("actions"):
-                for edition in ("internal", "public"):
-                    ui.button(
-                        f"{edition.capitalize()} report",
-                        icon="description",
-                        on_click=lambda edition=edition: _report(tab, run, edition),
-                    ).props("outline no-caps").props["aria-label"] = f"Download the {edition} report"
+        words = "Read back and checked before you get it: every published combination is counted."
+        with card("The release", words), ui.element("div").classes("actions"):
+            kind = ui.select(endings, label="Format", value=chosen).props("outlined dense").classes("format")
+            button("Release", "download", lambda: _release(tab, run, kind.value), "Download the release")
+        words = (
+            "The internal one tells everything. The public one has no seed, risk or value of the original."
+        )
+        with card("The reports", words), ui.element("div").classes("actions"):
+            for edition in ("internal", "public"):
+                label = f"Download the {edition} report"
+                make = partial(_report, tab, run, edition)
+                button(f"{edition.capitalize()} report", "description", make, label, "outline")
     target = f"{work.stem}.protected{chosen}"
+    plan = run.plan.toml({column["name"]: column["reason"] for column in work.facts["columns"]})
     lines = (
         ("The same in Python", as_python(run.plan, work.address, target)),
         ("The same on the command line", as_command(run.plan, work.address, target)),
-        ("The plan", run.plan.toml({c["name"]: c["reason"] for c in work.facts["columns"]})),
+        ("The plan", plan),
     )
     for title, words in lines:
         with ui.element("section").classes("card"):
-            show(Markup("<h3>{}</h3>").format(title))
+            show(Markup("<h3>{}</h3>"), title)
             show(pieces.code(words, title))
             if title == "The plan":
-                ui.button("plan.toml", icon="download", on_click=lambda: _plan(tab, run)).props(
-                    "outline no-caps"
-                ).props["aria-label"] = "Download the plan"
+                download = partial(ui.download.content, plan, "plan.toml")
+                button("plan.toml", "download", download, "Download the plan", "outline")
 
 
 def _choose(tab: Tab, number: int) -> None:
@@ -83,19 +67,13 @@ def _choose(tab: Tab, number: int) -> None:
             tab.go("take")
 
 
-def _plan(tab: Tab, run: Run) -> None:
-    reasons = {column["name"]: column["reason"] for column in tab.table.facts["columns"]}
-    ui.download.content(run.plan.toml(reasons), "plan.toml")
-
-
 async def _release(tab: Tab, run: Run, ending: str) -> None:
     await _make(tab, run, "write", f"release{ending}", f"protected{ending}")
 
 
 async def _report(tab: Tab, run: Run, edition: str) -> None:
-    await _make(
-        tab, run, "report", f"{edition}.html", f"{edition}.html", edition=edition, runs=_like(tab, run)
-    )
+    name = f"{edition}.html"
+    await _make(tab, run, "report", name, name, edition=edition, runs=_like(tab, run))
 
 
 def _like(tab: Tab, run: Run) -> list[dict[str, Any]]:

@@ -1,12 +1,11 @@
 """One block of a table through all stages: the same on every engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed
 from shoal.frame.column import Column
@@ -20,8 +19,8 @@ def protect_block(
     columns: Sequence[Column],
     ties: NDArray,
     progress: Callable[[float], None] | None = None,
-    units: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], Published]:
+    units: Ints | None = None,
+) -> tuple[Ints, Published]:
     """The label of each record, in the order the records came in, and what the groups publish.
 
     The records are grouped in one order, whatever order they came in: by value, and where all values are
@@ -40,7 +39,7 @@ def protect_block(
     order = np.lexsort(keys)
     published = protect_units(
         blocks.plan,
-        [c.holding(c.values[order], None if c.gaps is None else c.gaps[order]) for c in columns],
+        [column.at(order) for column in columns],
         None,
         None,
         None if units is None else units[order],

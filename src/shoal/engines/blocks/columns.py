@@ -1,13 +1,12 @@
 """The columns to protect, read batch by batch and written back in the type they are stored in."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, did_you_mean
@@ -29,16 +28,12 @@ class StoredColumn:
 
     def read(self, cells: Any, first_row: int | None = None) -> Column:
         """The cells of one batch; `first_row` is the place of its first row in the whole table, if known."""
-        import pyarrow as pa
-
         frame = Frame(pa.table({self.name: cells}), first_row=first_row)
         return read_column(frame, self.name, self.type, codes=self.codes)
 
     @cached_property
     def empty(self) -> Column:
         """The column without records: it tells in which numbers values are held."""
-        import pyarrow as pa
-
         return self.read(pa.array([], self.stored))
 
     def published(self, groups: GroupValues, labels: NDArray) -> Any:

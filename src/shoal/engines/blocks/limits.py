@@ -1,7 +1,5 @@
 """What blocks cannot do: said in one sentence before any work begins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -43,7 +41,7 @@ def columns_to_protect(plan: Plan, schema: Any) -> Sequence[StoredColumn]:
             "(--engine memory)"
         )
     codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
-    Frame(schema.empty_table()).find([*(plan.known or ()), *codes])
+    Frame(schema.empty_table()).find([*plan.by_record, *(plan.known or ()), *codes])
     columns = stored_columns(schema, plan.columns, set(plan.roles), plan.types)
     columns = [replace(column, codes=plan.codes_of(column.name)) for column in columns]
     for name in plan.round:

@@ -10,20 +10,19 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import shoal
+from shoal.arrays import Ints
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.errors import InputError
 from shoal.frame.column import Column
+from shoal.outcome import Outcome
 from shoal.plan import Plan
 from shoal.stages.moments import Moments, Scale
-
-if TYPE_CHECKING:
-    from shoal.outcome import Outcome
 
 #: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
 #: larger the blocks, the fewer groups lie at a border and cannot reach across (see docs/scaling.md).
@@ -56,10 +55,7 @@ class BlockPlan:
 
     def leaves_of(self, columns: Sequence[Column]) -> NDArray[np.int32]:
         """The leaf of each record."""
-        values = [
-            c.values if c.gaps is None else np.where(c.gaps, c.values.dtype.type(middle), c.values)
-            for c, middle in zip(columns, self.middles)
-        ]
+        values = [column.filled(middle) for column, middle in zip(columns, self.middles)]
         leaves = np.empty(len(values[0]), np.int32)
         waiting: list[tuple[Any, NDArray | slice]] = [(self.tree, slice(None))]
         while waiting:
@@ -153,8 +149,6 @@ def make_plan(
 ) -> BlockPlan:
     """The plan for a table of such moments, cut by its sample; not yet placed by exact counts."""
     records = moments[0].present + moments[0].gaps
-    if records < plan.k:
-        raise InputError(f"k={plan.k} needs at least {plan.k} records, but the table has {records}: lower k")
     for column, facts in zip(columns, moments):
         if facts.gaps and plan.missing in ("error", "drop"):
             raise InputError(
@@ -164,15 +158,12 @@ def make_plan(
     target = max(target, 4 * plan.k)
     scales = [facts.scale() for facts in moments]
     middles = [facts.middle() for facts in moments]
-    raw = [
-        c.values if c.gaps is None else np.where(c.gaps, c.values.dtype.type(m), c.values)
-        for c, m in zip(sample, middles)
-    ]
+    raw = [column.filled(middle) for column, middle in zip(sample, middles)]
     Z = np.stack([scale.apply(values) for scale, values in zip(scales, raw)], axis=1)
     most = max(1.0, SLACK * len(Z) * target / records)  # records of the sample that make a block
     leaves = [0]
 
-    def grow(rows: NDArray[np.int64]) -> Any:
+    def grow(rows: Ints) -> Any:
         spread = Z[rows].var(0) if len(rows) > most else np.zeros(1)
         if spread.max() > 0:
             for j in np.argsort(-spread, kind="stable"):

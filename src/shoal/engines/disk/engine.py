@@ -4,8 +4,6 @@ Memory holds one batch, a few blocks, and for each record the number of its grou
 it publishes.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +12,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
+from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn, joined
 from shoal.engines.blocks.limits import columns_to_protect, first_look
@@ -23,7 +22,7 @@ from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private,
 from shoal.engines.disk.groups import Groups
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
-from shoal.errors import InputError
+from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.order import Key
 from shoal.io import parquet
@@ -124,7 +123,7 @@ def run(
     parquet.refuse_target(Path(source), target, replace)
     table = parquet.ParquetTable(source, batch_records)
     if len(table) < plan.k:
-        raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {len(table)}: lower k")
+        raise too_few(plan.k, len(table))
     chosen = columns_to_protect(plan, table.schema)
     said = first_look(plan, chosen, _first_rows(table, SAMPLE), 0)
     if blocks is None:
@@ -142,15 +141,13 @@ def run(
         schema = table.schema.empty_table().drop_columns(dropped).schema
         writer = parquet.PartWriter(made, schema, part_records)
         places = _places(plan, table, blocks.names)
-        shuffle = (
-            None
-            if places is None
-            else Shuffle(folder / "shuffle", schema, places, min(STRETCH, part_records))
-        )
+        stretch = min(STRETCH, part_records)
+        shuffle = None if places is None else Shuffle(folder / "shuffle", schema, places, stretch)
         for begin, batch in table.batches(schema.names):
-            (writer.write if shuffle is None else partial(shuffle.add, begin=begin))(
-                groups.replace(batch, begin)
-            )
+            if shuffle is None:
+                writer.write(groups.replace(batch, begin))
+            else:
+                shuffle.add(groups.replace(batch, begin), begin)
             report(_between(2, begin / len(table)))
         for batch in () if shuffle is None else shuffle.batches():
             writer.write(batch)
@@ -182,7 +179,7 @@ def run(
     return outcome
 
 
-def _places(plan: Plan, table: parquet.ParquetTable, columns: Sequence[str]) -> NDArray[np.int64] | None:
+def _places(plan: Plan, table: parquet.ParquetTable, columns: Sequence[str]) -> Ints | None:
     """For each row of the input its place in the output; None if it is the same."""
     if plan.order == "keep":
         return None
@@ -199,14 +196,13 @@ def _verify(
     parts: Sequence[Path],
     names: Sequence[str],
     groups: Groups,
-    places: NDArray[np.int64] | None,
+    places: Ints | None,
     report: Progress,
 ) -> tuple[int, ...]:
     """Read what was written and the input, and judge it as every release is judged.
 
     Gives how many rows are one of a kind, in protected columns and those with few values, and in all.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     untouched = [name for name in names if name not in groups.columns]
@@ -240,8 +236,6 @@ def _verify(
 
 def _first_rows(table: parquet.ParquetTable, enough: int) -> Any:
     """The first batches with at least so many records, or all of them, as an Arrow table."""
-    import pyarrow as pa
-
     batches: list[pa.RecordBatch] = []
     for begin, batch in table.batches(table.schema.names):
         batches.append(batch)
@@ -268,13 +262,9 @@ def _plan(
         for j, stored in enumerate(chosen):
             column = stored.read(batch.column(j), begin)
             moments[j] = moments[j] + Moments.of(column.present, column.gap_count)
-            sample[j].append(_rows(column, rows[first:last] - begin))
+            sample[j].append(column.at(rows[first:last] - begin))
         report((begin + len(batch)) / len(table))
     return make_plan(plan, chosen, moments, [joined(parts) for parts in sample], target)
-
-
-def _rows(column: Column, rows: NDArray[np.int64]) -> Column:
-    return column.holding(column.values[rows], None if column.gaps is None else column.gaps[rows])
 
 
 def _group(
@@ -288,17 +278,14 @@ def _group(
         done[block] = part * plan.counts[block]
         report(min(1.0, done.sum() / plan.records))
 
-    def one(block: int) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.int64], Published]:
+    def one(block: int) -> tuple[Ints, Ints | None, Ints, Published]:
         rows, columns, units = spill.read(block)
         return rows, units, *protect_block(plan, block, columns, rows, partial(share, block), units)
 
-    for batch in _batches(len(plan.counts), min(thread_count(), AT_ONCE)):
+    blocks, at_once = range(len(plan.counts)), min(thread_count(), AT_ONCE)
+    for first in range(0, len(blocks), at_once):
+        batch = blocks[first : first + at_once]
         for block, done_block in zip(batch, compute(partial(map_threads, one, batch))):
             groups.add(*done_block)
             share(block, 1.0)
     return groups.finish()
-
-
-def _batches(count: int, size: int) -> Iterator[range]:
-    for first in range(0, count, size):
-        yield range(first, min(first + size, count))

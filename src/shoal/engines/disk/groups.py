@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed
@@ -22,7 +23,7 @@ class Groups:
     def __init__(self, blocks: BlockPlan, columns: Sequence[StoredColumn]):
         self.k, self.columns = blocks.plan.k, {column.name: column for column in columns}
         self.labels = np.full(blocks.records, -1, np.int32)
-        self.units: NDArray[np.int64] | None = None  # whose record each is, where units are protected
+        self.units: Ints | None = None  # whose record each is, where units are protected
         self.loss = Loss()
         self.used: dict[str, None] = {}
         self.counts = dict.fromkeys(COUNTS, 0)
@@ -30,13 +31,7 @@ class Groups:
         self._sizes: list[NDArray] = []
         self._parts: list[list[GroupValues]] = [[] for _ in columns]
 
-    def add(
-        self,
-        rows: NDArray[np.int64],
-        units: NDArray[np.int64] | None,
-        labels: NDArray[np.int64],
-        published: Published,
-    ) -> None:
+    def add(self, rows: Ints, units: Ints | None, labels: Ints, published: Published) -> None:
         """The groups of one more block, whose records are these rows, of these units."""
         if units is not None:
             self.units = np.zeros(len(self.labels), np.int64) if self.units is None else self.units

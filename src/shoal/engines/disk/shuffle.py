@@ -1,17 +1,14 @@
 """Rows written in another order than they come in, through files on disk: one stretch of the order each."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from shoal.arrays import Ints
 
 #: Rows of a stretch, which is sorted in memory: 40 MB for ten columns of doubles.
 STRETCH = 524_288
@@ -21,9 +18,7 @@ _PLACE = "__shoal_place"
 class Shuffle:
     """`places` has for each row that comes in its place in the order."""
 
-    def __init__(self, folder: Path, schema: pa.Schema, places: NDArray[np.int64], stretch: int = STRETCH):
-        import pyarrow as pa
-
+    def __init__(self, folder: Path, schema: pa.Schema, places: Ints, stretch: int = STRETCH):
         folder.mkdir()
         self.places, self.stretch = places, stretch
         self._files = [folder / str(j) for j in range(-(-len(places) // stretch))]
@@ -34,8 +29,6 @@ class Shuffle:
 
     def add(self, batch: pa.RecordBatch, begin: int) -> None:
         """The rows from `begin` on."""
-        import pyarrow as pa
-
         places = self.places[begin : begin + len(batch)]
         order = np.argsort(places)
         stretches = places[order] // self.stretch
@@ -47,8 +40,6 @@ class Shuffle:
 
     def batches(self) -> Iterator[Any]:
         """All rows in their order."""
-        import pyarrow as pa
-
         self._close()
         for path in self._files:
             with pa.ipc.open_stream(path) as file:

@@ -1,13 +1,11 @@
 """The columns to group by, on disk: any block of them comes back without reading the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.frame.column import Column
@@ -62,7 +60,7 @@ class Spill:
                 self._shares[first + shard] = (shard, shards)
         return plan
 
-    def read(self, block: int) -> tuple[NDArray[np.int64], list[Column], NDArray[np.int64] | None]:
+    def read(self, block: int) -> tuple[Ints, list[Column], Ints | None]:
         """The row numbers, the columns and the units of one block."""
         size = self._record.itemsize
         pieces = []

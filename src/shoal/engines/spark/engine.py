@@ -1,7 +1,5 @@
 """A Spark DataFrame, protected block by block on the cluster; the driver sees a sample."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -29,7 +27,7 @@ from shoal.engines.spark.tasks import (
     release_block,
 )
 from shoal.engines.spark.write import write
-from shoal.errors import InputError
+from shoal.errors import InputError, too_few
 from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
@@ -147,7 +145,7 @@ def _plan(plan: Plan, df: Any, chosen: Sequence[StoredColumn], block_records: in
         moments = [one + Moments(*new) for one, new in zip(moments, found)]
     records = moments[0].present + moments[0].gaps
     if records < plan.k:
-        raise InputError(f"k={plan.k} needs at least {plan.k} records, but there are {records}: lower k")
+        raise too_few(plan.k, records)
     size = block_records or block_size(records)
     share = sample_size(records, size) / records
     sample = (quasi if share >= 1 else quasi.sample(share, seed=plan.seed)).toArrow()

@@ -1,7 +1,5 @@
 """What `shoal.spark.protect` gives back, until it is written."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import shoal
-from shoal.errors import CheckFailed, MachineError
+from shoal.errors import CheckFailed, MachineError, needs_extra
 from shoal.io.private import private_folder
 
 #: Seconds to wait for a master to answer, before Spark itself would try for a minute.
@@ -52,7 +52,7 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MachineError("Spark is not installed: pip install 'shoal-sdc[spark]'") from None
+        raise needs_extra("Spark needs", "spark") from None
     builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
     wanted = {**SETTINGS, **SECRECY, **(settings or {})}
     for name, value in wanted.items():

@@ -1,13 +1,12 @@
 """What Spark's Python workers do with batches and blocks: the same functions as on one machine."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn
@@ -35,8 +34,6 @@ def find_moments(chosen: Sequence[StoredColumn]) -> Callable:
     """One row for each partition: the moments of every column as JSON, or what is wrong with it."""
 
     def task(batches):
-        import pyarrow as pa
-
         moments = [Moments()] * len(chosen)
         try:
             for batch in batches:
@@ -55,8 +52,6 @@ def count_leaves(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
     """For each partition, how many records each leaf has."""
 
     def task(batches):
-        import pyarrow as pa
-
         counts = np.zeros(plan.leaves, np.int64)
         for batch in batches:
             leaves = plan.leaves_of([stored.read(cells) for stored, cells in zip(chosen, batch.columns)])
@@ -70,8 +65,6 @@ def assign_blocks(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
     """The batches with one more column: the block of each record."""
 
     def task(batches):
-        import pyarrow as pa
-
         for batch in batches:
             leaves = plan.leaves_of([stored.read(batch.column(stored.name)) for stored in chosen])
             blocks = plan.blocks_of(leaves, _ties(batch))
@@ -84,8 +77,6 @@ def release_block(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
     """A block's records with their protected columns replaced, and what is known of the block."""
 
     def task(key, table):
-        import pyarrow as pa
-
         os.environ.setdefault("SHOAL_THREADS", "1")
         block = key[0].as_py()
         shared = any(shards > 1 for first, shards in plan.places if first <= block < first + shards)

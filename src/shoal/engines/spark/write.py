@@ -1,7 +1,5 @@
 """A protected DataFrame written by Spark: read again and counted before it takes its name."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

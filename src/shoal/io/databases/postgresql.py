@@ -1,20 +1,18 @@
 """PostgreSQL, through pg8000."""
 
-from __future__ import annotations
-
 import io
 import ipaddress
 import os
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import InputError, needs_extra
 from shoal.frame.metadata import with_details
 from shoal.io.databases.address import Address, Server, parted, quoted, refuse_twice, sentence, shown
 from shoal.io.formats import text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Types that are read as such; all others stay the text that PostgreSQL writes, and go back as that.
 _POSTGRESQL = {
@@ -114,8 +112,6 @@ class Postgresql:
         self.execute(f"COPY {place.name} FROM STDIN WITH (FORMAT csv)", stream=content)
 
     def read(self, place: Address) -> tuple[pa.Table, pa.Table]:
-        import pyarrow as pa
-
         cursor = self.execute(f"SELECT * FROM ({place.select}) AS chosen LIMIT 0")
         names = [item[0] for item in cursor.description]
         refuse_twice(names, place)
@@ -150,9 +146,6 @@ class Postgresql:
 
 
 def _typed(cells: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind not in _POSTGRESQL:
         return cells
     if kind == "boolean":

@@ -13,21 +13,19 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
-import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
+import pyarrow.types as t
 
-from shoal.errors import InputError, MachineError
+from shoal.arrays import Bools
+from shoal.errors import InputError, MachineError, never_overwritten
 from shoal.frame.metadata import details_of
 from shoal.io.databases.address import Address, column_name, parted, sentence, shown
 from shoal.io.databases.postgresql import Postgresql
 from shoal.io.databases.sqlite import Sqlite, refuse_planted
 from shoal.io.formats import text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _SCHEMES = ("sqlite", "postgresql", "postgres")
 #: What a column's type may look like: words and lengths, and nothing that begins a constraint or a command.
@@ -65,7 +63,7 @@ class SqlOrigin:
 
     address: Address
     cells: pa.Table
-    chosen: NDArray[np.bool_] | None = None  # the records that the table has, if some were left out
+    chosen: Bools | None = None  # the records that the table has, if some were left out
     path: None = None
 
     def types(self, kind: str) -> dict[str, str]:
@@ -73,7 +71,7 @@ class SqlOrigin:
         types = details_of(self.cells)["sql"]["types"] if kind == self.address.kind else {}
         return {name: word for name, word in types.items() if not word or _TYPE.fullmatch(word)}
 
-    def rows(self, chosen: NDArray[np.bool_]) -> SqlOrigin:
+    def rows(self, chosen: Bools) -> SqlOrigin:
         """The origin of a table with only some of the records."""
         return replace(self, chosen=chosen)
 
@@ -124,7 +122,7 @@ def refuse_target(url: str, replacing: bool, source: Any = None) -> None:
             f"a release goes into a table, not into a query: end the URL with #table, not {place.table!r}"
         )
     if isinstance(source, SqlOrigin) and _same(place, source.address):
-        raise InputError(f"table {place.table!r} is the input, which is never overwritten: name another")
+        raise never_overwritten(f"table {place.table!r}")
     if place.kind == "sqlite":
         refuse_planted(place.database)
         if not os.path.exists(place.database):
@@ -183,8 +181,6 @@ def _refuse_existing(database: Sqlite | Postgresql, place: Address, replacing: b
 
 def _sql_type(kind: pa.DataType, database: str) -> str:
     """The SQL type for an Arrow type."""
-    import pyarrow.types as t
-
     if t.is_timestamp(kind) and kind.tz:
         return "timestamp with time zone"
     for is_such, sqlite, postgresql in (

@@ -1,7 +1,5 @@
 """SQLite, through the standard library."""
 
-from __future__ import annotations
-
 import marshal
 import os
 import sqlite3
@@ -9,8 +7,11 @@ import stat
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.types as t
 
 from shoal.errors import InputError
 from shoal.frame.metadata import with_details
@@ -18,9 +19,6 @@ from shoal.io import limits
 from shoal.io.atomic import refuse_missing_folder
 from shoal.io.databases.address import Address, refuse_twice, sentence
 from shoal.io.mixed_cells import mixed_column, own_cells
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def refuse_planted(file: str) -> None:
@@ -60,8 +58,6 @@ class Sqlite:
         return self.connection.execute(find, (table,)).fetchone() is not None
 
     def fill(self, place: Address, table: pa.Table) -> None:
-        import pyarrow.types as t
-
         columns = []
         for name in table.column_names:
             mixed = own_cells(table, name)
@@ -79,8 +75,6 @@ class Sqlite:
 
     def read(self, place: Address, patience: float = 60.0) -> tuple[pa.Table, pa.Table]:
         """The table, and its cells as they stand; the next row must come within so many seconds."""
-        import pyarrow as pa
-
         names, rows = self._rows(place, patience)
         columns = list(zip(*rows)) or [()] * len(names)
         types = {}
@@ -136,8 +130,6 @@ class Sqlite:
 
 def _kind(cells: Any) -> Any:
     """The Arrow type of cells that are all of a kind, else None: SQLite lets each cell have its own."""
-    import pyarrow as pa
-
     kinds = {type(cell) for cell in cells if cell is not None}
     if not kinds or kinds == {str}:
         return pa.string()
@@ -147,8 +139,6 @@ def _kind(cells: Any) -> Any:
 
 
 def _column(cells: Any) -> Any:
-    import pyarrow as pa
-
     kind = _kind(cells)
     if kind is not None:
         return pa.array(cells, kind)

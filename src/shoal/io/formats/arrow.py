@@ -1,23 +1,17 @@
 """Parquet, and Arrow's own file format (also called Feather)."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from shoal.frame.metadata import from_outside, published
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_size
 from shoal.io.packed import PackedFile, unpacked_size
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 def read_parquet(path: Path) -> Contents:
-    import pyarrow as pa
-
     file = PackedFile(path)
     refuse_memory(file.size, str(path))
     batches, size = [], 0
@@ -39,8 +33,6 @@ def read_arrow(path: Path) -> Contents:
 
     The bytes are taken in first: a damaged length then points beyond them, and no memory is set aside for it.
     """
-    import pyarrow as pa
-
     refuse_memory(path.stat().st_size, str(path))
     with pa.OSFile(str(path)) as file:
         content = file.read_buffer()
@@ -57,8 +49,6 @@ def _promised(stream: pa.Buffer) -> int:
     Arrow checks messages when it reads them, and shows no buffers: so these are looked up in the message, by
     the numbers of fields in the format's description.
     """
-    import pyarrow as pa
-
     total = 0
     reader = pa.ipc.MessageReader.open_stream(stream)
     for message in reader:

@@ -14,6 +14,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, needs_extra
@@ -23,7 +25,6 @@ from shoal.io.limits import refuse_size
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 #: What pyreadstat knows of a file and takes back, by the name it has on the way in.
 _COMMON = {
@@ -57,8 +58,6 @@ def _pyreadstat() -> ModuleType:
 
 def _read(path: Path, kind: str) -> Contents:
     """In the table what the file calls missing is a gap; the cells have it as it stands there."""
-    import pyarrow as pa
-
     package = _pyreadstat()
     options = {"user_missing": True} if kind in ("sav", "dta") else {}
     read = getattr(package, f"read_{kind}")
@@ -148,8 +147,6 @@ def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -
 
     Stata's whole numbers have at most 32 bits; wider ones would be written as doubles.
     """
-    import pyarrow as pa
-
     values = list(values)
     if lettered:  # numbers and Stata's letters: kept as texts until they are written
         return pa.array([None if value is None else str(value) for value in values], pa.string())
@@ -229,9 +226,6 @@ def _key(value: Any, kind: str) -> Any:
 
 def _whole_columns(table: pa.Table) -> dict[str, int]:
     """The columns of whole numbers, and the largest absolute value in each."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     whole = [name for name in table.column_names if pa.types.is_integer(table[name].type)]
     ends = {name: pc.min_max(table[name]).as_py() for name in whole}
     return {name: max(abs(end["min"] or 0), abs(end["max"] or 0)) for name, end in ends.items()}
@@ -244,8 +238,6 @@ def _whole_formats(table: pa.Table) -> dict[str, str]:
 
 def _narrow(table: pa.Table) -> pa.Table:
     """Whole numbers as Stata's own where they fit: it has none of 64 bits."""
-    import pyarrow as pa
-
     for name, top in _whole_columns(table).items():
         place = table.column_names.index(name)
         if top <= _STATA_LONG and table.schema.field(name).type.bit_width > 32:
@@ -255,8 +247,6 @@ def _narrow(table: pa.Table) -> pa.Table:
 
 
 def _is_text(column: pa.ChunkedArray) -> bool:
-    import pyarrow as pa
-
     return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
 
 
@@ -265,8 +255,6 @@ def _as_pandas(table: pa.Table, lettered: dict[str, Any]) -> pd.DataFrame:
         import pandas as pd
     except ImportError:
         raise needs_extra("files of Stata and SPSS need", "stats") from None
-    import pyarrow as pa
-
     nullable = {
         pa.int8(): pd.Int8Dtype(),
         pa.int16(): pd.Int16Dtype(),

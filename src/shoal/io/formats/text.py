@@ -9,15 +9,15 @@ import io
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import LONGEST_LINE, refuse_memory, refuse_names, refuse_size
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: What a number may look like. Anything else (a leading zero, a thousands sign) makes a column text.
 _INTEGER = r"^\s*[+-]?(0|[1-9][0-9]*)\s*$"
@@ -61,8 +61,6 @@ def reader(delimiter: str, compression: str | None = None) -> Callable[[Path], C
 
 def writer(delimiter: str, compression: str | None = None) -> Callable[[pa.Table, Path], None]:
     def write(table: pa.Table, path: Path) -> None:
-        import pyarrow as pa
-
         details = details_of(table).get("text", {})
         dialect = Dialect.of(details.get("dialect", {}))
         if delimiter == "\t" or not details:
@@ -74,8 +72,6 @@ def writer(delimiter: str, compression: str | None = None) -> Callable[[pa.Table
 
 
 def _content(path: Path, compression: str | None) -> pa.Buffer:
-    import pyarrow as pa
-
     packed = path.stat().st_size
     with pa.input_stream(str(path), compression=compression) as stream:
         if compression is None:
@@ -91,8 +87,6 @@ def _content(path: Path, compression: str | None) -> pa.Buffer:
 
 def parse(content: pa.Buffer, where: str, delimiter: str = ",") -> Contents:
     """The table in the bytes of a text file, and its cells as texts."""
-    import pyarrow as pa
-
     dialect = sniff(content, where, delimiter)
     cells = texts(content, dialect, where)
     del content
@@ -120,8 +114,6 @@ def parse(content: pa.Buffer, where: str, delimiter: str = ",") -> Contents:
 
 def texts(content: pa.Buffer, dialect: Dialect, where: str, longest: int = LONGEST_LINE) -> pa.Table:
     """Every cell as text. An empty cell is a gap, an empty text in quotes is none."""
-    import pyarrow as pa
-
     for block in (1 << 20, longest):
         try:
             return _texts(content, dialect, where, block)
@@ -137,8 +129,6 @@ def texts(content: pa.Buffer, dialect: Dialect, where: str, longest: int = LONGE
 
 def _uneven(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> InputError:
     """Which row has more or fewer cells than the first: Arrow tells if it reads them one after another."""
-    import pyarrow as pa
-
     said = ""
     try:
         _texts(content, dialect, where, block, threads=False)
@@ -151,7 +141,6 @@ def _uneven(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> Inp
 
 def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int, threads: bool = True) -> pa.Table:
     """The same; `block` bytes are read together, and no record may be longer."""
-    import pyarrow as pa
     import pyarrow.csv as pacsv
 
     parse_options = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
@@ -229,9 +218,6 @@ def _delimiter(sample: str, usual: str) -> str:
 
 def _as_number(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray | None:
     """A column of texts as int64 or float64 where every cell is such a number, else None."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     gap = pc.is_in(texts, value_set=pa.array(_GAPS))
     filled = pc.if_else(gap, pa.scalar(None, pa.string()), texts)
     if filled.null_count == len(filled):
@@ -256,8 +242,6 @@ def render(
     header: bool = True,
 ) -> None:
     """Write a table as text: quotes only where needed, an empty text as two quotes, a gap as nothing."""
-    import pyarrow as pa
-
     encoder = codecs.getincrementalencoder(dialect.encoding)()
     scalar = functools.partial(pa.scalar, type=pa.large_string())
 
@@ -278,15 +262,10 @@ def render(
 
 
 def _join(*texts: pa.ChunkedArray | pa.Scalar) -> pa.ChunkedArray:
-    import pyarrow.compute as pc
-
     return pc.binary_join_element_wise(*texts)
 
 
 def _quoted(texts: pa.ChunkedArray, signs: str) -> pa.ChunkedArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     needed = pc.match_substring_regex(texts, f'^$|[{re.escape(signs)}"\r\n]')
     if not pc.any(needed).as_py():
         return texts
@@ -296,9 +275,6 @@ def _quoted(texts: pa.ChunkedArray, signs: str) -> pa.ChunkedArray:
 
 def _cells(column: pa.ChunkedArray, dialect: Dialect, gap: str) -> pa.ChunkedArray:
     """The cells of a column as they are written."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

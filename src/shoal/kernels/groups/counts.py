@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import together
 
@@ -14,7 +15,7 @@ BITS = 14
 FEW = 200_000
 
 
-def count_and_compare(labels: NDArray[np.int64], values: NDArray, few: int = FEW) -> tuple[NDArray, bool]:
+def count_and_compare(labels: Ints, values: NDArray, few: int = FEW) -> tuple[NDArray, bool]:
     """How many records each group has, and whether each group's values are all the same.
 
     A label below 0, or too large for groups of one record each, is reported as a group of none. Two threads

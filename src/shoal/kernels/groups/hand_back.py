@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import together
 
@@ -22,10 +23,10 @@ MOST_PILES = 512
 
 def hand_back(
     order: NDArray[np.uint32],
-    starts: NDArray[np.int64],
+    starts: Ints,
     published: NDArray,
     pile: int = PILE,
-) -> tuple[NDArray[np.int64], NDArray]:
+) -> tuple[Ints, NDArray]:
     """For each record its label, and what its group order[starts[g] : starts[g + 1]] publishes.
 
     Two threads begin to fill each pile from its two ends.

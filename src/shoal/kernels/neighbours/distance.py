@@ -4,8 +4,8 @@ Rounding is then the same in every kernel and in numpy, so that they agree to th
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats
 from shoal.kernels.runtime.jit import kernel
 
 
@@ -34,7 +34,7 @@ def to_columns(T, point, first, last, out):
             out[i] += difference * difference
 
 
-def all_squares(X: NDArray[np.float64], Y: NDArray[np.float64]) -> NDArray[np.float64]:
+def all_squares(X: Floats, Y: Floats) -> Floats:
     """Squared distances of the rows of X to the rows of Y, in numpy: for few records, without a kernel."""
     squares = np.zeros((len(X), len(Y)))
     for x, y in zip(X.T, Y.T):

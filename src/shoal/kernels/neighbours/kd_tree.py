@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.kernels.runtime.jit import kernel
 
 #: Records in a leaf, at most. Smaller leaves mean more boxes to compare, larger ones more distances.
@@ -16,15 +16,15 @@ DEPTH = 64
 class Tree(NamedTuple):
     """Nodes come after their parents. A node's second child follows its first; -1: the node is a leaf."""
 
-    order: NDArray[np.int64]  # the rows, leaf by leaf
-    start: NDArray[np.int64]  # each node's first place in that order
-    end: NDArray[np.int64]
-    child: NDArray[np.int64]
-    low: NDArray[np.float64]  # (nodes, attributes) least value of the node's records
-    high: NDArray[np.float64]
+    order: Ints  # the rows, leaf by leaf
+    start: Ints  # each node's first place in that order
+    end: Ints
+    child: Ints
+    low: Floats  # (nodes, attributes) least value of the node's records
+    high: Floats
 
 
-def build_tree(X: NDArray[np.float64]) -> Tree:
+def build_tree(X: Floats) -> Tree:
     """A tree of the rows of X."""
     n, d = X.shape
     most = 4 * (n // LEAF + 1)

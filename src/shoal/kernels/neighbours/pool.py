@@ -13,8 +13,8 @@ bound has a margin. Equal distances: the record with the lowest row index.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, build_tree, fill_leaf, leaf_distances
 from shoal.kernels.runtime.jit import kernel
 
@@ -25,23 +25,23 @@ MARGIN = 1 + 1e-9
 class Free(NamedTuple):
     """The free records in a `kd_tree.Tree`. The first left[leaf] places of a leaf are taken."""
 
-    start: NDArray[np.int64]  # first place of each node
-    end: NDArray[np.int64]
-    child: NDArray[np.int64]
-    low: NDArray[np.float64]  # (nodes, attributes) least value of the free records
-    high: NDArray[np.float64]
-    parent: NDArray[np.int64]
-    left: NDArray[np.int64]  # free records of each node
-    outmost: NDArray[np.float64]  # the largest reach in each node
-    columns: NDArray[np.float64]  # coordinates, as `kd_tree.leaf_distances` reads them
-    ids: NDArray[np.int64]  # the record at each place
-    reach: NDArray[np.float64]  # its squared distance from the centre
-    leaf: NDArray[np.int64]  # of each record; -1 if it is free no more
-    centre: NDArray[np.float64]
-    total: NDArray[np.float64]  # (2, attributes) sum of the free records, and what rounding left over
+    start: Ints  # first place of each node
+    end: Ints
+    child: Ints
+    low: Floats  # (nodes, attributes) least value of the free records
+    high: Floats
+    parent: Ints
+    left: Ints  # free records of each node
+    outmost: Floats  # the largest reach in each node
+    columns: Floats  # coordinates, as `kd_tree.leaf_distances` reads them
+    ids: Ints  # the record at each place
+    reach: Floats  # its squared distance from the centre
+    leaf: Ints  # of each record; -1 if it is free no more
+    centre: Floats
+    total: Floats  # (2, attributes) sum of the free records, and what rounding left over
 
 
-def lay_out(X: NDArray[np.float64], records: NDArray[np.int64]) -> Free:
+def lay_out(X: Floats, records: Ints) -> Free:
     """A tree of these rows of X."""
     n, d = len(records), X.shape[1]
     order, *tree = build_tree(X[records])

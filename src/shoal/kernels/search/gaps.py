@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.search.required import holds_after
 
@@ -17,17 +18,17 @@ from shoal.kernels.search.required import holds_after
 class Groups(NamedTuple):
     """Records in groups. The last row of P and `has` stands for no record: it has no value."""
 
-    P: NDArray[np.float64]
+    P: Floats
     has: NDArray[np.int8]
-    C: NDArray[np.float64]  # means of the values that are there, and how many they are
-    counts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    after: NDArray[np.int64]
-    before: NDArray[np.int64]
-    changed: NDArray[np.int64]  # at which move a group last changed; below 0 if it did not
-    fails: NDArray[np.bool_]  # the groups that do not hold what is required
-    worth: NDArray[np.float64]  # the loss at which it pays to make such a group hold
+    C: Floats  # means of the values that are there, and how many they are
+    counts: Ints
+    sizes: Ints
+    labels: Ints
+    after: Ints
+    before: Ints
+    changed: Ints  # at which move a group last changed; below 0 if it did not
+    fails: Bools  # the groups that do not hold what is required
+    worth: Floats  # the loss at which it pays to make such a group hold
 
 
 @kernel

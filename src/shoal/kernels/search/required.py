@@ -8,8 +8,8 @@ import numba
 import numpy as np
 from numba import types
 from numba.extending import typeof_impl
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.kernels.runtime.jit import kernel
 
 #: Kinds of requirements that one search can ask: a fixed number, so that it compiles only once.
@@ -30,10 +30,10 @@ def _type_of_kernels(value, context):
 class Asked(NamedTuple):
     """The requirements, one row each: which of the kernels answers, and what it is asked about."""
 
-    which: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    values: NDArray[np.float64]
-    parameters: NDArray[np.float64]
+    which: Ints
+    codes: Ints
+    values: Floats
+    parameters: Floats
 
 
 @lru_cache

@@ -1,0 +1,3 @@
+library(testthat)
+library(shoal)
+test_check("shoal")

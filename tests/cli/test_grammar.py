@@ -1,0 +1,151 @@
+"""The same words on every command: every field of a plan, lists by commas or repetition, no idle option."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.commands import app
+from shoal.datasets import survey
+from shoal.errors import InputError
+from shoal.plan.options import OPTIONS
+
+PLANNED = ("protect", "compare", "suggest", "bound", "plan", "check")
+#: A table of numbers, an ordered and an unordered category, a weight, a stratum and codes for gaps.
+MIXED = (
+    *("-c", "wages,size", "-c", "sector", "--type", "sector=nominal,size=ordinal"),
+    *(
+        "--levels",
+        "size=small,middle,large",
+        "--stratum",
+        "region",
+        "--weight",
+        "w",
+        "--scaling",
+        "wages=rank",
+    ),
+    *("--column-weight", "wages=2", "--missing-code", "wages=-9", "--keep", "profit,turnover"),
+)
+
+
+@pytest.fixture
+def data(tmp_path):
+    table = survey(150).select(["wages", "sector", "region", "turnover", "profit"])
+    sizes = pa.array(["small", "middle", "large"] * 50)
+    wages = pa.array([-9 if row < 3 else wage for row, wage in enumerate(table["wages"].to_pylist())])
+    table = table.set_column(0, "wages", wages).append_column("size", sizes)
+    path = tmp_path / "firms.csv"
+    shoal.write(table.append_column("w", pa.array([1.0, 2.0] * 75)), path)
+    return path
+
+
+def call(*words, status=0):
+    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    assert outcome.exit_code == status, outcome.output
+    return outcome
+
+
+@pytest.mark.parametrize("command", PLANNED)
+def test_every_command_has_every_option_of_a_plan(command):
+    text = call(command, "--help").output
+    for option in OPTIONS:
+        assert all(flag in text for flag in option.flags), option.field
+    assert "--plan" in text
+    assert "-k" in text
+
+
+def test_a_table_of_every_kind_is_taken_by_every_command(data, tmp_path):
+    written = call("plan", data, "-k", 3, "-m", "VMDAV", *MIXED).stdout
+    plan = tmp_path / "plan.toml"
+    plan.write_text(written)
+    asked = shoal.Plan.read(plan)
+    assert (asked.method, asked.weight, asked.strata) == ("vmdav", "w", ("region",))
+    assert asked.levels == {"size": ["small", "middle", "large"]}
+    assert asked.types == {"sector": "nominal", "size": "ordinal", "wages": "integer"}
+    assert asked.missing_codes == {"wages": (-9,)}
+    release = tmp_path / "out.csv"
+    call("protect", data, "--plan", plan, "-o", release)
+    call("check", release, "--plan", plan, "--original", data)
+    words = ("-k", 3, "-k", "5", "-m", "VMDAV", "--bound-time", 0, "--json")
+    runs = json.loads(call("compare", data, *words, *MIXED).stdout)["runs"]
+    assert [(run["method"], run["k"]) for run in runs] == [("vmdav", 3), ("vmdav", 5)]
+    assert json.loads(call("compare", data, *words, "--plan", plan).stdout)["runs"][0]["k"] == 3
+    suggested = call("suggest", data, "--plan", plan, "-k", "3,5", "--max-risk", 1, "--json")
+    assert json.loads(suggested.stdout)["k"] == 3
+
+
+def test_a_bound_of_categories_lies_below_every_release_of_them(data, tmp_path):
+    words = ("-k", 3, "-c", "turnover,sector", "--type", "sector=nominal")
+    proven = json.loads(call("bound", data, *words, "--save", tmp_path / "c.npz", "--json").stdout)["bound"]
+    call("bound", data, *words, "--verify", tmp_path / "c.npz")
+    call("bound", data, "-k", 3, "-c", "turnover", "--verify", tmp_path / "c.npz", status=1)
+    for method in ("auto", "vmdav"):
+        release = shoal.microaggregate(
+            data, 3, columns=["turnover", "sector"], types={"sector": "nominal"}, method=method
+        )
+        assert 0 < proven <= release.information_loss
+    assert release.bound(5).information_loss == pytest.approx(proven, rel=0.05)
+    assert (
+        shoal.lower_bound(data, 3, columns="wages", missing_codes=[-9], missing="drop").records.shape[0]
+        == 147
+    )
+
+
+BOUND = "a bound holds for every method, scaling, stratum and requirement"
+SLIPS = {
+    "idle type": (
+        ("protect", "-k", 3, "-c", "wages", "--type", "sector=nominal"),
+        "types has no effect on column",
+    ),
+    "idle log": (
+        ("protect", "-k", 3, "-c", "wages", "--log", "profit"),
+        "log has no effect on column 'profit'",
+    ),
+    "idle merge": (("protect", "-k", 3, "-c", "wages", "--merge-small-strata"), "no effect without strata"),
+    "idle seed": (("bound", "-k", 3, "-c", "wages", "--seed", 1), f"--seed has no effect here: {BOUND}"),
+    "gap": (
+        ("bound", "-k", 3, "-c", "wages", "--missing-code", -9),
+        "has a gap in row 1: a bound needs every",
+    ),
+    "weighted": (("bound", "-k", 3, "-c", "wages", "--weight", "w"), "whole, unweighted records"),
+    "comma": (("protect", "-k", 3, "-c", "wages,,profit"), "something is missing at a comma"),
+    "pair": (("compare", "-c", "wages", "--type", "wages"), "--type takes COLUMN=WORD, not 'wages'"),
+    "plan and option": (("compare", "--plan", "p.toml", "--seed", 1), "--seed is the plan's to say"),
+    "level": (
+        ("compare", "-c", "size", "--levels", "size=small,large"),
+        "column 'size' has in row 2 what is not among its 2 levels",
+    ),
+    "several k": (
+        ("protect", "-k", "3,5", "-c", "wages"),
+        "k must be a whole number of at least 1, not '3,5'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_slips_are_answered_in_one_sentence(data, name):
+    (command, *words), sentence = SLIPS[name]
+    outcome = call(command, data, *words, status=2)
+    assert sentence in " ".join(outcome.stderr.split())
+    assert [path.name for path in data.parent.iterdir()] == ["firms.csv"]
+
+
+def test_a_plan_for_another_table_names_the_column_that_is_not_there(data, tmp_path):
+    (tmp_path / "plan.toml").write_text(shoal.Plan(3, columns=["income"]).toml())
+    for command in ("protect", "compare", "bound", "suggest"):
+        assert (
+            "there is no column 'income'"
+            in call(command, data, "--plan", tmp_path / "plan.toml", status=2).stderr
+        )
+
+
+def test_python_takes_the_fields_of_a_plan_too(data):
+    fields = {"columns": ["turnover", "sector"], "types": {"sector": "nominal"}, "strata": "region"}
+    tried = shoal.compare(data, [3, 5], "VMDAV", bound_time=5, **fields)
+    assert [run.k for run in tried.runs] == [3, 5]
+    assert all(tried.bounds[run.k] <= run.information_loss for run in tried.runs)
+    assert shoal.suggest(data, 1.0, k=[3], method="vmdav", **fields).k == 3
+    with pytest.raises(InputError, match="unknown keyword 'stratum': did you mean 'strata'"):
+        shoal.compare(data, 3, stratum="region")

@@ -1,0 +1,83 @@
+"""The documentation site is whole: `make docs` builds it, these tests need no Sphinx."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docs import make_commands
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+CELLS = re.compile(r"^```\{code-cell\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NOTEBOOKS = [page for page in PAGES if CELLS.search(page.read_text())]
+
+
+def toctree():
+    text = (DOCS / "index.md").read_text()
+    blocks = re.findall(r"^```\{toctree\}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line and not line.startswith(":")]
+
+
+def test_every_page_stands_in_the_table_of_contents_once():
+    there = {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES} - {"index"}
+    assert sorted(toctree()) == sorted(there | {"commands"})  # which `make docs` makes from the commands
+
+
+def test_five_tutorials_are_notebooks():
+    assert len([page for page in NOTEBOOKS if page.parent.name == "tutorials"]) == 5
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.parent != DOCS], ids=lambda page: page.name)
+def test_links_of_tutorials_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.stem)
+def test_the_cells_of_a_notebook_run(page, tmp_path):
+    code = "\n".join(CELLS.findall(page.read_text()))
+    plain = {**os.environ, "MPLBACKEND": "agg", "TMPDIR": str(tmp_path), "SHOAL_TUTORIAL_ROWS": "6000"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=plain, stdout=subprocess.DEVNULL)
+
+
+def test_included_files_are_there():
+    for page in PAGES:
+        for target in re.findall(r"^```\{(?:literal)?include\} (\S+)$", page.read_text(), re.MULTILINE):
+            assert (page.parent / target).is_file(), f"{page.name} shows {target}"
+
+
+def test_the_command_reference_and_the_man_page_tell_every_command():
+    names = make_commands.commands()
+    assert {"protect", "check", "compare", "bound", "demo"} <= set(names)
+    page, man = make_commands.page(), make_commands.man()
+    for name in names:
+        assert f"\n## shoal {name}\n" in page
+        assert f"\n.SS shoal {name}\n" in man
+    assert not re.search(r"^[.'](?!TH|SH|SS|TP|B |nf|fi)", man, re.MULTILINE)  # no text steers roff
+
+
+@pytest.mark.parametrize("table", [make_commands.CODES, make_commands.VARIABLES], ids=["codes", "variables"])
+def test_exit_codes_and_variables_stand_in_the_docs_as_in_the_man_page(table):
+    text = (DOCS / "running.md").read_text().replace("`", "")
+    for name, words in table.items():
+        assert f"| {name} | {words.replace('`', '')} |" in text
+
+
+def test_every_variable_that_the_code_reads_is_told():
+    read = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        read |= set(re.findall(r"environ(?:\.get\(|\[)\"(\w+)\"", path.read_text()))
+    told = {name for names in make_commands.VARIABLES for name in names.split(", ")}
+    inner = {"NICEGUI_STORAGE_PATH", "PYTHONPATH", "SPARK_LOCAL_DIRS"}  # handed on to our own processes
+    assert read - inner <= told
+
+
+def test_completion_is_offered_for_the_shell():
+    asked = {**os.environ, "_SHOAL_COMPLETE": "complete_bash", "COMP_WORDS": "shoal pro", "COMP_CWORD": "1"}
+    code = "import sys; sys.argv[0] = 'shoal'; from shoal.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=asked, capture_output=True, text=True)
+    assert "protect" in done.stdout.split()
