@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from shoal.cli.app import AsJson, Columns, K, app
+from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, interruptible, print_table
-from shoal.cli.options import whole
+from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_of
 from shoal.errors import CheckFailed
 from shoal.io.json_text import json_text
@@ -18,13 +19,16 @@ from shoal.io.json_text import json_text
 
 @app.command()
 @guarded
+@planned(
+    only=(
+        *("columns", "types", "levels", "roles", "missing", "missing_codes", "time_limit"),
+        *("weight", "blocks", "per_column"),  # for which no bound is known, as is said then
+    ),
+    why="the optimum is that of whole records in groups of at least k, published as means",
+)
 def optimum(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The original table.")],
-    k: K,
-    column: Columns = None,
-    time_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="The best grouping and bound found by then.")
-    ] = 600.0,
+    wanted: Wanted,
     save: Annotated[
         Path | None, typer.Option(help="Keep labels and certificate in this private .npz file.")
     ] = None,
@@ -33,29 +37,29 @@ def optimum(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the grouping that loses least, and prove that none loses less; or say how near it is."""
-    import shoal
+    """Find the grouping that loses least and prove it, or say within 600 s or --time-limit how near it is."""
+    from shoal.optimise.optimum import SECONDS, Optimum, optimum
     from shoal.outcome import percent
 
-    size = shoal.Plan(whole(k)).k
+    size = wanted.k
     with source_of(file) as source:
         if verify is None:
-            found = interruptible(lambda: shoal.optimum(source, size, columns=column, time_limit=time_limit))
+            limit = wanted.time_limit or SECONDS
+            found = interruptible(partial(optimum, source, size, plan=wanted, time_limit=limit))
         else:
-            found = shoal.Optimum.load(verify)
-            if found.certificate.k != size or not interruptible(lambda: found.verify(source, column)):
+            found = Optimum.load(verify)
+            again = partial(found.verify, source, plan=wanted)
+            if found.certificate.k != size or not interruptible(again):
                 raise CheckFailed(
                     f"{str(verify)!r} does not prove its optimum for this table, these columns and k={size}"
                 )
     if save is not None:
         found.save(save)
+    least = "no grouping loses less" if found.proven else f"at least {percent(found.bound)}"
     rows = [
         ("k", str(size)),
         ("lost", percent(found.information_loss)),
-        (
-            "must be lost",
-            "the same: no grouping loses less" if found.proven else f"at least {percent(found.bound)}",
-        ),
+        ("must be lost", least),
         ("proven again by" if verify else "proven by", found.least.method),
         ("time", f"{found.least.seconds:.1f} s"),
     ]

@@ -17,7 +17,9 @@ from shoal.bounds.cuts import Cuts
 from shoal.bounds.program import Program
 from shoal.bounds.tree import Tree
 from shoal.errors import InputError
+from shoal.plan import Plan
 
+SECONDS = 600.0  # what the search may take, unless said
 #: The largest k for which prices and a tree are tried; above, `bound_matrix` proves what it can.
 LARGEST_K = 6
 #: The share of the time that the search for a partition takes above that.
@@ -66,14 +68,14 @@ class Optimum:
         state = "proven" if self.proven else f"at most {100 * self.gap:.2g} % above the least"
         return f"Optimum(k={self.certificate.k}: {self.information_loss:.6g} % is lost, {state})"
 
-    def verify(self, data: Any = None, columns: Any = None) -> bool:
+    def verify(self, data: Any = None, columns: Any = None, plan: Plan | None = None) -> bool:
         """Prove it again from the data and the certificate, by code that shares nothing with the search.
 
         Without `data`, from the records that it was made of; what was loaded from a file has none.
         """
         from shoal.bounds.verify_tree import cost_of
 
-        X = self.least.records if data is None else standardised(data, columns)
+        X = self.least.records if data is None else standardised(data, columns, plan)
         if X is None:
             raise InputError("a loaded optimum knows no records: call verify(data) with the original data")
         try:
@@ -114,8 +116,9 @@ def optimum(
     k: int,
     *,
     columns: Sequence[Any] | None = None,
-    time_limit: float = 600,
+    time_limit: float = SECONDS,
     start: ArrayLike | None = None,
+    plan: Plan | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Optimum:
     """The partition of least information loss, and the proof that it is; or how near to it we came.
@@ -123,11 +126,13 @@ def optimum(
     Parameters
     ----------
     data, k, columns
-        As for `microaggregate`: numbers without gaps.
+        As for `microaggregate`, without gaps and weights.
     time_limit : float
         Seconds after which the best partition and the best bound so far are returned.
     start : array_like, optional
         Labels of a partition to begin with.
+    plan : Plan, optional
+        Says which columns, with their types and levels, instead of `columns`.
     progress : callable, optional
         Gets the share of the time that is spent.
 
@@ -145,7 +150,7 @@ def optimum(
     >>> best.verify()
     True
     """
-    return optimum_of(standardised(data, columns), k, time_limit, start, progress)
+    return optimum_of(standardised(data, columns, plan), k, time_limit, start, progress)
 
 
 def optimum_of(
