@@ -89,7 +89,7 @@ def on_grid(penalties: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def separate(
-    rows: NDArray[np.int64],
+    rows: NDArray[np.signedinteger],
     shares: NDArray[np.float64],
     known: set[bytes],
     most: int = CUTS,

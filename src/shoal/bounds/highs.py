@@ -16,7 +16,7 @@ def quiet_solver(**options: Any) -> highspy.Highs:
 
 
 def set_partitioning(
-    members: NDArray[np.int64],
+    members: NDArray[np.signedinteger],
     cost: NDArray[np.float64],
     records: int,
     *,

@@ -122,7 +122,7 @@ class Master:
             self.lp.addCols(n, np.zeros(n), np.zeros(n), np.full(n, np.inf), n, rows, rows, np.full(n, sign))
         self.box = np.arange(2 * n, dtype=np.int32)
 
-    def add_groups(self, rows: NDArray[np.int32]) -> int:
+    def add_groups(self, rows: NDArray[np.signedinteger]) -> int:
         """Add those that are new (rows of records, filled up with -1); return how many."""
         rows = np.sort(rows, axis=1)[:, ::-1]
         rows = np.ascontiguousarray(rows[(rows >= 0).any(1)], np.int32)
