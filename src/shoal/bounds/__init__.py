@@ -101,11 +101,7 @@ def standardised(
 
 
 def bound_matrix(
-    X: NDArray[np.float64],
-    k: int,
-    *,
-    time_limit: float = 60,
-    start: NDArray[np.int64] | None = None,
+    X: NDArray[np.float64], k: int, *, time_limit: float = 60, start: NDArray[np.int64] | None = None
 ) -> Bound:
     """The best bound on the SSE of any partition of the rows of X into groups of at least k.
 
