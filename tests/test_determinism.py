@@ -121,12 +121,7 @@ def test_a_release_is_made_again_from_its_plan_bit_for_bit(tmp_path, ending):
     source = tmp_path / f"in.{ending}"
     shoal.write(table, source)
     plan = shoal.Plan(
-        3,
-        columns=["a", "b", "c"],
-        seed=7,
-        strata=["s"],
-        types={"c": "nominal"},
-        centroids={"a": "median"},
+        3, columns=["a", "b", "c"], seed=7, strata=["s"], types={"c": "nominal"}, centroids={"a": "median"}
     )
     first = run(plan, source)
     first.write(tmp_path / f"first.{ending}")

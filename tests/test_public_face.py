@@ -60,6 +60,10 @@ ASKED = {
     "contributors": 3,
     "thin": "gap",
     "contributor_share": 0.8,
+    "diversity": {"job": "entropy:2"},
+    "closeness": {"job": 0.2},
+    "dominance": {"b": "1:80"},
+    "spread": {"b": 0.1},
     "order": "shuffle",
     "top": {"a": 5, "b": "q0.9"},
     "bottom": {"a": 1},
@@ -245,7 +249,12 @@ except shoal.InputError as error:
     reveal_type(error.exit_code)
 """
 REVEALED = [
-    *("shoal.release.Release", "int", "list[shoal.verify.count.Finding]", "shoal.verify.compare.Agreement"),
+    *(
+        "shoal.release.Release",
+        "int",
+        "list[shoal.verify.count.Finding | shoal.verify.requirements.Held]",
+        "shoal.verify.compare.Agreement",
+    ),
     *("shoal.outcome.Outcome", "shoal.engines.spark.release.SparkRelease", "shoal.comparison.Comparison"),
     *("float", "shoal.release.Release", "shoal.plan.model.Plan", "str", "int"),
 ]

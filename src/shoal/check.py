@@ -7,15 +7,16 @@ from typing import Any
 
 from shoal.verify.count import Finding
 from shoal.verify.files import check, check_original
+from shoal.verify.requirements import Held
 
-__all__ = ["Finding", "check", "check_original"]
+__all__ = ["Finding", "Held", "check", "check_original"]
 __signature__ = inspect.signature(check)  # what editors show of the module that is called
 
 
 class _CallableModule(ModuleType):
     """A module that is called like its function: both spellings are in use."""
 
-    def __call__(self, *arguments: Any, **options: Any) -> list[Finding]:
+    def __call__(self, *arguments: Any, **options: Any) -> list[Finding | Held]:
         return check(*arguments, **options)
 
 

@@ -1,7 +1,5 @@
 """Outcome: what became of a plan, in plain values. Every engine gives the same one."""
 
-from __future__ import annotations
-
 import logging
 import time
 import warnings
@@ -126,7 +124,7 @@ class Outcome:
         began: float,
         kept: Sequence[Any] = (),
         **facts: Any,
-    ) -> Outcome:
+    ) -> "Outcome":
         """From the sizes of all groups and what they lose; `began` is the start by `time.perf_counter`."""
         rounding = loss.percent(loss.rounding) if loss.rounding > NOISE * loss.total else 0.0
         made = cls(
@@ -182,7 +180,7 @@ class Outcome:
             "information_loss": float(f"{self.information_loss:.3g}"),
         }
 
-    def noting(self, note: str) -> Outcome:
+    def noting(self, note: str) -> "Outcome":
         """The outcome with one more note."""
         return replace(self, notes=(*self.notes, note))
 
@@ -248,6 +246,7 @@ def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str
     if plan.unit:
         whom = f"records of at least {plan.k} different units ({', '.join(map(str, plan.unit))})"
     whom += ", within its stratum" if plan.strata else ""
+    whom += f", which have {' and '.join(map(str, plan.rules))}" if plan.rules else ""
     rest = _as_they_are([name for name in kept if name not in plan.stepped])
     recoded = [name for name in kept if name in plan.stepped]
     if recoded:

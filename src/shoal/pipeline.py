@@ -15,11 +15,7 @@ Progress = Callable[[float], None]
 
 @explicit(Plan, loose=True)
 def microaggregate(
-    data: Any,
-    k: int,
-    *,
-    progress: Progress | None = None,
-    **fields: Unpack[PlanFields],
+    data: Any, k: int, *, progress: Progress | None = None, **fields: Unpack[PlanFields]
 ) -> Release:
     """Publish each record as the centroid of a group of at least k similar records.
 

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from shoal.arrays import Ints
+from shoal.frame.frame import Frame
 from shoal.frame.order import file_order
 from shoal.io import formulas
 from shoal.io.atomic import refuse_input, replacing
@@ -22,6 +24,7 @@ from shoal.stages.kept import refuse
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
+from shoal.verify.requirements import Held, groups_of, held_by
 from shoal.verify.steps import step_faults
 
 if TYPE_CHECKING:
@@ -124,4 +127,10 @@ def _verify(
         found = table.rename_columns(as_arrow(release.table).column_names)
         wrong = step_faults(before, found, plan, [str(name) for name in release.columns])
         agreement = replace(agreement, faults=(*agreement.faults, *wrong))
-    policy.require(plan.k, parts, counted, agreement, "units" if units else "records")
+    held: list[Held] = []
+    if comparable and plan.rules:
+        ids = [groups_of([table[name] for name in part], strata) for part in parts]
+        back = slice(None) if ready.order is None else np.argsort(ready.order)
+        by_part, own = [part[back] for part in ids], plan.parts(release.columns)
+        held = held_by(plan, Frame(release.table), own, by_part, release.units, Frame(release.original))
+    policy.require(plan.k, parts, counted, agreement, "units" if units else "records", held)

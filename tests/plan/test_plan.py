@@ -43,6 +43,10 @@ def test_a_plan_reads_back_as_it_was_written(data):
         contributors=data.draw(st.integers(1, 4)),
         thin=data.draw(st.sampled_from(["widen", "gap"])),
         contributor_share=data.draw(st.sampled_from([0.5, 1.0])),
+        diversity=data.draw(st.sampled_from([{}, {"ill": 3}, {"ill": "entropy:2.5"}])),
+        closeness=data.draw(st.sampled_from([{}, {"ill": 0.2}, {"pay": "beta:1"}])),
+        dominance=data.draw(st.sampled_from([{}, {quasi[0]: "1:80"}])),
+        spread=data.draw(st.sampled_from([{}, {"pay": "rel:0.1", quasi[1]: 0.5}])),
         types=some(["nominal", "integer"]),
         levels=data.draw(
             st.dictionaries(st.sampled_from(quasi), st.lists(names | st.integers()), max_size=1)

@@ -58,6 +58,8 @@ PLANS = [
     {"columns": ["a", "b c"], "unit": "h", "by_record": ["b c"]},
     {"missing_codes": [-9, 99.5, "n/a"], "zeros": "group", "thin": "gap", "contributors": 3},
     {"missing_codes": {"wage": [999999], "educ": [-9, "x,y"]}, "contributor_share": 0.5, "order": "keep"},
+    {"diversity": {"ill": 3, "x=y": "recursive:3,2"}, "closeness": {"ill": 0.2, "job": "beta:1.5"}},
+    {"dominance": {"sales": "1:80", "wage": "pq:10,50"}, "spread": {"wage": "rel:0.1"}},
 ]
 
 

@@ -179,7 +179,7 @@ def test_far_from_all_others_a_group_still_finds_one_to_join():
 
 def test_too_few_units_are_told_before_the_work():
     X, units = panel(40)
-    with pytest.raises(InputError, match="a stratum of 40 records has fewer than k=6 distinct units"):
+    with pytest.raises(InputError, match="the table of 40 records has fewer than k=6 distinct units"):
         group(Plan(6), columns_of(X), units=units)
 
 

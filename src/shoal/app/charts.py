@@ -135,10 +135,7 @@ def linkage(
         "grid": _grid(right=40, top=44, bottom=24),
         "xAxis": _axis("columns whose true values the intruder knows", type="category", data=numbers),
         "yAxis": _upright("% linked correctly", max=100),
-        "series": [
-            _series("linked before", shares[0]),
-            _series("linked after", shares[1], markLine=limit),
-        ],
+        "series": [_series("linked before", shares[0]), _series("linked after", shares[1], markLine=limit)],
     }
 
 

@@ -1,7 +1,5 @@
 """Settings as they stand in the form: changed by clicks, made into a plan when a run is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -49,7 +47,7 @@ class Draft:
     levels: dict[str, str] = field(default_factory=dict)  # of ordinal columns, lowest first, as typed
 
     @classmethod
-    def guessed(cls, facts: Mapping[str, Any], demo: bool = False) -> Draft:
+    def guessed(cls, facts: Mapping[str, Any], demo: bool = False) -> "Draft":
         """The guesses as a beginning. The demo protects its amounts, as `shoal demo` does."""
         columns = facts["columns"]
         if demo:
@@ -60,7 +58,7 @@ class Draft:
         kinds = {c["name"]: c["kind"] for c in columns}
         return cls({c["name"]: c["role"] for c in columns}, types, kinds=kinds)
 
-    def copy(self) -> Draft:
+    def copy(self) -> "Draft":
         return deepcopy(self)
 
     def named(self, role: str) -> list[str]:

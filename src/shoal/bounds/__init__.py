@@ -101,11 +101,7 @@ def standardised(
 
 
 def bound_matrix(
-    X: NDArray[np.float64],
-    k: int,
-    *,
-    time_limit: float = 60,
-    start_groups: Iterable[Sequence[int]] = (),
+    X: NDArray[np.float64], k: int, *, time_limit: float = 60, start_groups: Iterable[Sequence[int]] = ()
 ) -> Bound:
     """The best bound on the SSE of any partition of the rows of X into groups of at least k.
 

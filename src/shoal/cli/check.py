@@ -30,8 +30,9 @@ def check(
     With --original also whether no row was lost or doubled, and untouched columns are untouched; with the
     plan or the options of the release, row by row, though rows were shuffled, and units are counted.
     """
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
+    from shoal.plan.rules import KINDS
     from shoal.verify.files import check as count
     from shoal.verify.files import check_original
 
@@ -39,6 +40,7 @@ def check(
     merged, protected = wanted.strata if loose else (), wanted.columns or ()
     with source_of(file) as source:
         told: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks, "plan": wanted}
+        alone = wanted if original is None else replace(wanted, **dict.fromkeys(KINDS))
         findings: list[Any] = list(
             count(
                 source,
@@ -46,7 +48,7 @@ def check(
                 wanted.columns,
                 strata=[name for name in wanted.strata if name not in merged or name not in protected],
                 unit=wanted.unit if original is None else (),
-                **told,
+                **{**told, "plan": alone},
             )
         )
         if original is not None:

@@ -16,8 +16,7 @@ from shoal.io.json_text import json_text
 @app.command()
 @guarded
 def inspect(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A table.")],
-    as_json: AsJson = False,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A table.")], as_json: AsJson = False
 ) -> None:
     """Guess what each column is, with reasons. Nothing is changed, and no guess is applied."""
     from shoal.frame.guess import guess_roles, notes_on_codes

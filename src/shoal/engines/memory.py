@@ -50,6 +50,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
                 table.strata,
                 table.weight,
                 units=table.units,
+                watched=[(r, c) for r, c in table.watched if c.name in part or c.name not in table.columns],
                 time_limit=_time_left(plan, began, loaded, len(parts) - done),
                 progress=share(progress, done / len(parts), 1 / len(parts)),
             )

@@ -1,7 +1,5 @@
 """One column as numbers, whatever it holds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -31,7 +29,7 @@ class Column:
     stored: pa.DataType | None = None  # of dates, decimals and numbers spelled as text: the type to give back
     coded: int = 0  # cells that hold a code for a gap
     code: Any = None  # of numbers: such a code, for types that have no gaps
-    before: Column | None = None  # the same column before it was recoded
+    before: "Column | None" = None  # the same column before it was recoded
     decimals: int | None = None  # to round what is published to
 
     @property
@@ -47,11 +45,11 @@ class Column:
     def gap_count(self) -> int:
         return 0 if self.gaps is None else int(self.gaps.sum())
 
-    def holding(self, values: NDArray, gaps: Bools | None) -> Column:
+    def holding(self, values: NDArray, gaps: Bools | None) -> "Column":
         """The same column with other cells."""
         return replace(self, values=values, gaps=gaps, before=None)
 
-    def at(self, rows: Ints) -> Column:
+    def at(self, rows: Ints) -> "Column":
         """The cells at these rows."""
         return self.holding(self.values[rows], None if self.gaps is None else self.gaps[rows])
 
@@ -84,7 +82,7 @@ class Column:
         rows[present] = self.first[self.values[present]]  # type: ignore[index]
         return rows
 
-    def rows(self, chosen: Bools) -> Column:
+    def rows(self, chosen: Bools) -> "Column":
         """The same column with only some rows."""
         part = self.at(np.flatnonzero(chosen))
         if self.categorical:

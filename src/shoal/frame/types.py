@@ -202,8 +202,6 @@ def _all_words(frame: Frame, name: Any, codes: Sequence[Any]) -> bool:
 
 def _spelled(frame: Frame, name: Any, codes: Sequence[Any]) -> Column:
     """The numbers that texts spell, where all other texts are codes for gaps."""
-    import pyarrow as pa
-
     cells = frame.arrow(name)
     listed = [None if cell is None or cell.strip() in ("", "NA") else cell for cell in cells.to_pylist()]
     hits = np.array([cell is not None and is_level(cell, codes) for cell in listed])

@@ -1,7 +1,5 @@
 """A division of all records into groups, and what it costs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,7 +75,7 @@ class Partition:
         values: Floats | None = None,
         tuning: Tuning = USUAL,
         whole: bool = False,
-    ) -> Partition:
+    ) -> "Partition":
         """The partition whose groups 0, 1, .. are order[starts[0]:starts[1]], order[starts[1]:starts[2]], ..
 
         For a method that has its records group by group anyway: all that follows is then much faster. The

@@ -50,10 +50,7 @@ FORMATS: dict[str, Format] = {
 for _name, _sign in (("CSV", ","), ("TSV", "\t")):
     for _ending, _packing in (("", None), (".gz", "gzip"), (".zst", "zstd")):
         FORMATS[f".{_name.lower()}{_ending}"] = Format(
-            _name,
-            text.reader(_sign, _packing),
-            text.writer(_sign, _packing),
-            "text",
+            _name, text.reader(_sign, _packing), text.writer(_sign, _packing), "text"
         )
 
 

@@ -1,7 +1,5 @@
 """Where a table came from: the file that gives back its own cells, and proves that it has not changed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Collection
@@ -26,11 +24,11 @@ class Origin:
     cells: pa.Table | None = None
     whole: bool = True  # whether the table has all of its records
 
-    def rows(self, chosen: Bools) -> Origin:
+    def rows(self, chosen: Bools) -> "Origin":
         """The origin of a table with only some of the records."""
         return replace(self, cells=None if self.cells is None else self.cells.filter(chosen), whole=False)
 
-    def columns(self, names: Collection[str]) -> Origin:
+    def columns(self, names: Collection[str]) -> "Origin":
         """The same with the cells of these columns only."""
         if self.cells is None:
             return self

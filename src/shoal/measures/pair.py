@@ -1,7 +1,5 @@
 """The original and the released table side by side: the same records in the same order."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,7 +41,7 @@ class Column(NamedTuple):
     ordered: bool = False  # of categories: whether their numbers follow their order
     gap: int = -1  # of categories: the number that stands for a gap
 
-    def scaled(self) -> Column:
+    def scaled(self) -> "Column":
         """Extreme magnitudes brought near 1, so that squares neither overflow nor vanish."""
         if not self.numeric:
             return self
@@ -59,7 +57,7 @@ class Column(NamedTuple):
         return ~np.isnan(self.before) if self.numeric else self.before != self.gap
 
     @property
-    def complete(self) -> Column:
+    def complete(self) -> "Column":
         """The records that have a number before and after."""
         whole = ~(np.isnan(self.before) | np.isnan(self.after))
         return self if whole.all() else self._replace(before=self.before[whole], after=self.after[whole])
@@ -90,11 +88,11 @@ class Pair:
     loss: float | None = None  # what the release says of its information loss
     notes: Sequence[str] = ()
 
-    def scaled(self) -> Pair:
+    def scaled(self) -> "Pair":
         """The same for measures that do not depend on units."""
         return replace(self, columns=[column.scaled() for column in self.columns])
 
-    def unprotected(self) -> Pair:
+    def unprotected(self) -> "Pair":
         """The original beside itself: what an intruder could do if it were published."""
         same = [column._replace(after=column.before) for column in self.columns]
         return replace(self, released=self.original, columns=same, labels={})

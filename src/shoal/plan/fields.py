@@ -41,6 +41,10 @@ class PlanFields(TypedDict, total=False):
     contributors: int
     thin: str
     contributor_share: float
+    diversity: Mapping[Column, float | str] | None
+    closeness: Mapping[Column, float | str] | None
+    dominance: Mapping[Column, str] | None
+    spread: Mapping[Column, float | str] | None
     order: str
     top: Mapping[Column, Any] | None
     bottom: Mapping[Column, Any] | None

@@ -15,6 +15,7 @@ from shoal.plan.fields import Column, PlanFields
 from shoal.plan.keywords import explicit_class, take_loose
 from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL
 from shoal.plan.roles import spread_roles
+from shoal.plan.rules import KINDS, Rule, read_rule
 from shoal.plan.values import check_words, value_of
 
 _FIELDS_BY_POSITION = 20  # as 0.1 allowed
@@ -93,6 +94,17 @@ class Plan:
         What becomes of a cell with fewer: "widen" its group, or publish a "gap".
     contributor_share : float
         The largest share of the weight in a published mean that one unit may hold.
+    diversity : mapping of column to number or str
+        How many different values of a confidential column each group has, at least; or "entropy:2",
+        "recursive:3,2" (c, l), "share:0.6" (the largest share of one value).
+    closeness : mapping of column to number or str
+        How far a confidential column may be distributed in each group from the whole table: t, "beta:1.5",
+        "enhanced_beta:1.5" or "delta:1".
+    dominance : mapping of column to str
+        Of a column of numbers, "1:80": the largest one makes up at most 80 % of a group's sum; or "p:10",
+        "pq:10,50".
+    spread : mapping of column to number or str
+        How many standard deviations the values of each group span, at least; or "rel:0.1" of their mean.
     order : str
         Of rows in written files: "shuffle", or "keep".
     top, bottom : mapping of column to value, optional
@@ -128,7 +140,7 @@ class Plan:
     >>> shoal.Plan(5, seeds=7)
     Traceback (most recent call last):
     ...
-    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'levels' or 'pseudonyms'?
+    shoal.errors.InputError: unknown keyword 'seeds': did you mean 'seed' or 'closeness' or 'spread'?
     """
 
     k: int
@@ -160,6 +172,10 @@ class Plan:
     contributors: int = 2
     thin: str = "widen"
     contributor_share: float = 0.9
+    diversity: Mapping[Column, float | str] = field(default_factory=dict)
+    closeness: Mapping[Column, float | str] = field(default_factory=dict)
+    dominance: Mapping[Column, str] = field(default_factory=dict)
+    spread: Mapping[Column, float | str] = field(default_factory=dict)
     order: str = "shuffle"
     top: Mapping[Column, Any] = field(default_factory=dict)
     bottom: Mapping[Column, Any] = field(default_factory=dict)
@@ -181,6 +197,11 @@ class Plan:
             put(name, value)
 
     @property
+    def rules(self) -> list[Rule]:
+        """What each group must hold of single columns."""
+        return [read_rule(name, column, x) for name in KINDS for column, x in getattr(self, name).items()]
+
+    @property
     def apart(self) -> bool:
         """Whether columns are grouped in several parts, so that k holds for each part only."""
         return self.per_column or (self.blocks is not None and len(self.blocks) > 1)
@@ -193,6 +214,7 @@ class Plan:
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
         plain = type(self)(self.k)
         implied = {*(self.columns or ()), *self.strata, *self.unit, *self.keep, self.weight}
+        implied |= {*self.diversity, *self.closeness}
         given["roles"] = {name: role for name, role in self.roles.items() if name not in implied}
         if self.blocks is not None:
             del given["columns"]

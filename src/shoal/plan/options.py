@@ -210,6 +210,12 @@ OPTIONS: tuple[Option, ...] = (
     _option("contributors", "whole", "N", "Units that each published cell is made of; default: 2"),
     _option("contributor_share", "number", "SHARE", "The most weight that one unit has in it; default: 0.9"),
     _option("thin", "word", None, "Cells of too few: widen their group, or publish a gap"),
+    _option(
+        "diversity", "numbers", "COL=RULE", "Values of a confidential column in each group: 3, entropy:2"
+    ),
+    _option("closeness", "numbers", "COL=RULE", "How far from the whole table: 0.2, beta:1, delta:1"),
+    _option("dominance", "numbers", "COL=RULE", "The largest in a group's sum: 1:80, p:10, pq:10,50"),
+    _option("spread", "numbers", "COL=RULE", "Standard deviations that a group's values span: 0.2, rel:0.1"),
     _option("scaling", "word or pairs", "[COL=]WORD", "standard, robust, range, rank or none"),
     _option("log", "names", "COL", "Group this column by its logarithm"),
     _option("column_weights", "numbers", "COL=W", "A column's share in distances", "--column-weight"),

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from shoal.plan.model import Plan
 
 _SAID = {"other": "kept"}  # how messages call a role
-_TOGETHER = ({"quasi", "stratum"}, {"other", "stratum"})  # roles that one column may have both of
+#: Roles that one column may have both of.
+_TOGETHER = ({"quasi", "stratum"}, {"other", "stratum"}, {"other", "confidential"})
 
 
 def spread_roles(plan: Plan) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def spread_roles(plan: Plan) -> dict[str, Any]:
         ("weight", weights),
         ("unit", spread["unit"]),
         ("other", spread["keep"]),
+        ("confidential", [*plan.diversity, *plan.closeness]),
         *((role, [name]) for name, role in plan.roles.items()),
     ]
     for role, names in given:
@@ -42,7 +44,7 @@ def spread_roles(plan: Plan) -> dict[str, Any]:
                 word = " and ".join(_SAID.get(word, word) for word in sorted(both))
                 raise InputError(f"column {name!r} cannot be both {word}: choose one")
             if role != "stratum" and both != {"other", "stratum"}:
-                roles[name] = role
+                roles[name] = "confidential" if "confidential" in both else role
     return spread | {"roles": roles}
 
 

@@ -12,6 +12,7 @@ import shoal
 from shoal.errors import InputError, did_you_mean
 from shoal.plan import Plan
 from shoal.plan.options import FOR_ALL, OPTIONS
+from shoal.plan.rules import KINDS
 
 #: Keys of [release]: fields that say one thing of the whole release.
 _RELEASE = (
@@ -64,6 +65,8 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         '# top and bottom (a value, or "q0.99": what lies beyond is capped), regroup ({ New = ["a", "b"],',
         '# rare = 20 }: levels are joined), round (decimals, "sig:3" or "base:5"),',
         "# by_record (a column that is the same in all records of a unit is still grouped over records).",
+        "# What each group must hold of a column: diversity (3, 'entropy:2', 'recursive:3,2', 'share:0.6'),",
+        "# closeness (0.2, 'beta:1.5', 'delta:1'), dominance ('1:80', 'p:10'), spread (0.2, 'rel:0.1').",
     ]
     for name in _column_order(plan, reasons):
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
@@ -86,6 +89,8 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     steps = (plan.top, plan.bottom, plan.regroup, plan.round, plan.by_record)
     for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps):
         found |= dict.fromkeys(more)
+    for name in KINDS:
+        found |= dict.fromkeys(getattr(plan, name))
     for name in FOR_ALL:
         found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}
     return list(found)

@@ -47,6 +47,7 @@ def check_words(plan: Plan) -> None:
     for name, weight in plan.column_weights.items():
         if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
             raise InputError(f"the weight of column {name!r} must be a number from 0 up, not {weight!r}")
+    _ = plan.rules  # which says what is wrong with one
 
 
 def _word(what: str, word: Any, known: Collection[str]) -> None:

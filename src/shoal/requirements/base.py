@@ -9,7 +9,27 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.frame.column import Column
+
 registry: dict[str, type[Requirement]] = {}
+#: What is asked for may be missed by this part of it: less is rounding.
+SLACK = 1e-9
+
+
+def levels_of(column: Column) -> NDArray[np.int64]:
+    """The place of each value among those that occur, in their order; a gap is a value after all others."""
+    codes = np.unique(column.values, return_inverse=True)[1].astype(np.int64)
+    if column.gaps is None or not column.gaps.any():
+        return codes
+    codes[column.gaps] = codes.max() + 1
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
+
+def rounded(figure: float, up: bool) -> str:
+    """Four digits of a figure, rounded so that who asks for them asks for less."""
+    last = 10.0 ** (np.floor(np.log10(abs(figure))) - 3) if figure else 1.0
+    steps = figure / last
+    return f"{(np.ceil(steps - SLACK) if up else np.floor(steps + SLACK)) * last:.4g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +44,7 @@ class Requirement(ABC):
     values: NDArray[np.float64]  # one for each record
     parameters: NDArray[np.float64]
     remedy: str = ""  # what is wrong with a stratum that cannot hold it, and what to do
+    asked: str = ""  # in words, what each group has
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -38,6 +59,18 @@ class Requirement(ABC):
     @abstractmethod
     def holds(self, members: NDArray[np.int64]) -> bool:
         """Whether the group of these records holds it: the reference, written in the obvious way."""
+
+    def nearest(self, members: NDArray[np.int64]) -> str | None:
+        """What these records can be asked for instead, as a plan writes it."""
+        return None
+
+    def fault(self, members: NDArray[np.int64]) -> str:
+        """Why records that do not hold it as a whole cannot be divided into groups that do."""
+        if self.remedy:
+            return f"has {self.remedy}"
+        near = self.nearest(members)
+        do = "leave that out" if near is None else f"the nearest that can be had is {self.name} {near}"
+        return f"cannot have {self.asked} in each group: {do}"
 
     @staticmethod
     @abstractmethod

@@ -6,10 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.frame.column import Column
-from shoal.requirements.base import Requirement
-
-#: A unit's share of the weight may exceed the limit by this part of it: less is rounding.
-SLACK = 1e-9
+from shoal.requirements.base import SLACK, Requirement
 
 
 class Contributors(Requirement):

@@ -10,13 +10,14 @@ from shoal.grouping.partition import Partition
 from shoal.grouping.registry import MethodInfo, get_method, methods
 from shoal.grouping.runner import run_within
 from shoal.plan import Plan
+from shoal.plan.rules import Rule
 from shoal.stages.encode import Levels, Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.impute import impute
 from shoal.stages.moments import Scale
 from shoal.stages.refine_gaps import refine_gaps, values_there
 from shoal.stages.regroup import regroup_for_totals
-from shoal.stages.require import asked_of, failing, hold
+from shoal.stages.require import asked_of, failing, hold, refuse_infeasible
 
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).
@@ -42,6 +43,7 @@ def group(
     weight: Floats | None = None,
     *,
     units: Ints | None = None,
+    watched: Sequence[tuple[Rule, Column]] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -51,12 +53,13 @@ def group(
 
     `scales` are those of the whole table where the columns hold a block of it, and `seed` is that block's.
     A method that takes no time limit is given none. With `units`, the unit of each record, each group has
-    records of at least k units.
+    records of at least k units; it holds the rules on columns that are `watched`.
     """
     seed = plan.seed if seed is None else seed
     info = choose(plan, columns, weight)
     space = _space(plan, info, columns, scales)
-    required = asked_of(plan, columns, weight, units)
+    required = asked_of(plan, columns, weight, units, watched)
+    refuse_infeasible(required, strata, len(columns[0].values), plan.k)
     patterns = gap_patterns(
         columns, strata, plan.k, units, required, gaps=plan.missing == "group", zeros=plan.zeros == "group"
     )
@@ -141,10 +144,11 @@ def refuse_plan(
     """Say in one sentence, before any grouping, what cannot be done, or would have no effect."""
     info = get_method(plan.method, plan.parameters)
     protected = {column.name for column in columns}
+    watched = {rule.column for rule in plan.rules} | {*plan.stepped}
     for field in _OF_PROTECTED:
         given = getattr(plan, field)
         for name in () if isinstance(given, str) else given:
-            if name not in protected:
+            if name not in protected and name not in watched:
                 raise InputError(
                     f"{field} has no effect on column {name!r}, which is not protected: protect it too (-c, "
                     f"columns), or leave it out of {field}"

@@ -1,7 +1,5 @@
 """What grouping loses: squared distances to the groups' means, and what publishing other values adds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,7 +21,7 @@ class Loss(NamedTuple):
     within: float = 0.0
     rounding: float = 0.0
 
-    def __add__(self, other: object) -> Loss:
+    def __add__(self, other: object) -> "Loss":
         assert isinstance(other, Loss)
         return Loss(*(a + b for a, b in zip(tuple(self), tuple(other))))
 
@@ -86,13 +84,7 @@ def _place(space: Space, j: int, column: Column, values: NDArray) -> Floats:
     return (sums / np.bincount(codes)[:, None])[values]
 
 
-def _weighted(
-    z: NDArray,
-    place: NDArray,
-    gaps: Bools | None,
-    partition: Partition,
-    weight: Floats,
-) -> Loss:
+def _weighted(z: NDArray, place: NDArray, gaps: Bools | None, partition: Partition, weight: Floats) -> Loss:
     labels, groups = partition.labels, len(partition)
     all_weight = float(weight.sum())
     centre = float(weight @ z) / all_weight if all_weight else 0.0

@@ -1,7 +1,5 @@
 """Mean and spread of a column, from one pass or from many that are merged."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -52,7 +50,7 @@ class Moments(NamedTuple):
     squares: float = 0.0
 
     @classmethod
-    def of(cls, values: NDArray, gaps: int = 0) -> Moments:
+    def of(cls, values: NDArray, gaps: int = 0) -> "Moments":
         """Of the values that are there, beside so many gaps."""
         if not len(values):
             return cls(gaps=gaps)
@@ -62,7 +60,7 @@ class Moments(NamedTuple):
         mean = float(offsets.mean())
         return cls(len(values), gaps, pivot, top, exponent, mean, float(np.square(offsets - mean).sum()))
 
-    def __add__(self, other: object) -> Moments:
+    def __add__(self, other: object) -> "Moments":
         if not isinstance(other, Moments):
             return NotImplemented
         gaps = self.gaps + other.gaps

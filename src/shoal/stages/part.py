@@ -14,6 +14,7 @@ from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.plan import Plan
+from shoal.plan.rules import Rule
 from shoal.stages.encode import Levels
 from shoal.stages.group import group
 from shoal.stages.loss import Loss, loss_space, measure
@@ -52,6 +53,7 @@ def protect_part(
     weight: Floats | None = None,
     *,
     units: Ints | None = None,
+    watched: Sequence[tuple[Rule, Column]] = (),
     guides: Sequence[Column] = (),
     scales: Sequence[Scale | Levels] | None = None,
     seed: int | None = None,
@@ -61,12 +63,13 @@ def protect_part(
     """Group the records by these columns, publish and measure them, and count the groups once more.
 
     `scales` and `seed` are given for a block of a larger table. With `units`, the unit of each record, k
-    counts distinct units. `guides` are columns that shall be alike within groups too, but are not published
-    here; their scales follow those of the columns.
+    counts distinct units. Each group holds the rules on columns that are `watched`. `guides` are columns that
+    shall be alike within groups too, but are not published here; their scales follow those of the columns.
     """
     grouping = group(
         *(plan, [*columns, *guides], strata, weight),
         units=units,
+        watched=watched,
         scales=scales,
         seed=seed,
         time_limit=time_limit,
@@ -95,7 +98,7 @@ def protect_part(
         )
         for column, published in zip(columns, groups)
     }
-    check_groups(cells, partition.labels, plan.k, strata, units)
+    check_groups(cells, partition.labels, plan.k, strata, units, watched, weight)
     filled = thinned = 0
     for column in columns:
         old, new = column.gaps, cells[column.name].gaps

@@ -12,11 +12,13 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
+from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
 from shoal.stages.recode import recode
 from shoal.stages.round import decimals_of
 from shoal.stages.strata import merge_small, read_strata
 from shoal.stages.units import published_once, read_units
+from shoal.verify.requirements import read_watched
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,7 @@ class Prepared:
     units: Ints | None = None
     original: Any = None
     recoded: tuple[Any, ...] = ()
+    watched: tuple[tuple[Rule, Column], ...] = ()  # what groups must hold of columns
 
 
 def prepare(plan: Any, frame: Frame) -> Prepared:
@@ -102,12 +105,26 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         notes += said
     if plan.columns is None:
         notes += notes_on_columns(columns)
+    watched = tuple(
+        (rule, read_watched(original if rule.column in columns else frame, rule, plan)) for rule in plan.rules
+    )
+    notes += [note for rule, column in watched for note in _notes_on_watched(rule, column)]
     kept = look(plan, frame, columns, {*changed, *recoded.names})
     return Prepared(
         *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),
         original=original.native,
         recoded=recoded.names,
+        watched=watched,
     )
+
+
+def _notes_on_watched(rule: Rule, column: Column) -> list[str]:
+    """How gaps and negative values count."""
+    if rule.field in ("diversity", "closeness") and column.gap_count:
+        return [f"{rule.field} counts the {column.gap_count} gaps of column {column.name!r} as one value"]
+    if rule.field == "dominance" and (column.values < 0).any():
+        return [f"dominance counts negative values of column {column.name!r} without their sign"]
+    return []
 
 
 def _read(plan: Any, frame: Frame, name: Any) -> Column:

@@ -1,7 +1,5 @@
 """What a group publishes for a column: its mean, median, trimmed mean or mode, in the column's own type."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +25,7 @@ class GroupValues(NamedTuple):
         """What each record publishes."""
         return partition.spread(self.values) if self.by_record is None else self.by_record.copy()
 
-    def without(self, thin: Bools | None) -> GroupValues:
+    def without(self, thin: Bools | None) -> "GroupValues":
         """The same, with gaps in the place of these cells."""
         if thin is None:
             return self

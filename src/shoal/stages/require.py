@@ -14,16 +14,26 @@ from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.kernels.search import required
 from shoal.kernels.search.gaps import Groups
-from shoal.requirements import Requirement
+from shoal.requirements.base import SLACK, Requirement, rounded
+from shoal.requirements.closeness import Closeness
 from shoal.requirements.contributors import Contributors
+from shoal.requirements.diversity import Diversity
+from shoal.requirements.dominance import Dominance
+from shoal.requirements.spread import Spread
 from shoal.requirements.units import Units
 from shoal.stages.refine_gaps import LEAST, candidates, in_groups, settle
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
+    from shoal.plan.rules import Rule
 
 Tables = tuple[required.Kernels, required.Asked, NDArray[np.int64]]
 
+_OF_A_COLUMN: dict[str, type[Diversity | Closeness | Spread]] = {
+    "diversity": Diversity,
+    "closeness": Closeness,
+    "spread": Spread,
+}
 #: Records that are gathered unit by unit at a time: each group costs a look at all of them.
 BLOCK = 2000
 #: Where more than this share of groups has too few units, their records are gathered anew, unit by unit.
@@ -37,6 +47,7 @@ def asked_of(
     columns: Sequence[Column],
     weight: NDArray[np.float64] | None,
     units: NDArray[np.int64] | None,
+    watched: Sequence[tuple[Rule, Column]] = (),
 ) -> list[Requirement]:
     """What the groups of these columns must hold by the plan; what holds anyway is not asked."""
     asked: list[Requirement] = [] if units is None or plan.k == 1 else [Units.of(units, plan.k)]
@@ -45,7 +56,38 @@ def asked_of(
         rule = _thin_rule(plan, column, weight, units)
         if rule is not None:
             rules.setdefault(rule.codes.tobytes(), rule)
+    for asks, column in watched:
+        if asks.field == "dominance":
+            asked.append(Dominance.of(asks, column, weight, units))
+        else:
+            asked.append(_OF_A_COLUMN[asks.field].of(asks, column))
     return [*asked, *rules.values()]
+
+
+def refuse_infeasible(
+    requirements: Sequence[Requirement], strata: NDArray[np.int64] | None, n: int, k: int
+) -> None:
+    """Say before the work what no partition can hold; and a t that only one group of all records can."""
+    order = np.arange(n) if strata is None else np.argsort(strata, kind="stable")
+    ends = np.cumsum(np.bincount(np.zeros(n, np.int64) if strata is None else strata))[:-1]
+    for rows in np.split(order, ends):
+        _feasible(requirements, rows, n)
+    for requirement in requirements if strata is None and n >= 2 * k else ():
+        if isinstance(requirement, Closeness) and requirement.least(k) > requirement.parameters[1] + SLACK:
+            raise InputError(
+                f"only one group of all {n} records has {requirement.asked}: ask for closeness "
+                f"{rounded(requirement.least(k), up=True)} or more"
+            )
+
+
+def _feasible(requirements: Sequence[Requirement], rows: NDArray[np.int64], n: int) -> list[Requirement]:
+    """The requirements that records hold as a whole; what can never be held is refused."""
+    held = [requirement for requirement in requirements if requirement.holds(rows)]
+    for requirement in requirements:
+        if requirement not in held and not requirement.of_cells:
+            whole = "the table" if len(rows) == n else "a stratum"
+            raise InputError(f"{whole} of {len(rows)} records {requirement.fault(rows)}")
+    return held
 
 
 def _thin_rule(
@@ -121,11 +163,7 @@ def hold(
     tasks = []
     for stratum in bad:
         rows = order[begins[stratum] : begins[stratum + 1]]
-        lacking = [requirement for requirement in requirements if not requirement.holds(rows)]
-        for requirement in lacking:
-            if not requirement.of_cells:
-                raise InputError(f"a stratum of {len(rows)} records has {requirement.remedy}")
-        asked = [requirement for requirement in requirements if requirement not in lacking]
+        asked = _feasible(requirements, rows, len(points))
         if asked:
             tasks.append((rows, asked))
     rounds = min(MOST_ROUNDS, VISITS // max(sum(len(rows) for rows, _ in tasks), 1))

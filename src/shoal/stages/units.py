@@ -60,7 +60,7 @@ def refuse_without_unit(cells: Any, names: Sequence[Any], begin: int) -> None:
 
 def published_once(plan: Plan, column: Column, units: NDArray[np.int64]) -> bool:
     """Whether a column is the same in all records of each unit, and may be grouped over units."""
-    if plan.preserve is not None or column.name in plan.by_record:
+    if plan.preserve is not None or plan.rules or column.name in plan.by_record:
         return False
     first, unit = _first_seen(units)
     rows = first[unit]
@@ -82,7 +82,7 @@ def protect_units(
 ) -> Published:
     """As `protect_part`, with k distinct units behind every combination that is published, given units.
 
-    Totals are of records: to keep them, every column is grouped over records.
+    Totals are of records, and so are rules on columns: with them, every column is grouped over records.
     """
     units = None if units is None else _first_seen(units)[1]
     once = [units is not None and published_once(plan, column, units) for column in columns]

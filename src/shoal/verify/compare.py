@@ -25,6 +25,7 @@ class Agreement:
     faults: tuple[str, ...]
     by_row: bool = True  # whether each row was found again, and not only all rows together
     units: int | None = None  # the fewest units that share a combination, where they were counted
+    held: tuple[str, ...] = ()  # the requirements that every group holds
 
     @property
     def passed(self) -> bool:
@@ -37,6 +38,7 @@ class Agreement:
         same = f"{count} untouched column{'' if count == 1 else 's'} the same" if count else "all protected"
         if self.by_row:
             shared = "" if self.units is None else f", each combination shared by at least {self.units} units"
+            shared += "".join(f", each group with {requirement}" for requirement in self.held)
             return f"yes: {self.records} records, each found again, {same}{shared}"
         compared = f"{same} as a set of rows, protected columns not compared"
         compared = compared if count else "the same columns; no cell was compared, for all are protected"

@@ -13,6 +13,7 @@ import pyarrow.types as types
 
 from shoal.arrays import Bools, Ints
 from shoal.errors import InputError, did_you_mean
+from shoal.frame.frame import Frame
 from shoal.frame.metadata import details_of, published
 from shoal.frame.order import file_order
 from shoal.io.contents import Contents
@@ -21,6 +22,7 @@ from shoal.io.files import as_arrow, read, read_contents, read_parts, same_famil
 from shoal.verify import steps
 from shoal.verify.compare import Agreement, compare, first_difference, in_place, outside, same_rows
 from shoal.verify.count import Finding, count
+from shoal.verify.requirements import Held, groups_of, held_by
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -38,7 +40,7 @@ def check(
     strata: Sequence[str] | Ints | None = None,
     unit: str | Sequence[str] = (),
     plan: Plan | None = None,
-) -> list[Finding]:
+) -> list[Finding | Held]:
     """Count, in a release, how many records share each combination of the columns.
 
     Cells count as they are published: in a text file 1, 1.0 and 1e0 are three values, and so are codes that
@@ -61,13 +63,14 @@ def check(
     unit : str or list of str
         Count distinct units, told by these columns. Where a release lacks them, `check_original` counts.
     plan : Plan, optional
-        The plan of the release: it names columns that are not protected, and levels that may be unused.
+        The plan of the release: it names columns that are not protected, levels that may be unused, and
+        what each group must hold beyond k.
 
     Returns
     -------
-    list of Finding
-        One for all columns together, or one for each column or block; see `Finding.passed`. One more tells of
-        levels that no row has, and of sheets that were not read.
+    list of Finding and Held
+        One for all columns together, or one for each column or block; see `Finding.passed`. One for each
+        requirement of the plan. One more tells of levels that no row has, and of sheets that were not read.
 
     Raises
     ------
@@ -89,10 +92,16 @@ def check(
     keys = [table[name] for name in within] + ([strata] if isinstance(strata, np.ndarray) else [])
     owners = [unit] if isinstance(unit, str) else list(unit)
     told = set(owners) <= set(table.column_names)
-    findings = [count(table, block, k, keys, [table[name] for name in owners if told]) for block in blocks]
+    findings: list[Finding | Held] = [
+        count(table, block, k, keys, [table[name] for name in owners if told]) for block in blocks
+    ]
     if not told:
         why = "not checkable from the file: units are not in it; give --original with the plan"
         findings = [replace(finding, faults=(*finding.faults, why)) for finding in findings]
+    if plan is not None and plan.rules:
+        ids = [groups_of([table[name] for name in block], keys) for block in blocks]
+        whose = groups_of([table[name] for name in owners]) if owners and told else None
+        findings += held_by(plan, Frame(contents.table), blocks, ids, whose, shown=table)
     faults = tuple(_beside_rows(table, plan))
     return findings + ([Finding(k, (), len(table), 0, 0, 0, faults=faults)] if faults else [])
 
@@ -192,12 +201,17 @@ def check_original(
                 fault for block in blocks for fault in outside(after, table, block, not totals_kept, slack)
             ]
             agreement = replace(agreement, faults=tuple(faults))
-            if plan is not None and unit and not faults:
-                held, owners = table if written is None else written, [other[name] for name in unit]
-                within = [held[n] for n in plan.strata if n not in merged or n not in protected]
-                counted = [count(held, block, plan.k, within, owners) for block in blocks]
-                short = tuple(str(finding).removeprefix("no: ") for finding in counted if not finding.passed)
-                return replace(agreement, faults=short, units=min(f.smallest_group for f in counted))
+            if plan is not None and (unit or plan.rules) and not faults:
+                cells, owners = table if written is None else written, [other[name] for name in unit]
+                within = [cells[n] for n in plan.strata if n not in merged or n not in protected]
+                ids = [groups_of([cells[name] for name in block], within) for block in blocks]
+                whose = groups_of(owners) if unit else None
+                held = held_by(plan, Frame(table), blocks, ids, whose, Frame(other), cells)
+                counted = [count(cells, block, plan.k, within, owners) for block in blocks]
+                evidence: list[Finding | Held] = [*counted, *held]
+                short = tuple(str(finding).removeprefix("no: ") for finding in evidence if not finding.passed)
+                fewest = min(f.smallest_group for f in counted) if unit else None
+                return replace(agreement, faults=short, units=fewest, held=tuple(h.requirement for h in held))
             if not faults or (plan is not None and agreement.untouched):
                 return agreement
         elif agreement.untouched and in_place(one, found, agreement.untouched):
@@ -209,7 +223,13 @@ def check_original(
     if strict or not alike or len(table) != len(before) or not same_rows(expected, found, kept):
         return agreements[0]
     unseen = "units cannot be counted, for rows are not found again: give the plan or options of the release"
-    return Agreement(len(table), kept, (unseen,) if unit else (), by_row=False)
+    faults = [unseen] if unit else []
+    if plan is not None:
+        cells = table if written is None else written
+        ids = [groups_of([cells[n] for n in [*block, *plan.strata]]) for block in blocks]
+        findings = held_by(plan, Frame(table), blocks, ids, shown=cells)
+        faults += [str(finding).removeprefix("no: ") for finding in findings if not finding.passed]
+    return Agreement(len(table), kept, tuple(faults), by_row=False)
 
 
 def _refuse_unknown(table: Any, names: Sequence[str]) -> None:

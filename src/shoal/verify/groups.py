@@ -1,14 +1,20 @@
 """The groups of a release in memory, counted and compared before anything is published."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import Ints
+from shoal.arrays import Floats, Ints
 from shoal.errors import CheckFailed
 from shoal.frame.column import Column
+from shoal.verify.requirements import held
+
+if TYPE_CHECKING:
+    from shoal.plan.rules import Rule
 
 
 def check_groups(
@@ -17,10 +23,12 @@ def check_groups(
     k: int,
     strata: Ints | None = None,
     units: Ints | None = None,
+    watched: Sequence[tuple[Rule, Column]] = (),
+    weight: Floats | None = None,
 ) -> None:
     """Raise unless each group has k records of one stratum and publishes one and the same value or gap.
 
-    With `units`, the unit of each record, k counts distinct units.
+    With `units`, the unit of each record, k counts distinct units. Each group holds the rules on `watched`.
     `released` are columns that were grouped together, with the values that each record publishes: if every
     column is the same within groups, every combination occurs k times.
     """
@@ -44,6 +52,10 @@ def check_groups(
         fewest = np.unique(pairs, return_counts=True)[1].min()
         if fewest < k:
             raise CheckFailed(f"a group of {fewest} units is short of k={k}: nothing is released")
+    for rule, column in watched:
+        finding = held(rule, column, labels, weight, units)
+        if not finding.passed:
+            raise CheckFailed(f"nothing is released: {finding}")
 
 
 def _one_each(values: NDArray, labels: NDArray, groups: int) -> bool:

@@ -9,6 +9,7 @@ from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.types import require_few_codes
 from shoal.plan import Plan
+from shoal.plan.rules import KINDS
 from shoal.stages.group import refuse_plan
 from shoal.stages.kept import look, refuse
 from shoal.stages.round import refuse_rounding
@@ -29,6 +30,7 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "regroup": ({},),
     "decimals": (False,),
     "pseudonyms": (None,),
+    **dict.fromkeys(KINDS, ({},)),
 }
 
 

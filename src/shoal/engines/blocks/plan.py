@@ -4,8 +4,6 @@ A tree of cuts made from a sample divides the table into blocks; exact counts th
 small. A plan is small, can be written down, and gives the same groups on every engine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
@@ -78,7 +76,7 @@ class BlockPlan:
             blocks += (ties % shards.astype(np.uint64)[leaves]).astype(np.int64)
         return blocks.astype(np.int32)
 
-    def placed(self, counts: Sequence[int]) -> BlockPlan:
+    def placed(self, counts: Sequence[int]) -> "BlockPlan":
         """The plan with its leaves joined or shared out to blocks, by the records that each leaf has."""
         places, sizes = _place(_depths(self.tree), list(counts), self.target, max(self.plan.k, 2))
         return replace(self, places=tuple(places), counts=tuple(sizes))
@@ -109,7 +107,7 @@ class BlockPlan:
         return json.dumps({**facts, "plan": self.plan.toml()}, sort_keys=True)
 
     @classmethod
-    def from_json(cls, text: str) -> BlockPlan:
+    def from_json(cls, text: str) -> "BlockPlan":
         """The block plan that `json` wrote."""
         facts = json.loads(text)
         facts["plan"] = Plan.parse(facts["plan"])

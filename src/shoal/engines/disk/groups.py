@@ -1,7 +1,5 @@
 """The groups of all blocks: what memory holds of a release until it is written."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +44,7 @@ class Groups:
         for blocks, new in zip(self._parts, published.groups):
             blocks.append(new)
 
-    def finish(self) -> Groups:
+    def finish(self) -> "Groups":
         """Check that no record is left out and no group short; lay the values of all blocks end to end."""
         sizes = np.bincount(self.labels, minlength=self._count) if self.labels.min() >= 0 else np.zeros(1)
         self.sizes = np.concatenate(self._sizes)

@@ -4,8 +4,6 @@ After the # stands a table (schema.table), or a query to read from. A release go
 transaction: it is read back and checked before it is committed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
@@ -71,11 +69,11 @@ class SqlOrigin:
         types = details_of(self.cells)["sql"]["types"] if kind == self.address.kind else {}
         return {name: word for name, word in types.items() if not word or _TYPE.fullmatch(word)}
 
-    def rows(self, chosen: Bools) -> SqlOrigin:
+    def rows(self, chosen: Bools) -> "SqlOrigin":
         """The origin of a table with only some of the records."""
         return replace(self, chosen=chosen)
 
-    def columns(self, names: Collection[str]) -> SqlOrigin:
+    def columns(self, names: Collection[str]) -> "SqlOrigin":
         """All cells stay: their fingerprint is taken of all columns."""
         return self
 

@@ -1,7 +1,5 @@
 """CSV and TSV: delimiter, decimal mark and encoding detected; unprotected cells kept as they are written."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import functools
@@ -43,7 +41,7 @@ class Dialect(NamedTuple):
     eol: str = "\n"
 
     @classmethod
-    def of(cls, facts: dict[str, str]) -> Dialect:
+    def of(cls, facts: dict[str, str]) -> "Dialect":
         """The dialect that these say, or the usual one if no file that we read is written so."""
         given = cls(**{name: word for name, word in facts.items() if name in cls._fields})
         known = (_DELIMITERS, (".", ","), _ENCODINGS, ("\n", "\r\n"))

@@ -22,10 +22,7 @@ MOST_PILES = 512
 
 
 def hand_back(
-    order: NDArray[np.uint32],
-    starts: Ints,
-    published: NDArray,
-    pile: int = PILE,
+    order: NDArray[np.uint32], starts: Ints, published: NDArray, pile: int = PILE
 ) -> tuple[Ints, NDArray]:
     """For each record its label, and what its group order[starts[g] : starts[g + 1]] publishes.
 

@@ -95,75 +95,34 @@ def nearest_outside(X, columns, tree, colour, component, bound, near, length, le
 
 
 @kernel
-def _add(sums, i, value):
-    i += 1
-    while i < len(sums):
-        sums[i] += value
-        i += i & -i
-
-
-@kernel
-def _sum_before(sums, i):
-    total = 0
-    while i > 0:
-        total += sums[i]
-        i -= i & -i
-    return total
-
-
-@kernel
 def cut_edges(edges, order, parent, k):
     """Visit the edges in the order given; remove each that leaves k or more records on either side.
 
-    `order` are the records, parents first and each subtree together. Returns for each record whether it is
-    the root of a tree of the forest that remains. The paper walks from an edge up to its root. Here a count
-    of descendants is a sum over the order (in a Fenwick tree), and the root of a record is the deepest root
-    whose range covers it (in a segment tree): O(log n) for each edge.
+    `order` are the records, parents first. Returns for each record whether it is the root of a tree of the
+    forest that remains. As in the paper, the way from an edge goes up to its root: that takes less than a
+    second for a million random numbers.
     """
-    n = len(parent)
-    first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)  # the range of the order that a subtree fills
-    for i in range(n - 1, -1, -1):
-        v = order[i]
-        first[v] = i
-        last[v] = max(i + 1, last[v])
-        if i > 0:
-            last[parent[v]] = max(last[parent[v]], last[v])
-    sums = np.zeros(n + 1, np.int64)
-    for i in range(1, n + 1):
-        sums[i] = i & -i  # every record counts 1
-    cover = np.zeros(2 * n, np.int64)  # record 0 is the root of all
-    size = np.zeros(n, np.int64)
-    size[0] = n
+    below = np.ones(len(parent), np.int64)  # records of each one's subtree, as far as it is not cut off
+    for i in range(len(order) - 1, 0, -1):
+        below[parent[order[i]]] += below[order[i]]
+    root = np.zeros(len(parent), np.bool_)
+    root[order[0]] = True
     for a, b in edges:
-        org = a if parent[a] == b else b
-        count = _sum_before(sums, last[org]) - _sum_before(sums, first[org])
+        child = a if parent[a] == b else b
+        count = below[child]
         if count < k:
             continue
-        root = cover[n + first[org]]
-        i = (n + first[org]) // 2
-        while i > 0:
-            if first[cover[i]] > first[root]:
-                root = cover[i]
-            i //= 2
-        if size[root] - count < k:
+        top = parent[child]
+        while not root[top]:
+            top = parent[top]
+        if below[top] - count < k:
             continue
-        size[org] = count
-        size[root] -= count
-        _add(sums, first[org], -count)
-        _add(sums, first[root], count)
-        i, j = n + first[org], n + last[org]
-        while i < j:
-            if i & 1:
-                if first[cover[i]] < first[org]:
-                    cover[i] = org
-                i += 1
-            if j & 1:
-                j -= 1
-                if first[cover[j]] < first[org]:
-                    cover[j] = org
-            i //= 2
-            j //= 2
-    return size > 0
+        root[child] = True
+        v = child
+        while v != top:
+            v = parent[v]
+            below[v] -= count
+    return root
 
 
 @kernel

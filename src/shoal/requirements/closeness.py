@@ -1,0 +1,115 @@
+"""A confidential column is distributed in each group much as it is in the whole table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.frame.column import Column
+from shoal.plan.rules import Rule
+from shoal.requirements.base import SLACK, Requirement, levels_of, rounded
+
+_ORDERED, _UNORDERED, _BETA, _ENHANCED, _DELTA = range(5)
+_KINDS = {"beta": _BETA, "enhanced_beta": _ENHANCED, "delta": _DELTA}
+#: Cells of the table of all group sizes and levels that the least possible distance is sought in.
+MOST_CELLS = 10**9
+
+
+class Closeness(Requirement):
+    """t-closeness, beta-likeness (basic or enhanced) or delta-disclosure. A gap is a value, after all others.
+
+    t is the earth mover's distance over ranks for numbers, dates and ordinals, where neighbouring values lie
+    1 / (m - 1) apart, and total variation for the rest. Beta and delta limit the share of each value that a
+    group has. Two groups within a distance, or with shares up to a limit, keep to it together as well.
+    """
+
+    name, title, needs = "closeness", "Distributed as in the whole table", "a confidential column"
+
+    @classmethod
+    def of(cls, rule: Rule, column: Column) -> Closeness:
+        """`parameters` are the kind, the number asked for, how many levels there are, and facts of each."""
+        codes, (asked,) = levels_of(column), rule.numbers
+        share = np.bincount(codes) / len(codes)
+        kind = _KINDS.get(rule.kind, _UNORDERED if column.type in ("nominal", "boolean") else _ORDERED)
+        facts = [share]
+        if kind == _ORDERED:
+            facts = [np.cumsum(share), np.cumsum(np.cumsum(share))]
+        elif kind == _DELTA:
+            facts = [share * np.exp(-asked), share * np.exp(asked)]
+        elif kind != _UNORDERED:
+            most = np.minimum(asked, -np.log(share)) if kind == _ENHANCED else asked
+            facts = [0 * share, share * (1 + most)]
+        parameters = np.array([kind, asked, len(share), *np.ravel(facts)])
+        return cls(codes, np.empty(len(codes)), parameters, asked=str(rule))
+
+    def figure(self, members: NDArray[np.int64]) -> float:
+        """The least t, beta or delta that these records hold."""
+        kind, table = int(self.parameters[0]), np.bincount(self.codes) / len(self.codes)
+        share = np.bincount(self.codes[members], minlength=len(table)) / len(members)
+        if kind == _ORDERED:
+            return float(np.abs(np.cumsum(share - table)).sum() / max(len(table) - 1, 1))
+        if kind == _UNORDERED:
+            return float(np.abs(share - table).sum() / 2)
+        grown, there = share / table - 1, share > 0
+        if kind == _DELTA:
+            return float(np.abs(np.log1p(grown[there])).max())
+        if kind == _ENHANCED and (grown > -np.log(table) + SLACK).any():
+            return np.inf
+        return float(grown.max())
+
+    def holds(self, members: NDArray[np.int64]) -> bool:
+        return self.figure(members) <= self.parameters[1] + SLACK
+
+    def nearest(self, members: NDArray[np.int64]) -> str | None:
+        word = next((f"{word}:" for word, kind in _KINDS.items() if kind == self.parameters[0]), "")
+        figure = self.figure(members)
+        return f"{word}{rounded(figure, up=True)}" if figure < np.inf else None
+
+    def least(self, k: int) -> float:
+        """The least t of a group of k to n / 2 records: without such a group, all are one group.
+
+        The share of each value (for ranks, of all up to it) is a whole number of records.
+        """
+        n, m, kind = len(self.codes), int(self.parameters[2]), self.parameters[0]
+        if kind > _UNORDERED or n * m > MOST_CELLS:
+            return 0.0
+        least = np.inf
+        for size in range(n // 2, k - 1, -1):
+            near = size * self.parameters[3 : 3 + m]
+            if kind == _ORDERED:
+                off = np.abs(near - np.rint(near)).sum() / max(m - 1, 1)
+            else:
+                part = np.sort(near - np.floor(near))[::-1]
+                more = int(np.rint(part.sum()))  # so many are rounded up
+                off = (1 - part[:more]).sum()
+            least = min(least, off / size)
+            if least <= self.parameters[1] + SLACK:
+                break
+        return least
+
+    @staticmethod
+    def kernel(members, count, codes, values, parameters):  # type: ignore[no-untyped-def]
+        kind, asked, m = parameters[0], parameters[1], np.int64(parameters[2])
+        one, two = parameters[3 : 3 + m], parameters[3 + m : 3 + 2 * m]
+        ordered, total, run = np.sort(codes[members[:count]]), 0.0, 0
+        if kind == _ORDERED and ordered[0] > 0:
+            total = two[ordered[0] - 1]
+        for a in range(count):
+            run += 1
+            code, last = ordered[a], a + 1 == count
+            until = m - 1 if last else ordered[a + 1]
+            if not last and until == code:
+                continue
+            if kind == _ORDERED:  # from this value to the next the group's distribution is flat
+                height = (a + 1) / count
+                turn = min(max(np.searchsorted(one, height), code), until)  # there the table's passes it
+                below = two[code - 1] if code > 0 else 0.0
+                middle = two[turn - 1] if turn > 0 else 0.0
+                above = two[until - 1] if until > 0 else 0.0
+                total += height * (2 * turn - code - until) - 2 * middle + below + above
+            elif kind == _UNORDERED:
+                total += max(run / count - one[code], 0.0)
+            elif not run <= two[code] * count * (1 + SLACK) or one[code] * count > run * (1 + SLACK):
+                return False
+            run = 0
+        return total <= (asked + SLACK) * (max(m - 1, 1) if kind == _ORDERED else 1)
