@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from shoal.arrays import Ints
 from shoal.errors import InputError
 from shoal.pipeline import microaggregate
 
@@ -59,7 +59,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, ClusterMixin, Base
     array([4., 5.])
     """
 
-    labels_: NDArray[np.int64]
+    labels_: Ints
     information_loss_: float
     release_: Release
 

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import fields, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ pytest.importorskip("nicegui")
 import shoal
 from shoal.app import charts
 from shoal.app.crew import Stopped, Worker
-from shoal.app.draft import Draft
+from shoal.app.draft import FURTHER, Draft
 from shoal.app.facts import release_facts, table_facts
 from shoal.app.markup import pieces, sentence, show
 from shoal.app.office import Office
@@ -268,15 +269,12 @@ def test_every_role_has_words():
 
 
 def test_the_form_has_every_field_of_a_plan():
-    from dataclasses import fields
-
-    from shoal.app.draft import Draft
-    from shoal.plan import Plan
-
     of_columns = {"columns", "strata", "weight", "unit", "keep"}  # which the form gives as roles
-    not_there_yet = {"blocks", "log", "column_weights", "version", "sha256"}
-    there = {field.name for field in fields(Draft)} | of_columns | not_there_yet
-    assert {field.name for field in fields(Plan)} <= there
+    there = {field.name for field in fields(Draft)} | of_columns | {option.field for option in FURTHER}
+    assert {field.name for field in fields(shoal.Plan)} == there & {f.name for f in fields(shoal.Plan)} | {
+        "version",
+        "sha256",
+    }
     draft = Draft({"x": "quasi", "hid": "unit", "s": "other"}, {"x": None, "hid": None, "s": None})
     draft.missing_codes, draft.known, draft.zeros, draft.contributors = "99 98.5", ["s"], "group", 3
     plan = draft.plan()
@@ -284,3 +282,46 @@ def test_the_form_has_every_field_of_a_plan():
     assert (plan.unit, plan.keep) == (("hid",), ("s",))
     draft.missing_codes = "x=99"
     assert draft.plan().missing_codes == {"x": (99,)}
+
+
+def table_draft():
+    roles = {"wage": "quasi", "age": "quasi", "job": "other", "house": "other", "w": "other"}
+    return Draft(roles, dict.fromkeys(roles))
+
+
+def test_further_fields_are_typed_as_on_the_command_line():
+    draft = table_draft()
+    draft.further = {"top": "wage=q0.9\n\nage=80", "regroup": "job=Manual:miner,farmer\njob=rare:20"}
+    draft.further |= {"decimals": True, "log": "wage", "blocks": "wage\nage", "round": ""}
+    plan = draft.plan()
+    assert plan.top == {"wage": "q0.9", "age": 80}
+    assert plan.regroup == {"job": {"Manual": ("miner", "farmer"), "rare": 20}}
+    assert plan.blocks == (("wage",), ("age",))
+    assert (plan.decimals, plan.log, plan.round) == (True, ("wage",), {})
+    draft.roles["house"], draft.further["pseudonyms"] = "unit", "units.key"
+    with pytest.raises(InputError, match="needs its whole path"):
+        draft.plan()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"roles": {"job": "confidential", "house": "unit", "w": "weight"}, "seed": 7, "method": "mdav"},
+        {"levels": {"age": ["1", "2"]}, "types": {"age": "ordinal"}, "missing_codes": {"wage": [99, "none"]}},
+        {"scaling": {"wage": "rank"}, "centroids": {"wage": "median"}, "known": ["job"], "time_limit": 2.0},
+        {"top": {"wage": 5}, "round": {"wage": "sig:3"}, "blocks": [["wage"], ["age"]], "preserve": "totals"},
+        {"strata": ["wage"], "parameters": {"gamma": 0.5}, "method": "vmdav"},
+        {"log": ["wage"], "column_weights": {"age": 2.0}, "unit": "house", "pseudonyms": "/keys/a"},
+    ],
+)
+def test_a_plan_that_is_opened_fills_in_the_form(asked):
+    plan = shoal.Plan(4, columns=["wage", "age"], **asked)
+    draft = table_draft().following(plan)
+    kept = {name: "other" for name in draft.roles if name not in plan.roles}
+    assert draft.plan() == replace(plan, roles={**plan.roles, **kept})
+
+
+def test_a_plan_for_other_columns_is_not_opened():
+    with pytest.raises(InputError, match="the plan is for other columns: this table has no 'wages'; did you"):
+        table_draft().following(shoal.Plan(4, columns=["wages", "age"]))

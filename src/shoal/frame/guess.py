@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
@@ -61,9 +63,6 @@ def named_like_identifier(name: Any) -> bool:
 
 def identifier_reason(frame: Frame, name: Any) -> str | None:
     """Why a column of texts or whole numbers looks like an identifier; None if it does not."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         kind = stored_kind(frame, name)
         if kind in ("boolean", "date"):

@@ -1,7 +1,5 @@
 """What every group must hold beyond k records: one file for each requirement, found by its class."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Mapping

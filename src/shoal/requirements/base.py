@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.frame.column import Column
 
 registry: dict[str, type[Requirement]] = {}
@@ -16,7 +16,7 @@ registry: dict[str, type[Requirement]] = {}
 SLACK = 1e-9
 
 
-def levels_of(column: Column) -> NDArray[np.int64]:
+def levels_of(column: Column) -> Ints:
     """The place of each value among those that occur, in their order; a gap is a value after all others."""
     codes = np.unique(column.values, return_inverse=True)[1].astype(np.int64)
     if column.gaps is None or not column.gaps.any():
@@ -40,9 +40,9 @@ class Requirement(ABC):
     can, as a single group.
     """
 
-    codes: NDArray[np.int64]  # one for each record
-    values: NDArray[np.float64]  # one for each record
-    parameters: NDArray[np.float64]
+    codes: Ints  # one for each record
+    values: Floats  # one for each record
+    parameters: Floats
     remedy: str = ""  # what is wrong with a stratum that cannot hold it, and what to do
     asked: str = ""  # in words, what each group has
 
@@ -57,14 +57,14 @@ class Requirement(ABC):
         registry[cls.name] = cls
 
     @abstractmethod
-    def holds(self, members: NDArray[np.int64]) -> bool:
+    def holds(self, members: Ints) -> bool:
         """Whether the group of these records holds it: the reference, written in the obvious way."""
 
-    def nearest(self, members: NDArray[np.int64]) -> str | None:
+    def nearest(self, members: Ints) -> str | None:
         """What these records can be asked for instead, as a plan writes it."""
         return None
 
-    def fault(self, members: NDArray[np.int64]) -> str:
+    def fault(self, members: Ints) -> str:
         """Why records that do not hold it as a whole cannot be divided into groups that do."""
         if self.remedy:
             return f"has {self.remedy}"
@@ -74,11 +74,5 @@ class Requirement(ABC):
 
     @staticmethod
     @abstractmethod
-    def kernel(
-        members: NDArray[np.int64],
-        count: int,
-        codes: NDArray[np.int64],
-        values: NDArray[np.float64],
-        parameters: NDArray[np.float64],
-    ) -> bool:
+    def kernel(members: Ints, count: int, codes: Ints, values: Floats, parameters: Floats) -> bool:
         """The same of the first `count` members, in what numba compiles. It may reorder them."""

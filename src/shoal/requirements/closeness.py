@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.frame.column import Column
 from shoal.plan.rules import Rule
 from shoal.requirements.base import SLACK, Requirement, levels_of, rounded
@@ -42,7 +42,7 @@ class Closeness(Requirement):
         parameters = np.array([kind, asked, len(share), *np.ravel(facts)])
         return cls(codes, np.empty(len(codes)), parameters, asked=str(rule))
 
-    def figure(self, members: NDArray[np.int64]) -> float:
+    def figure(self, members: Ints) -> float:
         """The least t, beta or delta that these records hold."""
         kind, table = int(self.parameters[0]), np.bincount(self.codes) / len(self.codes)
         share = np.bincount(self.codes[members], minlength=len(table)) / len(members)
@@ -57,10 +57,10 @@ class Closeness(Requirement):
             return np.inf
         return float(grown.max())
 
-    def holds(self, members: NDArray[np.int64]) -> bool:
+    def holds(self, members: Ints) -> bool:
         return self.figure(members) <= self.parameters[1] + SLACK
 
-    def nearest(self, members: NDArray[np.int64]) -> str | None:
+    def nearest(self, members: Ints) -> str | None:
         word = next((f"{word}:" for word, kind in _KINDS.items() if kind == self.parameters[0]), "")
         figure = self.figure(members)
         return f"{word}{rounded(figure, up=True)}" if figure < np.inf else None

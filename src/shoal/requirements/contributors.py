@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.frame.column import Column
 from shoal.requirements.base import SLACK, Requirement
 
@@ -25,8 +25,8 @@ class Contributors(Requirement):
         column: Column,
         least: int,
         share: float = 1.0,
-        weight: NDArray[np.float64] | None = None,
-        units: NDArray[np.int64] | None = None,
+        weight: Floats | None = None,
+        units: Ints | None = None,
         zeros: bool = False,
     ) -> Contributors:
         """With `zeros`, only values other than 0 count: zeros are a pattern of their own."""
@@ -39,7 +39,7 @@ class Contributors(Requirement):
         weights = np.ones(n) if weight is None else weight
         return cls(codes, weights, np.array([least, 1.0 if weight is None else share]))
 
-    def holds(self, members: NDArray[np.int64]) -> bool:
+    def holds(self, members: Ints) -> bool:
         there = members[self.codes[members] >= 0]
         weight = self.values[there]
         if not weight.any():

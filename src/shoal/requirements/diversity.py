@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.frame.column import Column
 from shoal.plan.rules import Rule
 from shoal.requirements.base import SLACK, Requirement, levels_of, rounded
@@ -29,7 +29,7 @@ class Diversity(Requirement):
         parameters = np.array([_KINDS.index(rule.kind), *numbers])
         return cls(codes, np.empty(len(codes)), parameters, asked=str(rule))
 
-    def figure(self, members: NDArray[np.int64]) -> float:
+    def figure(self, members: Ints) -> float:
         counts = sorted(Counter(self.codes[members].tolist()).values(), reverse=True)
         kind = _KINDS[int(self.parameters[0])]
         if kind == "distinct":
@@ -42,14 +42,14 @@ class Diversity(Requirement):
         rest = sum(counts[int(self.parameters[2]) - 1 :])
         return counts[0] / rest if rest else np.inf
 
-    def holds(self, members: NDArray[np.int64]) -> bool:
+    def holds(self, members: Ints) -> bool:
         asked, figure = self.parameters[1], self.figure(members)
         kind = _KINDS[int(self.parameters[0])]
         if kind == "recursive":
             return bool(figure * (1 + SLACK) < asked)
         return bool(figure <= asked * (1 + SLACK) if kind == "share" else figure >= asked * (1 - SLACK))
 
-    def nearest(self, members: NDArray[np.int64]) -> str | None:
+    def nearest(self, members: Ints) -> str | None:
         kind, figure = _KINDS[int(self.parameters[0])], self.figure(members)
         if figure == np.inf:
             return None

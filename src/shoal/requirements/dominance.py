@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.frame.column import Column
 from shoal.plan.rules import Rule
 from shoal.requirements.base import SLACK, Requirement, rounded
@@ -24,11 +24,7 @@ class Dominance(Requirement):
 
     @classmethod
     def of(
-        cls,
-        rule: Rule,
-        column: Column,
-        weight: NDArray[np.float64] | None = None,
-        units: NDArray[np.int64] | None = None,
+        cls, rule: Rule, column: Column, weight: Floats | None = None, units: Ints | None = None
     ) -> Dominance:
         """`parameters` are n, p (or 0 and the p of p %) as shares, and how many each unit stands for."""
         n = len(column.values)
@@ -46,7 +42,7 @@ class Dominance(Requirement):
             asked = [0.0, asked[0] / (asked[1] if rule.kind == "pq" else 100.0)]
         return cls(codes, sizes * copies, np.concatenate([asked, least]), asked=str(rule))
 
-    def figure(self, members: NDArray[np.int64]) -> float:
+    def figure(self, members: Ints) -> float:
         """The share of the largest n; or what is left without the largest two, by the largest."""
         held: defaultdict[int, float] = defaultdict(float)
         for unit, value in zip(self.codes[members].tolist(), self.values[members].tolist()):
@@ -63,11 +59,11 @@ class Dominance(Requirement):
             return rest / each[0][0] if each[0][0] else np.inf
         return largest / (largest + rest) if largest else 0.0
 
-    def holds(self, members: NDArray[np.int64]) -> bool:
+    def holds(self, members: Ints) -> bool:
         asked, figure = self.parameters[1], self.figure(members)
         return bool(figure <= asked + SLACK if self.parameters[0] else figure >= asked - SLACK)
 
-    def nearest(self, members: NDArray[np.int64]) -> str | None:
+    def nearest(self, members: Ints) -> str | None:
         figure = 100 * self.figure(members)
         if self.parameters[0]:
             return f"{self.parameters[0]:g}:{rounded(figure, up=True)}"

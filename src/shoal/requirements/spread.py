@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.frame.column import Column
 from shoal.plan.rules import Rule
 from shoal.requirements.base import SLACK, Requirement, rounded
@@ -31,7 +31,7 @@ class Spread(Requirement):
         parameters = np.array([float(rule.kind == "rel"), asked, unit])
         return cls(codes, values / scale, parameters, asked=str(rule))
 
-    def figure(self, members: NDArray[np.int64]) -> float:
+    def figure(self, members: Ints) -> float:
         """The width, in standard deviations or by the mean."""
         there = self.values[members[self.codes[members] == 0]]
         if len(there) == 0 or there.min() == there.max():
@@ -39,10 +39,10 @@ class Spread(Requirement):
         unit = abs(there.mean()) if self.parameters[0] else self.parameters[2]
         return float((there.max() - there.min()) / unit) if unit else np.inf
 
-    def holds(self, members: NDArray[np.int64]) -> bool:
+    def holds(self, members: Ints) -> bool:
         return bool(self.figure(members) >= self.parameters[1] * (1 - SLACK))
 
-    def nearest(self, members: NDArray[np.int64]) -> str | None:
+    def nearest(self, members: Ints) -> str | None:
         figure = self.figure(members)
         return ("rel:" if self.parameters[0] else "") + rounded(figure, up=False) if figure else None
 

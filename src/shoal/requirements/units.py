@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.requirements.base import Requirement
 
 
@@ -14,12 +14,12 @@ class Units(Requirement):
     name, title, needs = "units", "At least k distinct units", "the unit of each record"
 
     @classmethod
-    def of(cls, units: NDArray[np.int64], k: int) -> Units:
+    def of(cls, units: Ints, k: int) -> Units:
         codes = np.unique(units, return_inverse=True)[1].astype(np.int64)
         remedy = f"fewer than k={k} distinct units: lower k, or merge strata (--merge-small-strata)"
         return cls(codes, np.zeros(len(codes)), np.array([float(k)]), remedy)
 
-    def holds(self, members: NDArray[np.int64]) -> bool:
+    def holds(self, members: Ints) -> bool:
         return len(set(self.codes[members].tolist())) >= self.parameters[0]
 
     @staticmethod

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.plan.rules import Rule
 
-Tables = tuple[required.Kernels, required.Asked, NDArray[np.int64]]
+Tables = tuple[required.Kernels, required.Asked, Ints]
 
 _OF_A_COLUMN: dict[str, type[Diversity | Closeness | Spread]] = {
     "diversity": Diversity,
@@ -45,8 +45,8 @@ VISITS, MOST_ROUNDS = 20_000, 100
 def asked_of(
     plan: Plan,
     columns: Sequence[Column],
-    weight: NDArray[np.float64] | None,
-    units: NDArray[np.int64] | None,
+    weight: Floats | None,
+    units: Ints | None,
     watched: Sequence[tuple[Rule, Column]] = (),
 ) -> list[Requirement]:
     """What the groups of these columns must hold by the plan; what holds anyway is not asked."""
@@ -64,9 +64,7 @@ def asked_of(
     return [*asked, *rules.values()]
 
 
-def refuse_infeasible(
-    requirements: Sequence[Requirement], strata: NDArray[np.int64] | None, n: int, k: int
-) -> None:
+def refuse_infeasible(requirements: Sequence[Requirement], strata: Ints | None, n: int, k: int) -> None:
     """Say before the work what no partition can hold; and a t that only one group of all records can."""
     order = np.arange(n) if strata is None else np.argsort(strata, kind="stable")
     ends = np.cumsum(np.bincount(np.zeros(n, np.int64) if strata is None else strata))[:-1]
@@ -80,7 +78,7 @@ def refuse_infeasible(
             )
 
 
-def _feasible(requirements: Sequence[Requirement], rows: NDArray[np.int64], n: int) -> list[Requirement]:
+def _feasible(requirements: Sequence[Requirement], rows: Ints, n: int) -> list[Requirement]:
     """The requirements that records hold as a whole; what can never be held is refused."""
     held = [requirement for requirement in requirements if requirement.holds(rows)]
     for requirement in requirements:
@@ -90,9 +88,7 @@ def _feasible(requirements: Sequence[Requirement], rows: NDArray[np.int64], n: i
     return held
 
 
-def _thin_rule(
-    plan: Plan, column: Column, weight: NDArray[np.float64] | None, units: NDArray[np.int64] | None
-) -> Requirement | None:
+def _thin_rule(plan: Plan, column: Column, weight: Floats | None, units: Ints | None) -> Requirement | None:
     """The contributors that each cell of a column needs, unless k records say it all."""
     zeros = plan.zeros == "group" and not column.categorical
     least = min(plan.contributors, plan.k)
@@ -104,12 +100,8 @@ def _thin_rule(
 
 
 def thin_cells(
-    plan: Plan,
-    column: Column,
-    partition: Partition,
-    weight: NDArray[np.float64] | None,
-    units: NDArray[np.int64] | None,
-) -> NDArray[np.bool_] | None:
+    plan: Plan, column: Column, partition: Partition, weight: Floats | None, units: Ints | None
+) -> Bools | None:
     """The groups with too few contributors to this column, which publish a gap.
 
     With thin="widen" they are those of strata that have too few as a whole.
@@ -119,13 +111,13 @@ def thin_cells(
     return thin if thin is not None and thin.any() else None
 
 
-def failing(partition: Partition, requirements: Sequence[Requirement]) -> NDArray[np.bool_]:
+def failing(partition: Partition, requirements: Sequence[Requirement]) -> Bools:
     """Which groups do not hold all requirements."""
     fails = [_failing(partition, _tables([requirement])) for requirement in requirements]
     return np.logical_or.reduce(fails) if fails else np.zeros(len(partition), bool)
 
 
-def _failing(partition: Partition, tables: Tables) -> NDArray[np.bool_]:
+def _failing(partition: Partition, tables: Tables) -> Bools:
     fails = np.empty(len(partition), np.bool_)
     starts = np.concatenate([[0], np.cumsum(partition.sizes)])
     required.failing(*tables, np.argsort(partition.labels, kind="stable"), starts, fails)
@@ -134,12 +126,12 @@ def _failing(partition: Partition, tables: Tables) -> NDArray[np.bool_]:
 
 def hold(
     partition: Partition,
-    points: NDArray[np.float64],
+    points: Floats,
     k: int,
-    strata: NDArray[np.int64] | None,
+    strata: Ints | None,
     requirements: Sequence[Requirement],
     *,
-    has: NDArray[np.bool_] | None = None,
+    has: Bools | None = None,
     seed: int = 0,
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -176,7 +168,7 @@ def hold(
     return Partition(labels)
 
 
-def _tables(requirements: Sequence[Requirement], rows: NDArray[np.int64] | slice = slice(None)) -> Tables:
+def _tables(requirements: Sequence[Requirement], rows: Ints | slice = slice(None)) -> Tables:
     """The requirements as kernels take them, for some of the records; and room for the members of a group."""
     kinds = list(dict.fromkeys(type(requirement) for requirement in requirements))
     wide = max(len(requirement.parameters) for requirement in requirements)
@@ -190,7 +182,7 @@ def _tables(requirements: Sequence[Requirement], rows: NDArray[np.int64] | slice
     return required.compiled([kind.kernel for kind in kinds]), asked, room
 
 
-def _by_group(labels: NDArray[np.int64], groups: int) -> list[NDArray[np.int64]]:
+def _by_group(labels: Ints, groups: int) -> list[Ints]:
     """The members of each group."""
     return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=groups))[:-1])
 
@@ -199,13 +191,7 @@ class _Stratum:
     """The records of one stratum, and the search over their groups."""
 
     def __init__(
-        self,
-        points: NDArray[np.float64],
-        has: NDArray[np.bool_],
-        k: int,
-        requirements: Sequence[Requirement],
-        rows: NDArray[np.int64],
-        seed: int,
+        self, points: Floats, has: Bools, k: int, requirements: Sequence[Requirement], rows: Ints, seed: int
     ):
         scale = max(float(np.abs(points).max()), 1.0)  # of raw numbers: their squares must not overflow
         self.points, self.has, self.k, self.rows = points / scale, has, k, rows
@@ -213,7 +199,7 @@ class _Stratum:
         self.tables = _tables(requirements, rows)
         self.neighbours = candidates(self.points, k)
 
-    def solve(self, labels: NDArray[np.int64], rounds: int, end: float | None = None) -> NDArray[np.int64]:
+    def solve(self, labels: Ints, rounds: int, end: float | None = None) -> Ints:
         """Labels of groups that hold.
 
         Small tables are searched again from partitions that were shaken: the records of a group, or of two
@@ -240,9 +226,7 @@ class _Stratum:
                 best, sse = again, lower
         return best
 
-    def _search(
-        self, labels: NDArray[np.int64], touched: NDArray[np.bool_], end: float | None
-    ) -> tuple[NDArray[np.int64], float]:
+    def _search(self, labels: Ints, touched: Bools, end: float | None) -> tuple[Ints, float]:
         """Groups that hold, improved until nothing changes, and their SSE; first those of `touched`."""
         gs = self._settled(labels, touched, end)
         labels, touched = self._merged(gs)
@@ -260,7 +244,7 @@ class _Stratum:
         within = (gs.P[:-1] - gs.C[gs.labels]) * gs.has[:-1]
         return labels, float(np.square(within).sum())
 
-    def _settled(self, labels: NDArray[np.int64], touched: NDArray[np.bool_], end: float | None) -> Groups:
+    def _settled(self, labels: Ints, touched: Bools, end: float | None) -> Groups:
         """Records moved until no move helps; to make a group hold may cost as much as to merge it."""
         part = Partition(labels)
         gs = in_groups(self.points, self.has, part.labels)
@@ -273,9 +257,7 @@ class _Stratum:
         settle(gs, self.neighbours, self.k, len(labels), self.tables, end)
         return gs
 
-    def _mergers(
-        self, gs: Groups, g: np.integer, members: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _mergers(self, gs: Groups, g: np.integer, members: Ints) -> tuple[Ints, Floats]:
         """Groups near the members (all, if there is none), and by how much the SSE grows if g joins them."""
         others = np.unique(gs.labels[self.neighbours[members]])
         if len(others) < 2:
@@ -284,7 +266,7 @@ class _Stratum:
         a, b = gs.counts[g], gs.counts[others]
         return others, (a * b / np.maximum(a + b, 1) * np.square(gs.C[g] - gs.C[others])).sum(axis=1)
 
-    def _merged(self, gs: Groups) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _merged(self, gs: Groups) -> tuple[Ints, Bools]:
         """Labels after each group that fails was merged with others; and the records of groups that changed.
 
         It takes the cheapest with which it holds, or else the cheapest, until it holds.
@@ -305,10 +287,10 @@ class _Stratum:
                 moved[g] = True
         return gs.labels, moved[gs.labels]
 
-    def _hold(self, members: NDArray[np.int64]) -> bool:
+    def _hold(self, members: Ints) -> bool:
         return all(requirement.holds(self.rows[members]) for requirement in self.requirements)
 
-    def _cut(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _cut(self, members: Ints) -> Ints:
         """Of a group the part to split off, so that both hold and lose least; empty if none was found.
 
         Tried are the cuts of two orders: by the distance to its outermost member, and from that to the member
@@ -333,13 +315,7 @@ class _Stratum:
         return cut
 
 
-def _gather(
-    P: NDArray[np.float64],
-    free: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    k: int,
-    labels: NDArray[np.int64],
-) -> None:
+def _gather(P: Floats, free: Ints, codes: Ints, k: int, labels: Ints) -> None:
     """Groups of k units: the free record farthest from the mean, and of the nearest units one record each.
 
     When fewer than k units are left, their records join the group of the nearest record.
@@ -356,9 +332,7 @@ def _gather(
         labels[x] = labels[taken[np.argmin(np.square(P[taken] - P[x]).sum(axis=1))]]
 
 
-def _blocks(
-    P: NDArray[np.float64], rows: NDArray[np.int64], codes: NDArray[np.int64], k: int, most: int = BLOCK
-) -> Iterator[NDArray[np.int64]]:
+def _blocks(P: Floats, rows: Ints, codes: Ints, k: int, most: int = BLOCK) -> Iterator[Ints]:
     """The records in blocks that lie together, by halves of the widest coordinate; each has k units."""
     if len(rows) > most:
         order = rows[np.argsort(P[rows, np.argmax(P[rows].var(axis=0))], kind="stable")]

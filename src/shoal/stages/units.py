@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 WIDE = 4
 
 
-def read_units(frame: Frame, names: Sequence[Any], k: int) -> NDArray[np.int64]:
+def read_units(frame: Frame, names: Sequence[Any], k: int) -> Ints:
     """The unit of each record, 0, 1, ..: one for each combination of values in these columns."""
     names = frame.find(names)
     refuse_without_unit({name: frame.arrow(name) for name in names}, names, 0)
@@ -58,7 +59,7 @@ def refuse_without_unit(cells: Any, names: Sequence[Any], begin: int) -> None:
             )
 
 
-def published_once(plan: Plan, column: Column, units: NDArray[np.int64]) -> bool:
+def published_once(plan: Plan, column: Column, units: Ints) -> bool:
     """Whether a column is the same in all records of each unit, and may be grouped over units."""
     if plan.preserve is not None or plan.rules or column.name in plan.by_record:
         return False
@@ -71,9 +72,9 @@ def published_once(plan: Plan, column: Column, units: NDArray[np.int64]) -> bool
 def protect_units(
     plan: Plan,
     columns: Sequence[Column],
-    strata: NDArray[np.int64] | None,
-    weight: NDArray[np.float64] | None,
-    units: NDArray[np.int64] | None,
+    strata: Ints | None,
+    weight: Floats | None,
+    units: Ints | None,
     *,
     scales: Sequence[Scale | Levels] | None = None,
     time_limit: float | None = None,
@@ -156,9 +157,7 @@ def protect_units(
     return min(made, key=lambda published: published.loss.within)
 
 
-def _published_alike(
-    labels: NDArray[np.int64], cells: Mapping[Any, Column], strata: NDArray[np.int64] | None
-) -> NDArray[np.int64]:
+def _published_alike(labels: Ints, cells: Mapping[Any, Column], strata: Ints | None) -> Ints:
     """One number for all records of a stratum whose units publish the same, in one group or in several."""
     ids = np.zeros_like(labels) if strata is None else strata
     for cell in cells.values():
@@ -168,7 +167,7 @@ def _published_alike(
     return ids
 
 
-def group_sizes(labels: NDArray, units: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+def group_sizes(labels: NDArray, units: Ints | None = None) -> Ints:
     """How many records (distinct `units`) each group has; those of several columns one after another."""
     columns = list(labels.reshape(len(labels), -1).T)
     if units is not None:
@@ -176,7 +175,7 @@ def group_sizes(labels: NDArray, units: NDArray[np.int64] | None = None) -> NDAr
     return np.concatenate([np.bincount(column) for column in columns]).astype(np.int64)
 
 
-def _by_group(labels: NDArray[np.int64], cells: Mapping[Any, Column]) -> tuple[Partition, list[GroupValues]]:
+def _by_group(labels: Ints, cells: Mapping[Any, Column]) -> tuple[Partition, list[GroupValues]]:
     """The groups, and what each publishes: what one of its records does."""
     partition = Partition(labels)
     member = np.zeros(len(partition), np.int64)
@@ -184,7 +183,7 @@ def _by_group(labels: NDArray[np.int64], cells: Mapping[Any, Column]) -> tuple[P
     return partition, [GroupValues(c.values[member], _at(c.gaps, member)) for c in cells.values()]
 
 
-def _first_seen(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _first_seen(ids: Ints) -> tuple[Ints, Ints]:
     """The first row of each id, and the ids as 0, 1, .. in order of appearance."""
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -197,7 +196,7 @@ def _at(values: NDArray | None, rows: NDArray) -> Any:
     return None if values is None else values[rows]
 
 
-def _mean_of(column: Column, entry: NDArray[np.int64]) -> Column:
+def _mean_of(column: Column, entry: Ints) -> Column:
     """A column of numbers as its mean in each unit: units that are alike in it too are grouped together."""
     there = np.ones(len(entry)) if column.gaps is None else ~column.gaps
     present = np.bincount(entry, there)

@@ -3,14 +3,15 @@
 `book.xlsx` is its first sheet, `book.xlsx#Sheet 2` another, `book.xlsx#Sheet 2!3` one with names in row 3.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import InputError, did_you_mean, needs_extra
 from shoal.frame.metadata import details_of, with_details
@@ -18,9 +19,6 @@ from shoal.io.contents import Contents
 from shoal.io.formats.sheet import Sheet, letters, scan
 from shoal.io.limits import refuse_names, refuse_size
 from shoal.io.mixed_cells import mixed_column, own_cells
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # that a sheet has
 MOST_CELLS = 50_000_000  # empty ones among them, for each takes memory
@@ -50,8 +48,13 @@ def place(path: Path) -> tuple[Path, str | None, int]:
 
 def sheets(path: Path) -> list[str]:
     """The names of a workbook's sheets."""
-    with zipfile.ZipFile(place(path)[0]) as package:
-        return list(_parts(package))
+    file = place(path)[0]
+    try:
+        with zipfile.ZipFile(file) as package:
+            refuse_size(sum(part.file_size for part in package.infolist()), file.stat().st_size, str(path))
+            return list(_parts(package))
+    except (zipfile.BadZipFile, KeyError, ElementTree.ParseError) as error:
+        raise InputError(f"{str(path)!r} cannot be read as Excel: {error}") from None
 
 
 def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
@@ -159,8 +162,6 @@ def _refuse_header(sheet: Sheet, title: str, row: int, file: Path) -> None:
 
 
 def _contents(sheet: Sheet, names: list[Any], body: Any, path: Path, facts: dict[str, Any]) -> Contents:
-    import pyarrow as pa
-
     if len(names) != len(sheet.by_column()):
         raise InputError(f"{str(path)!r} cannot be read as Excel: its cells are not where it says")
     kept = [at for at, name in enumerate(names) if name is not None]
@@ -194,9 +195,6 @@ def _tail(column: Any) -> int:
 
 def _column(cells: pa.Array, sheet: Sheet, at: int) -> pa.Array | list[Any]:
     """A column as Arrow cells of one kind, or as a list of what is of several."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kinds = sheet.by_column()[at]
     if pa.types.is_floating(cells.type):
         whole = pc.all(pc.equal(pc.floor(cells), cells)).as_py() is not False
@@ -274,8 +272,6 @@ def _refuse_texts(cells: list[Any]) -> None:
 
 def _cells(table: pa.Table, name: str) -> list[Any]:
     """The cells of a column as what is written."""
-    import pyarrow as pa
-
     mixed = own_cells(table, name)
     if mixed is not None:
         return mixed

@@ -1,7 +1,5 @@
 """A sheet's XML, looked through before calamine makes room for its cells: how far they lie, of what kinds."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections import Counter, defaultdict

@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Ints
 from shoal.kernels.runtime.jit import kernel
 
 #: Added and taken away again, it leaves of a double below 2**51 the nearest whole number: two instructions.
@@ -93,7 +94,7 @@ def cut(X, k):
     return labels_of(size)
 
 
-def whole_sizes(matrix: NDArray[np.int64], k: int, stretch: int = STRETCH) -> NDArray[np.int32]:
+def whole_sizes(matrix: Ints, k: int, stretch: int = STRETCH) -> NDArray[np.int32]:
     """The size of the best last group of the first 0, 1, .. records, for whole centroids (IMHMI).
 
     One stretch of ends after another, with costs counted from the least before it: in doubles where these

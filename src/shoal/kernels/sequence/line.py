@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.kernels.runtime.jit import kernel, run_packed
 from shoal.kernels.runtime.threads import together
 from shoal.kernels.sequence.cut import whole_cost
@@ -43,7 +44,7 @@ class Tuning:
 USUAL = Tuning()
 
 
-def cut_sorted(v: NDArray, k: int, kind: int, tuning: Tuning = USUAL) -> NDArray[np.int64]:
+def cut_sorted(v: NDArray, k: int, kind: int, tuning: Tuning = USUAL) -> Ints:
     """Where the optimal groups of the ascending values v begin, and at last len(v).
 
     Of equally good partitions always the same one. Long sequences are searched from both ends at once:
@@ -64,7 +65,7 @@ def cut_sorted(v: NDArray, k: int, kind: int, tuning: Tuning = USUAL) -> NDArray
     return borders(left[1], first + start, right[1], first + end, k)
 
 
-def inverses(k: int) -> NDArray[np.float64]:
+def inverses(k: int) -> Floats:
     """1/m for every size m of a group."""
     return 1 / np.maximum(np.arange(3 * k + 1), 1)
 
@@ -120,7 +121,7 @@ def _in_stretches(
     return costs[-2 * k :], size
 
 
-def borders(left_size: NDArray, start: int, right_size: NDArray, end: int, k: int) -> NDArray[np.int64]:
+def borders(left_size: NDArray, start: int, right_size: NDArray, end: int, k: int) -> Ints:
     """Follow the last groups from `start` down to 0, and the mirrored ones from `end` up to n."""
     n = len(left_size) + len(right_size) - 2
     where = np.empty(n // k + 3, np.int64)
