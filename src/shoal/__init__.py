@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from shoal.measures.measure import Measures as Measures
     from shoal.measures.risk import risk as risk
     from shoal.measures.utility import utility as utility
+    from shoal.optimise.optimum import Optimum as Optimum
+    from shoal.optimise.optimum import optimum as optimum
     from shoal.outcome import Outcome as Outcome
     from shoal.pipeline import microaggregate as microaggregate
     from shoal.plan import Plan as Plan
@@ -42,6 +44,7 @@ _NAMES = {
     "MachineError": "shoal.errors",
     "Measures": "shoal.measures.measure",
     "Microaggregator": "shoal.estimator",
+    "Optimum": "shoal.optimise.optimum",
     "Outcome": "shoal.outcome",
     "Plan": "shoal.plan",
     "Release": "shoal.release",
@@ -51,6 +54,7 @@ _NAMES = {
     "lower_bound": "shoal.bounds",
     "methods": "shoal.grouping.registry",
     "microaggregate": "shoal.pipeline",
+    "optimum": "shoal.optimise.optimum",
     "protect_files": "shoal.engines.disk.engine",
     "read": "shoal.io.files",
     "risk": "shoal.measures.risk",
