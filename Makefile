@@ -56,10 +56,10 @@ reproduce: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reproduce
 
 figures:
-	python3 -m tools.figures
+	$(PYTHON) -m tools.figures
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env -b html docs docs/_build
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env -b html docs docs/_build/html
 
 man: $(VENV)/.core
 	$(BIN)/python -m docs.make_commands dist/shoal.1

@@ -1,4 +1,4 @@
-"""The documentation site: `make docs` builds it into docs/_build, offline, with warnings as errors."""
+"""The documentation site: `make docs` builds it into docs/_build/html, offline, with warnings as errors."""
 
 import sys
 from pathlib import Path

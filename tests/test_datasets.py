@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoal.datasets import sim, survey
+from shoal.datasets import households, panel, patients, sim, survey
 from shoal.errors import InputError
 
 
@@ -51,3 +51,28 @@ def test_sim_is_made_from_its_seed():
     for number in (0, 30):
         with pytest.raises(InputError, match="SIM_1 to SIM_29"):
             sim(number)
+
+
+def test_households_share_their_rent_and_weight():
+    table = households(200).to_pandas()
+    assert table["household"].nunique() == 200
+    each = table.groupby("household")
+    assert each.size().between(1, 5).all()
+    assert (each[["rent", "weight"]].nunique() == 1).all(axis=None)
+    assert (table.loc[table["age"] < 18, "income"] == 0).all()
+    assert households(50, 1).equals(households(50, 1))
+
+
+def test_patients_are_ill_more_often_where_pressure_is_high():
+    table = patients(4000).to_pandas()
+    ill = table["diagnosis"] != "none"
+    assert table.loc[ill, "pressure"].mean() > table.loc[~ill, "pressure"].mean() + 2
+    assert patients(50, 1).equals(patients(50, 1))
+
+
+def test_a_panel_has_each_firm_once_a_year():
+    table = panel(100, years=5).to_pandas()
+    assert len(table) == 500
+    assert not table.duplicated(["firm", "year"]).any()
+    within = table.groupby("firm")["sales"].std().mean()
+    assert within < 0.5 * table["sales"].std()  # a firm's years resemble each other

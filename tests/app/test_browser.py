@@ -21,6 +21,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 import shoal  # noqa: E402
 from shoal.datasets import survey  # noqa: E402
 from tests.app_server import PATIENCE, Server, chromium  # noqa: E402
+from tests.workbooks import workbook  # noqa: E402
 
 if chromium() is None:
     pytest.skip("Chromium is not installed (apt-get install chromium)", allow_module_level=True)
@@ -231,6 +232,46 @@ def test_every_table_of_a_database(server, visit, tmp_path):
     page.get_by_label("The table in this tab").click()
     page.get_by_role("option", name=re.compile("shops")).click()
     expect(page.locator("h2")).to_have_text("office.db#shops")
+
+
+def test_sheets_roles_in_bulk_and_a_plan(server, visit, tmp_path):
+    """A workbook with an empty sheet, roles for several columns at once, and a plan with everyday steps."""
+    table = survey(90).select(["region", "wages", "turnover", "profit"])
+    rows = zip(*(column.to_pylist() for column in table.columns))
+    workbook(tmp_path / "book.xlsx", Notes=[], Firms=[table.column_names, *rows])
+    page = visit(server)
+    upload(page, tmp_path / "book.xlsx")
+    expect(page.locator("h2")).to_have_text("book.xlsx#Firms")
+    page.get_by_text("One role for several columns").click()
+    page.get_by_role("combobox", name="Columns").click()
+    for name in ("wages", "turnover"):
+        page.get_by_role("option", name=name).click()
+    page.keyboard.press("Escape")
+    page.get_by_role("combobox", name="Role", exact=True).click()
+    page.get_by_role("option", name="confidential", exact=True).click()
+    page.get_by_role("button", name="Give them this role").click()
+    expect(page.get_by_label("Role of turnover")).to_have_value("confidential")
+
+    plan = shoal.Plan(
+        4, columns=["wages", "turnover"], method="mdav", top={"profit": 50}, round={"wages": "base:10"}
+    )
+    (tmp_path / "plan.toml").write_text(plan.toml())
+    (tmp_path / "other.toml").write_text(shoal.Plan(4, columns=["wage"]).toml())
+    upload(page, tmp_path / "other.toml")
+    expect(said(page)).to_contain_text("The plan is for other columns: this table has no 'wage'")
+    upload(page, tmp_path / "plan.toml")
+    expect(said(page)).to_contain_text("The form says what the plan says")
+    page.get_by_text("More: strata").click()
+    expect(page.get_by_label(re.compile("--top"))).to_have_value("profit=50")
+    page.get_by_label(re.compile("--regroup")).fill("region=rare:30")
+    page.get_by_role("checkbox", name=re.compile("Prove")).click()
+    start(page)
+    expect(page.locator(".run.done")).to_have_count(1)
+    page.get_by_role("button", name="Look at Run 1").click()
+    step(page, "take")
+    released = shoal.read(download(page, "Download the release", tmp_path))
+    assert all(wage % 10 == 0 for wage in released["wages"].to_pylist())
+    assert "other" in released["region"].to_pylist()
 
 
 def test_bad_files_are_told_and_nothing_is_lost(server, visit, tmp_path):

@@ -42,6 +42,9 @@ def test_sheets_are_chosen_by_name(tmp_path):
     people = [["first page"], ["a", "b"], [1, "x"], [2, None]]
     path = workbook(tmp_path / "t.xlsx", **{"Notes": [], "Sheet 2": people, "a!b": [["n"], [5]]})
     assert excel.sheets(path) == ["Sheet1", "Notes", "Sheet 2", "a!b"]
+    (tmp_path / "bad.xlsx").write_bytes(b"PK nothing")
+    with pytest.raises(InputError, match="cannot be read as Excel"):
+        excel.sheets(tmp_path / "bad.xlsx")
     with pytest.raises(InputError, match=r"is empty: .*; choose another sheet .t.xlsx#NAME., or fill it"):
         shoal.read(path)
     with pytest.raises(InputError, match="has no sheet 'Sheet 3': did you mean 'Sheet 2'"):

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
-from shoal.errors import InputError, ShoalError
+from shoal.errors import InputError, MachineError, ShoalError
 from shoal.grouping.registry import methods
 from shoal.plan import Plan
 
@@ -190,14 +190,22 @@ class Office:
 
         What is wrong is said with the owner's name for it.
         """
-        works = []
+        works, wrong = [], list[ShoalError]()
         try:
             for source, called in await self._sources(session, path, name):
-                facts = await session.reader.do(task, seconds=self.seconds, path=source)
-                if not facts["records"]:
-                    raise InputError(f"{called!r} has no records: there is nothing to protect")
+                try:
+                    facts = await session.reader.do(task, seconds=self.seconds, path=source)
+                    if not facts["records"]:
+                        raise InputError(f"{called!r} has no records: there is nothing to protect")
+                except ShoalError as error:
+                    if path.suffix != ".xlsx" or isinstance(error, MachineError):
+                        raise
+                    wrong.append(error)  # a sheet of notes, say; others may be tables
+                    continue
                 draft = Draft.guessed(facts, demo=task == "demo")
                 works.append(Work(next(self._numbers), called, path, source, facts, draft))
+            if not works:
+                raise wrong[0]
         except ShoalError as error:
             path.unlink(missing_ok=True)
             raise type(error)(str(error).replace(str(path), name)) from None
@@ -207,9 +215,13 @@ class Office:
 
     async def _sources(self, session: Session, path: Path, name: str) -> list[tuple[str, str]]:
         """What to read, and how its owner calls it: a file, or each table of a database in a file."""
-        if path.suffix not in DATABASES:
+        if path.suffix not in (*DATABASES, ".xlsx"):
             return [(str(path), name)]
         tables = await session.reader.do("tables", seconds=self.seconds, path=str(path))
+        if path.suffix == ".xlsx" and len(tables) < 2:
+            return [(str(path), name)]
+        if path.suffix == ".xlsx":
+            return [(f"{path}#{sheet}", f"{name}#{sheet}") for sheet in tables]
         return [(f"sqlite:///{quote(str(path))}#{quote(table)}", f"{name}#{table}") for table in tables]
 
     def submit(self, session: Session, work: Work, draft: Draft) -> Run:

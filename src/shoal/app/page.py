@@ -65,6 +65,7 @@ class View:
         self.refresh()
         ui.timer(LOOK_AGAIN, self.look_again)
         ui.on("shoal-uploaded", lambda event: self.uploaded(event.args))
+        ui.on("shoal-plan", lambda event: self.tab.follow(str(event.args.get("text", ""))))
         tab.session.watchers.add(self.keep)
         tab.session.tabs.add(self.client.id)
         self.client.on_delete(lambda: tab.session.watchers.discard(self.keep))
@@ -113,6 +114,7 @@ class View:
             for name, value, wanted in (
                 ("aria-current", "step", step == tab.step),
                 ("disabled", True, not tab.open(step)),
+                ("title", tab.closed(step), not tab.open(step)),
             ):
                 if wanted:
                     button.props[name] = value

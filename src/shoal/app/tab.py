@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import shoal
 from shoal.app.draft import Draft
 from shoal.app.markup import sentence
 from shoal.app.office import Office, Run, Session, Work
@@ -84,6 +85,12 @@ class Tab:
             return False
         return step in ("settings", "run") or bool(self.work.finished)
 
+    def closed(self, step: str) -> str:
+        """Why a step has nothing to show yet."""
+        if self.work is None:
+            return "Open a table first"
+        return f"{STEPS[step]} needs a run that has finished: start one in step 3"
+
     def go(self, step: str | None) -> None:
         """Show a step."""
         self.step = step or self.step
@@ -121,6 +128,17 @@ class Tab:
                 words = f"{table}{run.title}: {run.settings}"
                 plans[f"{work.number}.{run.number}"] = words, f"{work.stem}.run-{run.number}.toml", run.text
         return plans
+
+    def follow(self, text: str) -> None:
+        """Fill in the form as a plan says, which somebody opened."""
+        try:
+            self.draft = self.table.draft.following(shoal.Plan.parse(text))
+        except ShoalError as error:
+            self.say(error, bad=True)
+            return
+        self.save_draft()
+        self.go("settings")
+        self.say("The form says what the plan says")
 
     def back_to(self, run: Run) -> None:
         """Go back to a run: look at it, with its settings in the form again."""

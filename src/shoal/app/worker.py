@@ -36,10 +36,14 @@ def inspect(tell: Tell, path: str) -> Any:
 
 
 def tables(tell: Tell, path: str) -> Any:
-    """The tables of a database in a file of SQLite."""
+    """The tables of a database in a file of SQLite, or the sheets of a workbook."""
     import sqlite3
     from contextlib import closing
 
+    if path.endswith(".xlsx"):
+        from shoal.io.formats.excel import sheets
+
+        return sheets(Path(path))
     try:
         with closing(sqlite3.connect(Path(path).as_uri() + "?mode=ro", uri=True)) as database:
             rows = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
@@ -132,7 +136,7 @@ def _stored(folder: str) -> Release:
     with (Path(folder) / "release.pickle").open("rb") as file:
         release, results = pickle.load(file)  # our own, from our own folder
     if release.original is None:
-        release = replace(release, original=frame_of(release.source).native)
+        release = replace(release, original=frame_of(release.origin.address).native)
     release.measured.results.update(results)
     return release
 

@@ -1,6 +1,19 @@
 """Every command, one file each; a new command is one more name here."""
 
-from shoal.cli import bound, check, compare, demo, inspect, measure, methods, page, plan, protect, suggest
+from shoal.cli import (
+    bound,
+    check,
+    compare,
+    demo,
+    inspect,
+    measure,
+    methods,
+    optimum,
+    page,
+    plan,
+    protect,
+    suggest,
+)
 from shoal.cli.app import app
 
 __all__ = [
@@ -12,6 +25,7 @@ __all__ = [
     "inspect",
     "measure",
     "methods",
+    "optimum",
     "page",
     "plan",
     "protect",

@@ -26,7 +26,7 @@ class Key:
         self._columns = {name: hashlib.blake2b(name.encode("utf-8", "surrogatepass")) for name in names}
         self._plan = plan
 
-    def add(self, table: Any) -> None:
+    def add(self, table: pa.RecordBatch | pa.Table) -> None:
         """One more batch or table of Arrow, which has all of the columns."""
         for name, digest in self._columns.items():
             digest.update(cells(table.column(name)).data)
@@ -40,7 +40,7 @@ class Key:
         return np.argsort(np.random.Philox(key=key).random_raw(records), kind="stable")
 
 
-def file_order(original: Any, plan: Any, columns: Sequence[Any] = ()) -> Ints | None:
+def file_order(original: pa.Table, plan: Any, columns: Sequence[Any] = ()) -> Ints | None:
     """For each row of the file the row of this Arrow table that stands there; None: rows keep their place."""
     if plan.order == "keep":
         return None
@@ -49,7 +49,7 @@ def file_order(original: Any, plan: Any, columns: Sequence[Any] = ()) -> Ints | 
     return key.order(len(original))
 
 
-def row_ids(table: Any, names: Sequence[str]) -> Ints:
+def row_ids(table: pa.RecordBatch | pa.Table, names: Sequence[str]) -> Ints:
     """A number for each row of an Arrow table, the same where these columns have the same cells."""
     ids = np.zeros(len(table), np.uint64)
     for name in names:
@@ -58,7 +58,7 @@ def row_ids(table: Any, names: Sequence[str]) -> Ints:
     return ids.view(np.int64)
 
 
-def cells(column: Any) -> NDArray[np.uint64]:
+def cells(column: pa.ChunkedArray | pa.Array) -> NDArray[np.uint64]:
     """Each cell as 64 bits: numbers by value, whatever their type; all else by its text."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if types.is_dictionary(column.type):
@@ -81,7 +81,7 @@ def cells(column: Any) -> NDArray[np.uint64]:
     return np.where(gaps, _GAP, np.array(_hashes(encoded.dictionary) or [0], np.uint64)[codes])
 
 
-def _texts(column: Any) -> Any:
+def _texts(column: pa.Array) -> pa.Array:
     """Texts without blanks at their end; an empty text is a gap."""
     kind = column.type
     if types.is_timestamp(kind):
@@ -95,7 +95,7 @@ def _texts(column: Any) -> Any:
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
 
 
-def _hashes(texts: Any) -> list[int]:
+def _hashes(texts: pa.Array) -> list[int]:
     """64 bits for each; a time is the same in any precision, and midnight of a date is the date."""
     day, time = r"^(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d:\d\d)(\.\d*[1-9])?\.?0*Z?$"
     texts = pc.replace_substring_regex(texts, f"{day}[T ]{time}", r"\1T\2\3")

@@ -47,8 +47,10 @@ def refuse_memory(size: int, where: str) -> None:
 
 def memory() -> int:
     """Bytes of memory that this machine has, or that this process may use (`ulimit -d`) if that is less."""
-    import resource  # not on Windows
-
+    try:
+        import resource
+    except ImportError:  # pragma: no cover - Windows, where 8 GB are taken for granted
+        return 8 * 2**30
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
     return whole if limit == resource.RLIM_INFINITY else min(whole, limit)

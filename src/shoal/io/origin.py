@@ -23,6 +23,7 @@ class Origin:
     path: Path
     cells: pa.Table | None = None
     whole: bool = True  # whether the table has all of its records
+    address: str = ""  # what was asked for: the file, or a sheet of it
 
     def rows(self, chosen: Bools) -> "Origin":
         """The origin of a table with only some of the records."""
@@ -67,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> tuple[pa.Table, Origin]:
     contents = read_contents(wanted)
     if _stamp(path) != before:
         raise InputError(f"{str(path)!r} has changed while it was read: protect it again")
-    return contents.table, Origin(path, contents.cells)
+    return contents.table, Origin(path, contents.cells, address=str(wanted))
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

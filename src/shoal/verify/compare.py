@@ -49,8 +49,8 @@ class Agreement:
 
 
 def compare(
-    original: Any,
-    release: Any,
+    original: pa.Table,
+    release: pa.Table,
     protected: Collection[str],
     dropped: Collection[str] = (),
     same: Callable[[str, Any, Any], int | None] | None = None,
@@ -83,19 +83,19 @@ def compare(
     return Agreement(len(release), untouched, tuple(faults))
 
 
-def same_rows(one: Any, other: Any, columns: Sequence[str]) -> bool:
+def same_rows(one: pa.Table, other: pa.Table, columns: Sequence[str]) -> bool:
     """Whether two Arrow tables have the same rows in these columns, in whatever order."""
     return np.array_equal(np.sort(row_ids(one, columns)), np.sort(row_ids(other, columns)))
 
 
-def in_place(one: Any, other: Any, columns: Sequence[str]) -> bool:
+def in_place(one: pa.Table, other: pa.Table, columns: Sequence[str]) -> bool:
     """Whether rows of two tables as long agree: more than halfway from what chance gives to all of them."""
     ours, theirs = row_ids(one, columns), row_ids(other, columns)
     shares = np.unique(theirs, return_counts=True)[1] / max(len(theirs), 1)
     return bool((ours == theirs).sum() > len(theirs) * (1 + np.square(shares).sum()) / 2)
 
 
-def first_difference(expected: Any, found: Any, loose: bool = False) -> int | None:
+def first_difference(expected: pa.ChunkedArray, found: pa.ChunkedArray, loose: bool = False) -> int | None:
     """The first row in which two Arrow columns hold different values, gaps among them; None if there is none.
 
     What a file stores in another type (a date as text, a whole number as a double) is compared by value.
@@ -119,7 +119,7 @@ def first_difference(expected: Any, found: Any, loose: bool = False) -> int | No
     return None if row < 0 else row
 
 
-def _plain(column: Any) -> Any:
+def _plain(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
     """Dictionaries as their values, one type for all texts, NaN as a gap, half floats wide enough to cast."""
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if types.is_dictionary(column.type):
@@ -133,7 +133,7 @@ def _plain(column: Any) -> Any:
     return column
 
 
-def _loosened(column: Any) -> Any:
+def _loosened(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if types.is_large_string(column.type):
         texts = pc.replace_substring_regex(pc.fill_null(column, ""), "\r\n?", "\n")
         return pc.utf8_rtrim(texts, " ")
@@ -142,7 +142,7 @@ def _loosened(column: Any) -> Any:
     return column
 
 
-def _first_unlike(expected: Any, found: Any) -> int | None:
+def _first_unlike(expected: pa.ChunkedArray, found: pa.ChunkedArray) -> int | None:
     """Cell by cell, for what Arrow cannot bring to one type: the same if it is spelled the same."""
     spelled = expected
     with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -153,7 +153,7 @@ def _first_unlike(expected: Any, found: Any) -> int | None:
     return None
 
 
-def _first_unlike_nest(expected: Any, found: Any) -> int | None:
+def _first_unlike_nest(expected: pa.ChunkedArray, found: pa.ChunkedArray) -> int | None:
     """The same for lists and records, which Arrow cannot compare row by row; NaN is the same as NaN."""
     if expected.equals(found):
         return None
@@ -161,12 +161,12 @@ def _first_unlike_nest(expected: Any, found: Any) -> int | None:
     return next((row for row, (one, other) in enumerate(pairs) if repr(one) != repr(other)), None)
 
 
-def _cells(column: Any) -> list[Any]:
+def _cells(column: pa.ChunkedArray) -> list[Any]:
     """Python's values; an empty text counts as a gap, for where one stands for the other."""
     return [None if cell == "" else cell for cell in column.to_pylist()]
 
 
-def _unlike(expected: Any, found: Any, loose: bool) -> Any:
+def _unlike(expected: pa.ChunkedArray, found: pa.ChunkedArray, loose: bool) -> pa.ChunkedArray:
     if not (loose and pa.types.is_float64(expected.type)):
         return pc.not_equal(expected, found)
     slack = pc.multiply(pc.abs(expected), 1e-15)  # a sheet of Excel holds sixteen digits
@@ -174,8 +174,8 @@ def _unlike(expected: Any, found: Any, loose: bool) -> Any:
 
 
 def outside(
-    original: Any,
-    release: Any,
+    original: pa.Table,
+    release: pa.Table,
     columns: Sequence[str],
     whole: bool = True,
     rounding: Mapping[str, tuple[float, float]] | None = None,
@@ -215,7 +215,7 @@ def outside(
     return faults
 
 
-def numbers(column: Any, whole: bool) -> Any:
+def numbers(column: pa.ChunkedArray, whole: bool) -> pa.ChunkedArray | None:
     """A column of numbers or dates as numbers, else None."""
     column = _plain(column)
     if types.is_floating(column.type) or types.is_decimal(column.type):

@@ -44,7 +44,7 @@ class Finding:
 
 
 def count(
-    table: Any, columns: Sequence[str], k: int, strata: Sequence[Any] = (), units: Sequence[Any] = ()
+    table: pa.Table, columns: Sequence[str], k: int, strata: Sequence[Any] = (), units: Sequence[Any] = ()
 ) -> Finding:
     """Count the combinations of these columns in an Arrow table, within each stratum.
 
@@ -68,7 +68,7 @@ class Counter:
         self._rows: list[NDArray[np.uint64]] = []
         self._units: list[Ints] = []
 
-    def add(self, batch: Any, units: Ints | None = None) -> None:
+    def add(self, batch: pa.RecordBatch | pa.Table, units: Ints | None = None) -> None:
         """One more batch or table of Arrow; `units` tell whose record each is."""
         self._rows.append(self._fingerprints.of([batch.column(name) for name in self.columns]))
         if units is not None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
@@ -232,13 +233,13 @@ def check_original(
     return Agreement(len(table), kept, tuple(faults), by_row=False)
 
 
-def _refuse_unknown(table: Any, names: Sequence[str]) -> None:
+def _refuse_unknown(table: pa.Table, names: Sequence[str]) -> None:
     for name in names:
         if name not in table.column_names:
             raise InputError(f"there is no column {name!r}: {did_you_mean(name, table.column_names)}")
 
 
-def _beside_rows(table: Any, plan: Plan | None) -> Iterator[str]:
+def _beside_rows(table: pa.Table, plan: Plan | None) -> Iterator[str]:
     """What a file holds beside its rows: sheets that were not read, levels that no row has."""
     for sheet in details_of(table).get("excel", {}).get("unread", ()):
         yield f"sheet {sheet!r} was not checked: publish a workbook with one sheet"
@@ -264,7 +265,7 @@ def _contents(given: Any) -> Contents:
     return Contents(read(given)) if is_url(given) else read_contents(given)
 
 
-def _complete(table: Any, columns: Sequence[str]) -> Bools:
+def _complete(table: pa.Table, columns: Sequence[str]) -> Bools:
     """The rows without a gap in these columns."""
     complete = np.ones(len(table), bool)
     for name in columns:
@@ -273,7 +274,11 @@ def _complete(table: Any, columns: Sequence[str]) -> Bools:
 
 
 def _blocks(
-    table: Any, columns: Sequence[str] | None, per_column: bool, blocks: _Blocks | None, plan: Plan | None
+    table: pa.Table,
+    columns: Sequence[str] | None,
+    per_column: bool,
+    blocks: _Blocks | None,
+    plan: Plan | None,
 ) -> _Blocks:
     """The columns that are checked together."""
     if blocks is None:
@@ -284,7 +289,7 @@ def _blocks(
     return blocks
 
 
-def _open(table: Any, plan: Plan | None) -> list[str]:
+def _open(table: pa.Table, plan: Plan | None) -> list[str]:
     """The numeric columns that no plan gives another role; any without records, where kinds are not known."""
     kinds = (types.is_integer, types.is_floating, types.is_decimal)
     numeric = [f.name for f in table.schema if not len(table) or any(kind(f.type) for kind in kinds)]

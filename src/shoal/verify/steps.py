@@ -27,7 +27,7 @@ def stepped(plan: Any, protected: Sequence[str] = ()) -> list[str]:
     return [str(name) for name in plan.stepped if str(name) not in set(protected)]
 
 
-def recoded(original: Any, plan: Any) -> Any:
+def recoded(original: pa.Table, plan: Any) -> pa.Table:
     """The original's Arrow table with tails as the plan publishes them; joined levels are texts."""
     for name in map(str, plan.regroup):
         texts = pa.array([None if cell is None else _word(cell) for cell in original[name].to_pylist()])
@@ -40,7 +40,7 @@ def recoded(original: Any, plan: Any) -> Any:
     return original
 
 
-def slack(plan: Any, original: Any) -> dict[str, tuple[float, float]]:
+def slack(plan: Any, original: pa.Table) -> dict[str, tuple[float, float]]:
     """How far rounding may move a value, at the most: by so much, and by this share of itself."""
     found = {}
     for name, rule in _rules(plan, original).items():
@@ -49,7 +49,7 @@ def slack(plan: Any, original: Any) -> dict[str, tuple[float, float]]:
     return found
 
 
-def step_faults(original: Any, release: Any, plan: Any, protected: Sequence[str]) -> list[str]:
+def step_faults(original: pa.Table, release: pa.Table, plan: Any, protected: Sequence[str]) -> list[str]:
     """One sentence for each column that is not what the plan's steps make of the original's rows."""
     faults, after = [], recoded(original, plan)
     rules, kept = _rules(plan, original), stepped(plan, protected)
@@ -88,7 +88,7 @@ def _doubles(column: Any, plan: Any, name: str) -> Floats:
     if {str(n): kind for n, kind in plan.types.items()}.get(name) == "date" and "string" in str(column.type):
         column = column.cast(pa.date32())
     found = numbers(column, True)
-    values: Floats = found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    values: Floats = found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # type: ignore[union-attr]
     values = np.array(values, np.float64)
     for code in _codes(plan, name):
         try:
@@ -98,7 +98,7 @@ def _doubles(column: Any, plan: Any, name: str) -> Floats:
     return values
 
 
-def _capped(original: Any, plan: Any, name: str) -> Floats:
+def _capped(original: pa.Table, plan: Any, name: str) -> Floats:
     """The column with its tails at their mean, or at their threshold."""
     values = _doubles(original[name], plan, name)
     rows = range(len(values))
@@ -148,7 +148,7 @@ def _threshold(present: Floats, given: Any, stored: str) -> float:
     return float(word)
 
 
-def _rules(plan: Any, original: Any) -> dict[str, Any]:
+def _rules(plan: Any, original: pa.Table) -> dict[str, Any]:
     """How each column is rounded; where decimals are asked for, to as many as the original shows."""
     rules = {}
     if plan.decimals:
@@ -202,7 +202,7 @@ def _word(cell: Any) -> str:
         return str(cell)
 
 
-def _levels(original: Any, plan: Any, name: str, joined: Mapping[Any, Any]) -> dict[str, str]:
+def _levels(original: pa.Table, plan: Any, name: str, joined: Mapping[Any, Any]) -> dict[str, str]:
     """What each level of a column became."""
     cells = [None if cell is None else _word(cell) for cell in original[name].to_pylist()]
     new = {cell: cell for cell in cells if cell is not None}

@@ -3,6 +3,10 @@
   if (location.search) history.replaceState(null, "", location.pathname); // the code is used
 
   const send = (zone, file) => {
+    if (file.name.toLowerCase().endsWith(".toml")) {
+      file.slice(0, 1e6).text().then((text) => emitEvent("shoal-plan", { text }));
+      return;
+    }
     const limit = Number(zone.dataset.limit) * 1e6;
     const state = zone.querySelector(".state");
     const bar = zone.querySelector("progress");

@@ -35,6 +35,7 @@ def build(tab: Tab) -> None:
         show(Markup(text), tab.work.name, words)
         with ui.element("div").classes("actions"):
             button("Settings", "arrow_forward", lambda: tab.go("settings"))
+    _bulk(tab, facts)
     _columns(tab, facts)
     show(Markup("<h3>The first rows</h3>"))
     names = [column["name"] for column in facts["columns"]]
@@ -46,7 +47,7 @@ def build(tab: Tab) -> None:
 
 def _door(tab: Tab) -> None:
     """Where a file is dropped, and the demo beside it."""
-    show(pieces.drop(tab.upload_limit, ",".join(ENDINGS)))
+    show(pieces.drop(tab.upload_limit, ",".join((*ENDINGS, ".toml"))))
     button("Start with the demo survey", "dataset", lambda: _demo(tab), look="outline")
 
 
@@ -58,6 +59,22 @@ async def _demo(tab: Tab) -> None:
         tab.say(error, bad=True)
         return
     tab.open_work(work.number, "data")
+
+
+def _bulk(tab: Tab, facts: dict[str, Any]) -> None:
+    """One role for several columns at once."""
+    names = dict(enumerate(column["name"] for column in facts["columns"]))
+
+    def give() -> None:
+        for place in chosen.value or ():
+            tab.draft.roles[names[place]] = role.value
+        tab.save_draft()
+        tab.refresh()
+
+    with ui.expansion("One role for several columns").classes("more"), ui.element("div").classes("grid3"):
+        chosen = ui.select(names, label="Columns", multiple=True, value=[]).props("outlined dense use-chips")
+        role = ui.select(list(MEANINGS), label="Role", value="other").props("outlined dense")
+        button("Give them this role", "", give, look="outline")
 
 
 def _columns(tab: Tab, facts: dict[str, Any]) -> None:

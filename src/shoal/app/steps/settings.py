@@ -6,9 +6,11 @@ from typing import Any
 from markupsafe import Markup
 from nicegui import ui
 
+from shoal.app.draft import FURTHER
 from shoal.app.markup import button, pieces, show
 from shoal.app.tab import Tab
 from shoal.grouping.registry import methods
+from shoal.plan.options import OPTIONS, SHAPES, Option
 
 #: Fields with a word each: what they are called, and what their words mean.
 CHOICES: dict[str, tuple[str, dict[str, str]]] = {
@@ -209,6 +211,24 @@ def _more(tab: Tab, put: Any) -> None:
         draft.give(role, chosen)
         tab.save_draft()
 
+    def typed(option: Option) -> None:
+        """A field of the plan as its option has it; several values stand on lines of their own."""
+
+        def change(value: Any) -> None:
+            draft.further[option.field] = value
+            tab.save_draft()
+
+        label = f"{option.flags[-1]} {option.metavar or ''}".strip()
+        value, kind = draft.further.get(option.field), SHAPES[option.shape].kind
+        told = lambda e: change(e.value)  # noqa: E731
+        if kind is bool:
+            ui.checkbox(f"{option.help} ({label})", value=bool(value), on_change=told)
+        elif kind is list:
+            field = ui.textarea(value=value or "", on_change=told).props(FIELD + " autogrow")
+            field.props["label"], field.props["hint"] = label, f"{option.help}; one on each line"
+        else:
+            ui.input(label, value=value or "", on_change=told).props(FIELD).props["hint"] = option.help
+
     with ui.expansion("More: strata, units, weights, centroids, gaps, order of rows").classes("more"):
         with ui.element("div").classes("grid3"):
             for role, label in ROLES_CHOSEN.items():
@@ -244,6 +264,11 @@ def _more(tab: Tab, put: Any) -> None:
             for name in draft.named("quasi"):
                 if draft.types[name] == "ordinal":
                     _levels(tab, name)
+        show(Markup("<h3>Steps beside grouping, and all other fields of a plan</h3>"))
+        with ui.element("div").classes("grid3"):
+            for option in OPTIONS:
+                if option in FURTHER or option.field in draft.further:
+                    typed(option)
         with ui.element("div").classes("checks"):
             for field, label in CHECKS.items():
                 ui.checkbox(

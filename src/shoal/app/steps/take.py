@@ -20,7 +20,7 @@ def build(tab: Tab) -> None:
     work, run = tab.table, tab.finished_run()
     endings = {ending: f"{kind.name} ({ending})" for ending, kind in FORMATS.items() if kind.writable}
     endings[".db"] = "SQLite (.db)"
-    ending = ending_of(work.name) or ""
+    ending = ".xlsx" if ".xlsx#" in work.name else ending_of(work.name) or ""
     chosen = ending if ending in endings else ".csv"
     with ui.element("section").classes("lead"):
         show(Markup("<h2>Take away</h2><p class='soft'>{}: {}.</p>"), run.title, run.settings)

@@ -43,7 +43,7 @@ class StoredColumn:
 
 
 def stored_columns(
-    schema: Any, chosen: Sequence[str] | None, besides: Collection[str], types: Mapping[str, str]
+    schema: pa.Schema, chosen: Sequence[str] | None, besides: Collection[str], types: Mapping[str, str]
 ) -> list[StoredColumn]:
     """The columns to protect: those named, or every numeric one `besides` those that have another role."""
     frame = Frame(schema.empty_table())

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
@@ -68,7 +69,7 @@ class Groups:
         """What these records publish in a column, as Arrow cells."""
         return self.columns[name].published(self.values[name], self.labels[begin : begin + count])
 
-    def replace(self, batch: Any, begin: int) -> Any:
+    def replace(self, batch: pa.RecordBatch, begin: int) -> pa.RecordBatch:
         """The batch with its protected columns replaced; the rest is untouched."""
         for name in self.columns:
             at = batch.schema.get_field_index(name)

@@ -48,8 +48,13 @@ def place(path: Path) -> tuple[Path, str | None, int]:
 
 def sheets(path: Path) -> list[str]:
     """The names of a workbook's sheets."""
-    with zipfile.ZipFile(place(path)[0]) as package:
-        return list(_parts(package))
+    file = place(path)[0]
+    try:
+        with zipfile.ZipFile(file) as package:
+            refuse_size(sum(part.file_size for part in package.infolist()), file.stat().st_size, str(path))
+            return list(_parts(package))
+    except (zipfile.BadZipFile, KeyError, ElementTree.ParseError) as error:
+        raise InputError(f"{str(path)!r} cannot be read as Excel: {error}") from None
 
 
 def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
