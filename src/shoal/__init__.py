@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from shoal.measures.measure import Measures as Measures
     from shoal.measures.risk import risk as risk
     from shoal.measures.utility import utility as utility
+    from shoal.optimise.optimum import Optimum as Optimum
+    from shoal.optimise.optimum import optimum as optimum
     from shoal.outcome import Outcome as Outcome
     from shoal.pipeline import microaggregate as microaggregate
     from shoal.plan import Plan as Plan
     from shoal.release import Release as Release
+    from shoal.requirements import requirements as requirements  # at run time a module that is called like it
     from shoal.suggestion import Suggestion as Suggestion
     from shoal.suggestion import suggest as suggest
     from shoal.verify.files import check as check  # at run time a module that is called like it
@@ -42,6 +45,7 @@ _NAMES = {
     "MachineError": "shoal.errors",
     "Measures": "shoal.measures.measure",
     "Microaggregator": "shoal.estimator",
+    "Optimum": "shoal.optimise.optimum",
     "Outcome": "shoal.outcome",
     "Plan": "shoal.plan",
     "Release": "shoal.release",
@@ -51,6 +55,7 @@ _NAMES = {
     "lower_bound": "shoal.bounds",
     "methods": "shoal.grouping.registry",
     "microaggregate": "shoal.pipeline",
+    "optimum": "shoal.optimise.optimum",
     "protect_files": "shoal.engines.disk.engine",
     "read": "shoal.io.files",
     "risk": "shoal.measures.risk",
@@ -58,7 +63,7 @@ _NAMES = {
     "utility": "shoal.measures.utility",
     "write": "shoal.io.files",
 }
-_MODULES = ("check", "datasets", "spark", "testing")
+_MODULES = ("check", "datasets", "requirements", "spark", "testing")
 _FORMER = ("checks",)  # warns, and ends with 0.3
 __all__ = ["__version__", *_NAMES, *_MODULES]
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from shoal import writing
@@ -241,10 +240,7 @@ class Release:
         from shoal.bounds import bound_matrix, standardised
 
         Z = standardised(self.original, plan=replace(self.plan, columns=self.columns))
-        by_group = np.argsort(self.labels, kind="stable")
-        groups = np.split(by_group, np.cumsum(self.group_sizes)[:-1])
-        good = [group.tolist() for group in groups if len(group) < 2 * self.plan.k]  # to begin with
-        return bound_matrix(Z, self.plan.k, time_limit=time_limit, start_groups=good)
+        return bound_matrix(Z, self.plan.k, time_limit=time_limit, start=self.labels)
 
     lower_bound = bound  # its first name
 

@@ -15,13 +15,24 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import shoal
-from shoal.bounds import Bound, bound_matrix, lower_bound, program, semidefinite, standardised, verify
+from shoal.bounds import (
+    Bound,
+    bound_matrix,
+    lower_bound,
+    program,
+    semidefinite,
+    standardised,
+    verify,
+    verify_groups,
+)
+from shoal.bounds.cuts import PATTERNS, VIOLATED, Cuts, _sorted_cuts, on_grid, separate
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.bounds.verify import by_matrix, by_neighbours, by_prices
 from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import InputError
-from shoal.kernels.search.pricing import charge, violated_triples
+from shoal.kernels.search.cuts import group_costs, reduced_costs, violated_triples
+from shoal.kernels.search.pricing import charge, list_groups
 
 
 def sse(X, group):
@@ -72,9 +83,25 @@ def all_groups(n, k):
         yield from itertools.combinations(range(n), s)
 
 
-def reduced_cost(X, group, prices, triples, penalties):
-    due = sum(p for t, p in zip(triples, penalties) if len(set(t) & set(group)) >= 2)
+def times(cuts, t, group):
+    """How often the group's weights fill the divisor of cut t."""
+    weight = {i: w for i, w in zip(cuts.records[t].tolist(), cuts.weights[t].tolist()) if i >= 0}
+    return sum(weight.get(i, 0) for i in group) // int(cuts.divisors[t])
+
+
+def reduced_cost(X, group, prices, cuts, penalties):
+    due = sum(penalties[t] * times(cuts, t, group) for t in range(len(cuts)))
     return sse(X, group) - prices[list(group)].sum() + due
+
+
+def random_cuts(rng, n, each=1):
+    """Cuts of every pattern."""
+    found = Cuts.none()
+    for weights, divisor in (((1, 1, 1), 2), *PATTERNS):
+        if len(weights) <= n:
+            chosen = np.array([rng.choice(n, len(weights), replace=False) for _ in range(each)])
+            found += _sorted_cuts(chosen, np.array(weights), divisor)
+    return found
 
 
 def test_never_above_the_optimum_and_close_with_cuts():
@@ -103,19 +130,92 @@ def test_pricing_equals_enumeration(seed):
     n, k = 10, 2 + seed % 3
     X = random_table(seed, n)
     prices = rng.random(n) * np.square(X - X.mean(0)).sum() / n
-    triples = np.array([np.sort(rng.choice(n, 3, replace=False)) for _ in range(6)])
-    penalties = rng.random(6) * prices.mean()
+    cuts = random_cuts(rng, n)
+    penalties = on_grid(rng.random(len(cuts)) * prices.mean())
     lowered = prices.copy()
-    groups = np.zeros((n, k, 2 * k - 1), np.int64)
-    sizes, weighed = np.zeros((n, k), np.int64), np.zeros(n, np.int64)
-    cuts = program.cut_lists(n, triples, penalties)
-    charge(X, np.arange(n), lowered, near_sums(X, k), k, cuts, 10**9, groups, sizes, weighed)
+    rows, costs = np.zeros((n, 3, 2 * k - 1), np.int32), np.zeros((n, 3))
+    lists, near = cuts.lists(n, penalties), near_sums(X, k)
+    charge(X, np.arange(n), lowered, near, k, lists, 10**9, rows, costs, np.zeros(n, np.int64))
     expected = prices.copy()
     for lead in range(n - 1, -1, -1):
         led = (group for group in all_groups(n, k) if group[0] == lead)
-        costs = (reduced_cost(X, group, expected, triples, penalties) for group in led)
-        expected[lead] += min(0.0, min(costs, default=0.0))
+        least = sorted(reduced_cost(X, group, expected, cuts, penalties) for group in led)
+        under = [cost for cost in least if cost < -1e-12][:3]
+        np.testing.assert_allclose(
+            np.sort(costs[lead])[: len(under)], under, atol=1e-10 * max(1, prices.max())
+        )
+        expected[lead] += min([0.0, *least])
     np.testing.assert_allclose(lowered, expected, atol=1e-10 * max(1, prices.max()))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_listed_groups_equal_enumeration(seed):
+    """Both listings, the search's and the verifier's, which share no code."""
+    rng = np.random.default_rng(seed)
+    n, k = 10, 2 + seed % 3
+    X = random_table(seed, n)
+    prices = rng.random(n) * np.square(X - X.mean(0)).sum() / n
+    cuts = random_cuts(rng, n)
+    penalties = on_grid(rng.random(len(cuts)) * prices.mean())
+    every = {group: reduced_cost(X, group, prices, cuts, penalties) for group in all_groups(n, k)}
+    goal = float(np.quantile(list(every.values()), 0.3)) + 1e-9
+    expected = {group for group, cost in every.items() if cost < goal}
+    rows, costs = np.empty((9999, 2 * k - 1), np.int32), np.empty(9999)
+    lists, near = cuts.lists(n, penalties), near_sums(X, k)
+    count = list_groups(X, np.arange(n), prices, near, k, lists, goal, rows, costs)
+    found = {tuple(sorted(row[row >= 0].tolist())): cost for row, cost in zip(rows[:count], costs)}
+    assert found.keys() == expected
+    assert count == len(expected)
+    assert all(cost == pytest.approx(every[group], abs=1e-9) for group, cost in found.items())
+    np.testing.assert_allclose(
+        reduced_costs(rows[:count], group_costs(X, rows[:count]), prices, lists), costs[:count], atol=1e-9
+    )
+    table = verify_groups.cut_table(n, cuts.records, cuts.weights, cuts.divisors)
+    again = verify_groups.groups_below(X, k, prices, table, penalties, goal, 9999)
+    assert {tuple(sorted(row[row >= 0].tolist())) for row in again} == expected
+    assert len(again) == len(expected)
+    assert verify_groups.groups_below(X, k, prices, table, penalties, goal, len(expected) // 9) is None
+    assert list_groups(X, np.arange(n), prices, near, k, lists, goal, rows[:2], costs[:2]) == 3
+
+
+def all_partitions(records, k):
+    """Every division into groups of at least k."""
+    if not records:
+        yield []
+        return
+    first, rest = records[0], records[1:]
+    for s in range(k - 1, len(rest) + 1):
+        for others in itertools.combinations(rest, s):
+            for more in all_partitions([i for i in rest if i not in others], k):
+                yield [(first, *others), *more]
+
+
+def test_every_family_of_cuts_holds_for_every_partition():
+    rng = np.random.default_rng(0)
+    for n, k in ((9, 1), (9, 2), (10, 3)):
+        cuts = random_cuts(rng, n, each=2)
+        for partition in itertools.islice(all_partitions(list(range(n)), k), 2000):
+            for t in range(len(cuts)):
+                assert sum(times(cuts, t, group) for group in partition) <= cuts.limits[t]
+
+
+def test_found_cuts_are_violated_as_said_and_spread():
+    """A fractional solution of a linear program breaks them; each is a cut of a known pattern."""
+    X = np.random.default_rng(5).normal(size=(60, 3))
+    solved = program.Program(X, 3)
+    assert solved.converge(np.inf, 1e-6)
+    rows, shares = solved.fractional
+    known = set()
+    cuts = separate(rows, shares, known, 40)
+    assert 0 < len(cuts) <= 40
+    assert len(known) == len(cuts)
+    groups = [row[row >= 0].tolist() for row in rows]
+    for t in range(len(cuts)):
+        total = sum(share * times(cuts, t, group) for group, share in zip(groups, shares))
+        assert total > cuts.limits[t] + VIOLATED - 1e-9
+        weights = tuple(w for w in cuts.weights[t].tolist() if w)
+        assert (weights, int(cuts.divisors[t])) in (((1, 1, 1), 2), *PATTERNS)
+    assert not len(separate(rows, shares, known, 40).divisors) or len(known) > len(cuts)
 
 
 def test_pricing_cut_short_is_still_feasible():
@@ -123,9 +223,9 @@ def test_pricing_cut_short_is_still_feasible():
     near, k, n = near_sums(X, 3), 3, 12
     for budget in (0, 5, 50):
         lowered = np.full(n, 0.8)
-        groups, sizes = np.zeros((n, k, 2 * k - 1), np.int64), np.zeros((n, k), np.int64)
-        cuts = program.cut_lists(n, np.empty((0, 3), np.int64), np.empty(0))
-        charge(X, np.arange(n), lowered, near, k, cuts, budget, groups, sizes, np.zeros(n, np.int64))
+        rows, costs = np.zeros((n, 2, 2 * k - 1), np.int32), np.zeros((n, 2))
+        cuts = Cuts.none().lists(n, np.empty(0))
+        charge(X, np.arange(n), lowered, near, k, cuts, budget, rows, costs, np.zeros(n, np.int64))
         assert min(sse(X, g) - lowered[list(g)].sum() for g in all_groups(n, k)) > -1e-12
 
 
@@ -133,7 +233,7 @@ def test_prices_on_a_block_only():
     for seed in range(5):
         X = random_table(seed, 12)
         prices = program.solve(X, 3, seconds=600, largest=5)
-        value = by_prices(X, 3, prices.records, prices.triples, prices.penalties)
+        value = by_prices(X, 3, **prices.arrays())
         assert by_neighbours(X, 3) * (1 - 1e-8) <= value <= optimum(X, 3) * (1 + 1e-12)
 
 
@@ -141,7 +241,11 @@ def test_separated_triples_equal_enumeration():
     rng = np.random.default_rng(3)
     inside = rng.random((9, 8)) < 0.4
     shares = rng.random(8) * 0.6
-    found, excess = violated_triples(inside, shares, 0.02)
+    rows = np.full((8, 9), -1)
+    for g in range(8):
+        rows[g, : inside[:, g].sum()] = np.flatnonzero(inside[:, g])
+    start = np.concatenate([[0], np.cumsum(inside.sum(1))])
+    found, excess = violated_triples(rows, shares, start, np.nonzero(inside)[1], 0.02)
     found = {tuple(sorted(t)): e for t, e in zip(found.tolist(), excess)}
     expected = {}
     for t in itertools.combinations(range(9), 3):
@@ -198,8 +302,22 @@ def test_tampering_is_refused(proven):
     swapped[[0, 1]] = swapped[[1, 0]]
     assert not changed(bound, prices=swapped).verify()
     assert not changed(bound, prices=arrays["prices"][:-1]).verify()
-    if len(arrays["penalties"]):
-        assert not changed(bound, penalties=0 * arrays["penalties"]).verify()
+    assert len(arrays["penalties"])
+    assert not changed(bound, penalties=0 * arrays["penalties"]).verify()
+    for name, change in (
+        ("divisors", arrays["divisors"] + 1),
+        ("divisors", arrays["divisors"] * 0),
+        ("divisors", arrays["divisors"][:-1]),
+        ("divisors", arrays["divisors"] + 2**40),
+        ("weights", arrays["weights"] * 2),
+        ("weights", -arrays["weights"]),
+        ("weights", arrays["weights"] + 1),
+        ("cuts", arrays["cuts"] + 60),
+        ("cuts", np.where(arrays["cuts"] >= 0, 7, -1)),
+        ("cuts", arrays["cuts"][:, ::-1]),
+        ("cuts", arrays["cuts"].astype(float)),
+    ):
+        assert not changed(bound, **{name: change}).verify()
     assert not changed(bound, penalties=np.append(arrays["penalties"], -1.0)).verify()
     assert not dataclasses.replace(bound, sse=bound.sse * 1.0001).verify()
     assert not dataclasses.replace(bound, information_loss=bound.information_loss * 1.0001).verify()
@@ -248,12 +366,6 @@ def test_saved_loaded_pickled(proven, tmp_path):
     with pytest.raises(InputError, match="original data"):
         loaded.verify()
     assert pickle.loads(pickle.dumps(bound)).verify()
-
-
-def test_groups_are_groups(proven):
-    _, bound = proven
-    assert all(3 <= len(set(group)) <= 5 for group in bound.groups)
-    assert set(itertools.chain.from_iterable(bound.groups)) == set(range(60))
 
 
 def test_shift_and_scale_do_not_matter(proven):
@@ -349,12 +461,14 @@ def test_the_verifier_shares_no_code_with_the_search():
     """Beside libraries it imports the form of a bound and the compiler, and nothing that finds bounds."""
     allowed = {("shoal.bounds.certificate", "Bound"), ("shoal.kernels.runtime.jit", "kernel")}
     imported = set()
-    for node in ast.walk(ast.parse(Path(verify.__file__).read_text())):
-        if isinstance(node, ast.ImportFrom):
-            imported |= {(node.module, alias.name) for alias in node.names}
-        elif isinstance(node, ast.Import):
-            imported |= {(alias.name, "") for alias in node.names}
-    assert {pair for pair in imported if pair[0].split(".")[0] == "shoal"} == allowed
+    for name in ("verify", "verify_groups", "verify_tree"):
+        for node in ast.walk(ast.parse(Path(verify.__file__).with_name(f"{name}.py").read_text())):
+            if isinstance(node, ast.ImportFrom):
+                imported |= {(node.module, alias.name) for alias in node.names}
+            elif isinstance(node, ast.Import):
+                imported |= {(alias.name, "") for alias in node.names}
+    ours = {pair for pair in imported if pair[0].split(".")[0] == "shoal"}
+    assert {pair for pair in ours if not pair[0].startswith("shoal.bounds.verify_")} == allowed
 
 
 GOOD = {"sse": 1.0, "information_loss": 1.0, "method": "m", "seconds": 0.1, "proof": "prices", "k": 1}

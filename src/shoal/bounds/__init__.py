@@ -1,7 +1,7 @@
 """How little any partition could lose: proven lower bounds, each with a certificate that proves it again."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -101,11 +101,11 @@ def standardised(
 
 
 def bound_matrix(
-    X: NDArray[np.float64], k: int, *, time_limit: float = 60, start_groups: Iterable[Sequence[int]] = ()
+    X: NDArray[np.float64], k: int, *, time_limit: float = 60, start: NDArray[np.int64] | None = None
 ) -> Bound:
     """The best bound on the SSE of any partition of the rows of X into groups of at least k.
 
-    start_groups: good groups (lists of row numbers), for instance the optimiser's; they save time.
+    start: labels of a good partition; its groups save time.
     """
     from shoal.bounds import neighbours, program, semidefinite
 
@@ -116,10 +116,10 @@ def bound_matrix(
         raise InputError(f"k={k} needs at least k records and k at least 1, but there are {n} records")
     total = total_sum_of_squares(X)
 
-    def bound(value: float, method: str, proof: str, groups: list | None = None, **arrays: NDArray) -> Bound:
+    def bound(value: float, method: str, proof: str, **arrays: NDArray) -> Bound:
         loss = 100 * value / total if total > 0 else 0.0
         certificate = Certificate(proof, k, fingerprint(X, k), arrays)
-        return Bound(value, loss, method, certificate, time.perf_counter() - began, X, groups or [])
+        return Bound(value, loss, method, certificate, time.perf_counter() - began, X)
 
     if k == 1:
         return bound(0.0, "k = 1 loses nothing", "one group")
@@ -135,20 +135,14 @@ def bound_matrix(
     # much work and the table is small enough for dense matrices, the time is better spent on the matrix.
     dense = k > 5 and n <= DENSE
     largest = LARGEST if k <= 5 or dense else LARGEST_ABOVE_5
-    prices = program.solve(X, k, seconds=left(), start_groups=start_groups, largest=largest, give_up=dense)
-    used = prices.penalties > 0
-    value = priced_value(prices.records, prices.penalties[used])
+    prices = program.solve(X, k, seconds=left(), start=start, largest=largest, give_up=dense)
+    value = priced_value(prices.records, prices.penalties * prices.cuts.limits)
     if value > best.sse:
-        arrays = {
-            "prices": prices.records,
-            "triples": prices.triples[used],
-            "penalties": prices.penalties[used],
-        }
-        method = "linear program with cuts" if used.any() else "linear program"
-        best = bound(value, method, "prices", prices.groups, **arrays)
+        method = "linear program with cuts" if len(prices.cuts) else "linear program"
+        best = bound(value, method, "prices", **prices.arrays())
     if dense and not prices.optimal and left() > 0:
         block, M = semidefinite.solve(X, k, seconds=left())
         value = semidefinite.proven(X, k, block, M)
         if value > best.sse:
-            best = bound(value, "semidefinite", "matrix", prices.groups, block=block, M=M)
+            best = bound(value, "semidefinite", "matrix", block=block, M=M)
     return best

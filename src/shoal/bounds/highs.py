@@ -16,7 +16,7 @@ def quiet_solver(**options: Any) -> highspy.Highs:
 
 
 def set_partitioning(
-    members: NDArray[np.int64],
+    members: NDArray[np.signedinteger],
     cost: NDArray[np.float64],
     records: int,
     *,
@@ -43,3 +43,18 @@ def set_partitioning(
     solver = quiet_solver(**options)
     solver.passModel(lp)
     return solver
+
+
+def solved(lp: highspy.Highs, seconds: float) -> bool:
+    """Solve a linear program in so many seconds; False if that was not reached.
+
+    Sometimes the solver loses its way from the last solution ("unknown"): then it begins anew.
+    """
+    for _ in range(2):
+        lp.setOptionValue("time_limit", lp.getRunTime() + max(0.1, seconds))
+        lp.run()
+        status = lp.getModelStatus()
+        if status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit):
+            return bool(status == highspy.HighsModelStatus.kOptimal)
+        lp.clearSolver()
+    return False

@@ -2,8 +2,8 @@
 
 One variable for each possible group, cost SSE(G); each record in exactly one group. Its dual has a price for
 each record such that no group is worth more than it costs; the sum of such prices bounds every partition.
-Three records S give a cut: at most one group of a partition can hold two or all of them. Its penalty is paid
-by such groups, and subtracted from the bound.
+Rank-1 cuts (`cuts`) have penalties, which groups pay and which are subtracted from the bound as often as the
+cut allows.
 
 Prices come from a linear program over the groups so far (HiGHS), held in a box around the best
 feasible prices; `charge` finds the groups that undercut them and makes them feasible, which gives a valid
@@ -12,19 +12,18 @@ and the box, which keeps the prices near feasible ones and so the search small.
 """
 
 import time
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from shoal.bounds.highs import quiet_solver
+from shoal.bounds.cuts import CUTS, Cuts, on_grid, separate
+from shoal.bounds.highs import quiet_solver, solved
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.runtime.threads import map_threads, thread_count
-from shoal.kernels.search.pricing import charge, violated_triples
+from shoal.kernels.search.cuts import counts, group_costs, reduced_costs
+from shoal.kernels.search.pricing import charge, list_groups
 
 #: Parts of the table that are priced independently of one another, so that several threads can work. Records
 #: of one part do not see what those of another were charged, so with more parts prices fall too far.
@@ -36,6 +35,8 @@ SPEED = 2e7
 CENTRE = 0.3
 #: The program counts as solved, and cuts are looked for, when the bound is within this share of its value.
 ENOUGH = 2e-4
+#: The same when there is nothing more to cut.
+CLOSE = 1e-7
 #: Steps in a row without a gain or a new group after which there is nothing more to gain.
 IDLE = 10
 #: How far prices may move in the first step: a share of each, and of their mean. Eight tables of 90 to 500
@@ -48,36 +49,41 @@ KEPT_PROMISE = 0.3
 ONE_PRICING, FIRST_PRICING = 0.1, 0.02
 #: How many times as long as the last pricing the next one may take; with less time left it is not begun.
 SLOWER = 1.5
-#: Violation from which a triple becomes a cut, cuts through one record, and cuts of a round (or an eighth of
-#: the records). 0.001, 99 and 300 led to the same bounds in as many steps, 20 cuts in up to twice as many.
-VIOLATED, CUTS_OF_A_RECORD, CUTS = 0.02, 4, 60
+#: Groups of each lead that one pricing adds.
+KEPT = 5
+#: Rounds of cuts without a penalty after which a cut is dropped.
+IDLE_ROUNDS = 3
 
 
 @dataclass
 class Prices:
-    """A dual solution: a price for each record, a penalty for each cut (three records)."""
+    """A dual solution: a price for each record, a penalty for each cut."""
 
     records: NDArray[np.float64]
-    triples: NDArray[np.int64]
+    cuts: Cuts
     penalties: NDArray[np.float64]
-    groups: list[tuple[int, ...]]  # those of the linear program
-    costs: NDArray[np.float64]
+    groups: NDArray[np.int64]  # those of the linear program, filled up with -1
     optimal: bool
 
     @property
     def value(self) -> float:
-        return float(self.records.sum() - self.penalties.sum())
+        return float(self.records.sum() - self.penalties @ self.cuts.limits)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """As a certificate holds them."""
+        cuts = self.cuts
+        named = {"cuts": cuts.records, "weights": cuts.weights, "divisors": cuts.divisors}
+        return {"prices": self.records, **named, "penalties": self.penalties}
 
 
-def cut_lists(n: int, triples: NDArray[np.int64], penalties: NDArray[np.float64]) -> tuple:
-    """For each record the two other records and the penalty of each of its cuts, as the kernels want them."""
-    active = penalties > 0
-    triples, penalties = triples[active], penalties[active]
-    owner = triples.T.ravel()
-    other = np.concatenate([triples[:, [1, 2]], triples[:, [0, 2]], triples[:, [0, 1]]])
-    order = np.argsort(owner, kind="stable")
-    start = np.searchsorted(owner[order], np.arange(n + 1))
-    return start, np.ascontiguousarray(other[order]), np.tile(penalties, 3)[order]
+def group_rows(labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """The groups of a partition as rows of records, filled up with -1; those of 2k or more are left out."""
+    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    order = np.argsort(labels, kind="stable")
+    within = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows = np.full((len(sizes), max(2 * k - 1, sizes.max())), -1)
+    rows[labels[order], within] = order
+    return rows[sizes < 2 * k, : 2 * k - 1]
 
 
 def regions(X: NDArray[np.float64], number: int) -> list[NDArray[np.int64]]:
@@ -93,94 +99,83 @@ def regions(X: NDArray[np.float64], number: int) -> list[NDArray[np.int64]]:
     return parts
 
 
-def undercut(X, k, near, parts, prices, cuts, budget):
-    """Feasible prices at most these, the groups that undercut, and whether every search was complete."""
-
-    def work(part):
-        lowered = prices.copy()
-        groups = np.zeros((len(part), k, 2 * k - 1), np.int64)
-        sizes, weighed = np.zeros((len(part), k), np.int64), np.zeros(len(part), np.int64)
-        charge(X, part, lowered, near, k, cuts, int(budget), groups, sizes, weighed)
-        undercutting = [groups[t, q, : sizes[t, q]] for t, q in zip(*np.nonzero(sizes))]
-        return lowered[part], undercutting, bool((weighed >= 0).all())
-
-    feasible = prices.copy()
-    lowered, undercutting, complete = zip(*map_threads(work, parts))
-    feasible[np.concatenate(parts)] = np.concatenate(lowered)
-    return feasible, list(chain.from_iterable(undercutting)), all(complete)
-
-
 class Master:
     """The linear program over the groups so far, with the prices held in a box.
 
     Only the first n records have prices to be found; those of the others are `fixed`.
     """
 
-    def __init__(self, X: NDArray[np.float64], n: int, fixed: NDArray[np.float64]):
-        self.X, self.n, self.fixed = X, n, fixed
-        self.groups: list[tuple[int, ...]] = []
-        self.costs: list[float] = []
-        self.seen: set[tuple[int, ...]] = set()
-        self.triples = np.empty((0, 3), np.int64)
-        self.cuts_of: list[list[int]] = [[] for _ in range(len(X))]
+    def __init__(self, X: NDArray[np.float64], k: int, n: int, fixed: NDArray[np.float64]):
+        self.X, self.n = X, n
+        self.fixed = np.append(np.where(np.arange(len(X)) < n, 0.0, fixed), 0.0)
+        self.rows = np.empty((0, 2 * k - 1), np.int32)
+        self.costs = np.empty(0)
+        self.seen: set[bytes] = set()
+        self.cuts = Cuts.none()
+        self.idle = np.empty(0, np.int64)  # rounds of cuts that each cut was without a penalty
+        self.known: set[bytes] = set()
         self.lp = quiet_solver(presolve="off")
-        n, none = self.n, np.empty(0, np.int32)
+        none = np.empty(0, np.int32)
         self.lp.addRows(n, np.ones(n), np.ones(n), 0, np.zeros(n, np.int32), none, np.empty(0))
         rows = np.arange(n, dtype=np.int32)
         for sign in (1.0, -1.0):  # the box: a record may be covered, or given back, at the box's ends
             self.lp.addCols(n, np.zeros(n), np.zeros(n), np.full(n, np.inf), n, rows, rows, np.full(n, sign))
         self.box = np.arange(2 * n, dtype=np.int32)
 
-    def add_groups(self, groups: Iterable[Sequence[int]]) -> int:
-        """Add those that are new; return how many."""
-        starts: list[int] = []
-        rows: list[int] = []
-        costs: list[float] = []
-        for group in groups:
-            key = tuple(sorted(int(i) for i in group))
-            if key in self.seen or key[0] >= self.n:
-                continue
-            self.seen.add(key)
-            self.groups.append(key)
-            members = self.X[list(key)]
-            self.costs.append(float(np.square(members - members.mean(0)).sum()))
-            inner = [i for i in key if i < self.n]
-            costs.append(self.costs[-1] - sum(self.fixed[i] for i in key[len(inner) :]))
-            starts.append(len(rows))
-            rows.extend(inner)
-            inside = set(key)
-            for cut in {cut for i in key for cut in self.cuts_of[i]}:
-                if len(inside.intersection(self.triples[cut].tolist())) >= 2:
-                    rows.append(self.n + cut)
-        m = len(starts)
+    def add_groups(self, rows: NDArray[np.signedinteger]) -> int:
+        """Add those that are new (rows of records, filled up with -1); return how many."""
+        rows = np.sort(rows, axis=1)[:, ::-1]
+        rows = np.ascontiguousarray(rows[(rows >= 0).any(1)], np.int32)
+        new = []
+        for g, row in enumerate(rows):
+            key = row.tobytes()
+            if key not in self.seen and row[row >= 0].min() < self.n:
+                self.seen.add(key)
+                new.append(g)
+        rows = rows[new]
+        m = len(rows)
         if m:
-            matrix = len(rows), np.array(starts, np.int32), np.array(rows, np.int32), np.ones(len(rows))
-            self.lp.addCols(m, np.array(costs), np.zeros(m), np.full(m, np.inf), *matrix)
+            costs = group_costs(self.X, rows)
+            self.rows, self.costs = np.concatenate([self.rows, rows]), np.append(self.costs, costs)
+            group, cut, times = counts(rows, self.cuts.lists(len(self.X), np.empty(0)))
+            inner, place = np.nonzero((rows >= 0) & (rows < self.n))
+            column = np.concatenate([inner, group])
+            order = np.argsort(column, kind="stable")
+            index = np.concatenate([rows[inner, place], self.n + cut])[order].astype(np.int32)
+            value = np.concatenate([np.ones(len(inner)), times])[order]
+            starts = np.searchsorted(column[order], np.arange(m)).astype(np.int32)
+            inside = costs - self.fixed[rows].sum(1)
+            self.lp.addCols(m, inside, np.zeros(m), np.full(m, np.inf), len(index), starts, index, value)
         return m
 
-    def add_cuts(self, triples: NDArray[np.int64]) -> None:
-        first = len(self.triples)
-        self.triples = np.concatenate([self.triples, triples])
-        for cut, triple in enumerate(triples.tolist(), start=first):
-            for i in triple:
-                self.cuts_of[i].append(cut)
-        hits: list[list[int]] = [[] for _ in triples]
-        for column, group in enumerate(self.groups):
-            inside = set(group)
-            for cut in {cut for i in group for cut in self.cuts_of[i] if cut >= first}:
-                if len(inside.intersection(triples[cut - first].tolist())) >= 2:
-                    hits[cut - first].append(2 * self.n + column)
-        starts = np.cumsum([0] + [len(hit) for hit in hits])[:-1].astype(np.int32)
-        columns = np.array([c for hit in hits for c in hit], np.int32)
-        m, matrix = len(triples), (len(columns), starts, columns, np.ones(len(columns)))
-        self.lp.addRows(m, np.full(m, -np.inf), np.ones(m), *matrix)
+    def add_cuts(self, cuts: Cuts) -> None:
+        m = len(cuts)
+        group, cut, times = counts(self.rows, cuts.lists(len(self.X), np.empty(0)))
+        order = np.argsort(cut, kind="stable")
+        starts = np.searchsorted(cut[order], np.arange(m)).astype(np.int32)
+        columns = (2 * self.n + group[order]).astype(np.int32)
+        limits = cuts.limits.astype(float)
+        matrix = len(columns), starts, columns, times[order].astype(float)
+        self.lp.addRows(m, np.full(m, -np.inf), limits, *matrix)
+        self.cuts += cuts
+        self.idle = np.append(self.idle, np.zeros(m, np.int64))
+
+    def drop_cuts(self, keep: NDArray[np.bool_]) -> None:
+        gone = np.flatnonzero(~keep)
+        self.lp.deleteRows(len(gone), (self.n + gone).astype(np.int32))
+        self.cuts, self.idle = self.cuts[keep], self.idle[keep]
+
+    def drop_groups(self, keep: NDArray[np.bool_]) -> None:
+        gone = np.flatnonzero(~keep)
+        for row in self.rows[gone]:
+            self.seen.discard(row.tobytes())
+        self.lp.deleteCols(len(gone), (2 * self.n + gone).astype(np.int32))
+        self.rows, self.costs = self.rows[keep], self.costs[keep]
 
     def solve(self, centre: NDArray[np.float64], reach: NDArray[np.float64], seconds: float):
         """Within `reach` of `centre`: value, prices, penalties, shares of groups, who is at the box's end."""
         self.lp.changeColsCost(2 * self.n, self.box, np.concatenate([centre + reach, reach - centre]))
-        self.lp.setOptionValue("time_limit", self.lp.getRunTime() + max(0.1, seconds))
-        self.lp.run()
-        if self.lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        if not solved(self.lp, seconds):
             return None
         solution = self.lp.getSolution()
         shares = np.array(solution.col_value)
@@ -190,26 +185,161 @@ class Master:
         return value, duals[: self.n], np.maximum(0.0, -duals[self.n :]), shares[2 * self.n :], box
 
 
-def separate(
-    groups: list[tuple[int, ...]], shares: NDArray[np.float64], n: int, most: int
-) -> NDArray[np.int64]:
-    """The most violated cuts of a fractional solution, few for each record so that they spread."""
-    used = np.flatnonzero((shares > 1e-6) & (shares < 1 - 1e-6))
-    inside = np.zeros((n, len(used)), np.bool_)
-    for column, g in enumerate(used):
-        inside[list(groups[g]), column] = True
-    triples, excess = violated_triples(inside, shares[used], VIOLATED)
-    triples = np.sort(triples, axis=1)
-    triples, first = np.unique(triples, axis=0, return_index=True)
-    taken = np.zeros(n, np.int64)
-    chosen = []
-    for t in np.argsort(-excess[first], kind="stable"):
-        if taken[triples[t]].max() < CUTS_OF_A_RECORD:
-            taken[triples[t]] += 1
-            chosen.append(triples[t])
-            if len(chosen) == most:
-                break
-    return np.array(chosen, np.int64).reshape(-1, 3)
+class Program:
+    """The prices so far, and the steps that raise their value.
+
+    Inside, the records are ordered by falling neighbours' price, so that the dearest leads its groups, and
+    scaled by a power of two, so that prices are near 1 and nothing is rounded by it. Of more than `largest`
+    records only the dearest have their prices found here; the others keep the neighbours' prices, which no
+    group of them alone can undercut.
+    """
+
+    def __init__(self, X: NDArray[np.float64], k: int, *, largest: int = 5000):
+        near = near_sums(X, k)
+        prices = neighbour_prices(near, k)
+        self.order = np.argsort(-prices, kind="stable")
+        self.back = np.argsort(self.order)
+        mean = prices.mean()
+        self.scale = 2.0 ** -np.round(np.log2(mean) / 2) if mean > 0 else 1.0
+        self.X = np.ascontiguousarray(X[self.order]) * self.scale
+        self.near = near[self.order] * self.scale**2
+        self.k, self.n, self.block = k, len(X), min(len(X), largest)
+        self.best = neighbour_prices(self.near, k)
+        self.penalties = np.empty(0)
+        self.value = float(self.best.sum())
+        self.target = np.inf  # of the linear program over the groups so far
+        self.parts = regions(self.X[: self.block], REGIONS)
+        self.master = Master(self.X, k, self.block, self.best)
+        self.fractional = self.master.rows, np.empty(0)  # what its solution takes in part
+        nearest = cKDTree(self.X).query(self.X[: self.block], k=2 * k - 1)[1]
+        for s in range(k, 2 * k):
+            self.master.add_groups(np.where(np.arange(2 * k - 1) < s, nearest, -1))
+        self.reach = REACH * self.best[: self.block] + REACH_MEAN * self.best[: self.block].mean()
+        self.last = 0.0  # seconds of the last pricing
+
+    def add(self, rows: NDArray[np.int64]) -> int:
+        """Add groups, under the numbers that the records came with."""
+        return self.master.add_groups(np.where(rows >= 0, self.back[rows], -1))
+
+    def lists(self, penalties: NDArray[np.float64] | None = None) -> tuple:
+        """The cuts as the kernels want them, with the best penalties or these."""
+        return self.master.cuts.lists(self.n, self.penalties if penalties is None else penalties)
+
+    def excess(self, rows: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """By how much at least a partition exceeds the value if it holds such a group."""
+        return reduced_costs(rows, costs, self.best, self.lists())
+
+    def undercut(self, prices, penalties, budget):
+        """Feasible prices at most these, the groups that undercut, and whether every search was complete."""
+        cuts = self.lists(penalties)
+
+        def work(part):
+            lowered = prices.copy()
+            rows = np.empty((len(part), KEPT, 2 * self.k - 1), np.int32)
+            costs, weighed = np.zeros((len(part), KEPT)), np.zeros(len(part), np.int64)
+            charge(self.X, part, lowered, self.near, self.k, cuts, int(budget), rows, costs, weighed)
+            return lowered[part], rows[costs < 0], bool((weighed >= 0).all())
+
+        feasible = prices.copy()
+        lowered, rows, complete = zip(*map_threads(work, self.parts))
+        feasible[np.concatenate(self.parts)] = np.concatenate(lowered)
+        return feasible, np.concatenate(rows), all(complete)
+
+    def converge(self, deadline: float, enough: float, *, give_up: bool = False) -> bool:
+        """Raise the value until it is within `enough` of the program's own; False if that was not reached.
+
+        give_up: stop when a pricing is too much work to be finished.
+        """
+        block, share = self.block, FIRST_PRICING if give_up else ONE_PRICING
+        seconds = deadline - time.perf_counter()
+        budget = min(1e15, max(1e4, share * seconds * SPEED * thread_count() / block))
+        idle = 0  # steps in a row without a gain or a new group
+        while self.value > 0.0 and idle < IDLE:  # at 0 every record has k - 1 copies
+            left = deadline - time.perf_counter()
+            if left <= SLOWER * self.last:
+                return False
+            answer = self.master.solve(self.best[:block], self.reach, left - self.last)
+            if answer is None:
+                return False
+            target, prices, sigma, shares, at_end = answer
+            used = (shares > 1e-6) & (shares < 1 - 1e-6)
+            self.fractional = self.master.rows[used], shares[used]
+            self.target = target + float(self.best[block:].sum())
+            if self.target - self.value <= enough and not at_end.any():
+                return True
+            centre = 0.0 if idle else CENTRE
+            prices = np.append(centre * self.best[:block] + (1 - centre) * prices, self.best[block:])
+            sigma = on_grid(centre * self.penalties + (1 - centre) * sigma)
+            tick = time.perf_counter()
+            feasible, undercutting, complete = self.undercut(prices, sigma, budget)
+            self.last = time.perf_counter() - tick
+            gained = float(feasible.sum() - sigma @ self.master.cuts.limits) - self.value
+            if gained > 0:
+                self.best, self.penalties, self.value = feasible, sigma, self.value + gained
+            new = self.master.add_groups(undercutting)
+            idle = 0 if new or gained > 0 else idle + 1
+            if give_up and not complete:
+                return False
+            if not complete and not new and self.last < ONE_PRICING * left:
+                budget *= 2
+            missing = self.target - self.value
+            if missing <= enough or gained > KEPT_PROMISE * (missing + gained):
+                self.reach[at_end] *= 2
+            elif gained <= 0:
+                self.reach *= 0.5
+        return True
+
+    def cut(self) -> int:
+        """Cut off the fractional solution; drop the cuts that have had no penalty for some rounds."""
+        cuts = separate(*self.fractional, self.master.known, max(CUTS, self.n // 8))
+        self.master.idle[self.penalties > 0] = 0
+        self.master.idle[self.penalties <= 0] += 1
+        keep = self.master.idle <= IDLE_ROUNDS
+        if not keep.all():
+            self.master.drop_cuts(keep)
+            self.penalties = self.penalties[keep]
+        if len(cuts):
+            self.master.add_cuts(cuts)
+            self.penalties = np.append(self.penalties, np.zeros(len(cuts)))
+        return len(cuts)
+
+    def purge(self, excess: float) -> None:
+        """Drop the groups that no partition within `excess` of the value can hold."""
+        self.master.drop_groups(self.excess(self.master.rows, self.master.costs) <= excess)
+
+    def every_group(self, excess: float, most: int, deadline: float) -> NDArray[np.int32] | None:
+        """All groups that a partition within `excess` of the value can hold; None if more than `most`."""
+        cuts, width = self.lists(), 2 * self.k - 1
+        room = most
+
+        def work(leads):
+            if time.perf_counter() > deadline or room < 0:
+                return None
+            rows, costs = np.empty((most, width), np.int32), np.empty(most)
+            count = list_groups(self.X, leads, self.best, self.near, self.k, cuts, excess, rows, costs)
+            return rows[:count].copy() if count <= most else None
+
+        found = []
+        for leads in np.array_split(np.arange(self.n), 16):
+            for rows in map_threads(work, [leads[::2], leads[1::2]]):
+                if rows is None:
+                    return None
+                found.append(rows)
+                room -= len(rows)
+        return np.concatenate(found) if room >= 0 else None
+
+    def prices(self, optimal: bool = False) -> Prices:
+        """The best so far, in the numbers and units that the records came with."""
+        used = self.penalties > 0
+        unit = self.scale**-2
+        rows = self.master.rows
+        return Prices(
+            self.best[self.back] * unit,
+            self.master.cuts[used].renamed(self.order),
+            self.penalties[used] * unit,
+            np.where(rows >= 0, self.order[rows], -1),
+            optimal,
+        )
 
 
 def solve(
@@ -217,72 +347,22 @@ def solve(
     k: int,
     *,
     seconds: float,
-    start_groups: Iterable[Sequence[int]] = (),
+    start: NDArray[np.int64] | None = None,
     largest: int = 5000,
     give_up: bool = False,
 ) -> Prices:
     """Prices whose value is the best bound found in the time given.
 
-    Of more than `largest` records only the dearest have their prices found here; the others keep the
-    neighbours' prices, which no group of them alone can undercut. give_up: stop when a pricing is
-    too much work to be finished.
+    start: labels of a good partition, whose groups save time.
     """
-    began = time.perf_counter()
-    near = near_sums(X, k)
-    order = np.argsort(-neighbour_prices(near, k), kind="stable")  # the dearest record leads its groups
-    back = np.argsort(order)
-    X, near = np.ascontiguousarray(X[order]), near[order]
-    n = len(X)
-    best = neighbour_prices(near, k)
-    penalties = np.empty(0)
-    block = min(n, largest)
-    fixed = best[block:].sum()
-    parts, master = regions(X[:block], REGIONS), Master(X, block, best)
-    master.add_groups(back[list(group)].tolist() for group in start_groups)
-    nearest = cKDTree(X).query(X[:block], k=2 * k - 1)[1]
-    for s in range(k, 2 * k):
-        master.add_groups(nearest[:, :s])
-    reach = REACH * best[:block] + REACH_MEAN * best[:block].mean()
-    value = best.sum()
-    budget = max(1e4, (FIRST_PRICING if give_up else ONE_PRICING) * seconds * SPEED * thread_count() / block)
-    optimal = value <= 0.0  # every record has k - 1 copies
-    last = 0.0  # seconds of the last pricing
-    idle = 0  # steps in a row without a gain or a new group
-    while not optimal and idle < IDLE:
-        left = seconds - (time.perf_counter() - began)
-        answer = master.solve(best[:block], reach, left - last) if left > SLOWER * last else None
-        if answer is None:
-            break
-        target, prices, sigma, shares, at_end = answer
-        target += fixed
-        prices = np.append(CENTRE * best[:block] + (1 - CENTRE) * prices, best[block:])
-        sigma = CENTRE * penalties + (1 - CENTRE) * sigma
-        tick = time.perf_counter()
-        cuts = cut_lists(n, master.triples, sigma)
-        feasible, undercutting, complete = undercut(X, k, near, parts, prices, cuts, budget)
-        last = time.perf_counter() - tick
-        gained = feasible.sum() - sigma.sum() - value
-        if gained > 0:
-            best, penalties, value = feasible, sigma, value + gained
-        new = master.add_groups(undercutting)
-        idle = 0 if new or gained > 0 else idle + 1
-        if give_up and not complete:
-            break
-        if not complete and not new and last < ONE_PRICING * left:
-            budget *= 2
-        near_target = target - value <= ENOUGH * target
-        if near_target or gained > KEPT_PROMISE * (target - value + gained):
-            reach[at_end] *= 2
-        elif gained <= 0:
-            reach *= 0.5
-        if near_target and not at_end.any():
-            triples = separate(master.groups, shares, n, max(CUTS, n // 8))
-            if len(triples) == 0:
-                optimal = target - value <= 1e-7 * target
-                continue
-            master.add_cuts(triples)
-            penalties = np.append(penalties, np.zeros(len(triples)))
-    groups = [tuple(sorted(order[list(group)].tolist())) for group in master.groups]
-    return Prices(
-        best[back], np.sort(order[master.triples], axis=1), penalties, groups, np.array(master.costs), optimal
-    )
+    deadline = time.perf_counter() + seconds
+    program = Program(X, k, largest=largest)
+    if start is not None:
+        program.add(group_rows(start, k))
+    enough = ENOUGH
+    optimal = program.value <= 0.0
+    while not optimal and program.converge(deadline, enough * program.value, give_up=give_up):
+        if not program.cut():
+            optimal = enough <= CLOSE
+            enough = CLOSE
+    return program.prices(optimal)

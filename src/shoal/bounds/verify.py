@@ -8,21 +8,18 @@ proven is the value stated.
 import hashlib
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from shoal.bounds.certificate import Bound
-from shoal.kernels.runtime.jit import kernel
+from shoal.bounds.verify_groups import cut_table, groups_below, limit_penalties, near_sums
+from shoal.bounds.verify_tree import by_tree
 
 #: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
 MARGIN = 1e-9
-#: Candidates for one group up to which their distances among themselves are summed again, and only if they
-#: are fewer than this share of those before. This trades the square of their number against a smaller search;
-#: what is proven does not depend on it.
-AMONG, FEWER = 300, 0.8
+#: The arrays of whole numbers.
+WHOLE = ("cuts", "weights", "divisors", "block", "labels", "pairs", "owed_start", "owed_cut")
 
 
 def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
@@ -35,10 +32,7 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
         return False  # fewer than 2k records form one group
     try:
         for name, array in arrays.items():
-            if (
-                array.dtype.kind != ("i" if name in ("triples", "block") else "f")
-                or not np.isfinite(array).all()
-            ):
+            if array.dtype.kind != ("i" if name in WHOLE else "f") or not np.isfinite(array).all():
                 return False
         value = PROOFS[certificate.proof](X, k, **arrays)
     except (TypeError, ValueError, IndexError):
@@ -68,32 +62,19 @@ def by_prices(
     X: NDArray[np.float64],
     k: int,
     prices: NDArray[np.float64],
-    triples: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    divisors: NDArray[np.int64],
     penalties: NDArray[np.float64],
 ) -> float:
     """No group may be worth more than it costs: search for one, and find none."""
-    n = len(X)
-    if prices.shape != (n,) or triples.shape != (len(penalties), 3) or (penalties < 0).any():
+    table = cut_table(len(X), cuts, weights, divisors)
+    if prices.shape != (len(X),):
         raise ValueError("arrays do not fit the records")
-    if len(triples) and (
-        triples.min() < 0 or triples.max() >= n or (np.diff(np.sort(triples), axis=1) == 0).any()
-    ):
-        raise ValueError("a cut needs three different records")
-    value = _value_of_prices(prices, penalties)
+    value = _value_of_prices(prices, limit_penalties(weights, divisors, penalties))
     lowered = prices - MARGIN * np.abs(prices)
-    order = np.argsort(-lowered, kind="stable")
-    place = np.argsort(order)
-    owner = np.concatenate([triples[:, 0], triples[:, 1], triples[:, 2]])
-    other = np.concatenate([triples[:, [1, 2]], triples[:, [2, 0]], triples[:, [0, 1]]])
-    by_owner = np.argsort(place[owner], kind="stable")
-    start = np.searchsorted(place[owner][by_owner], np.arange(n + 1))
-    cuts = (start, place[other[by_owner]], np.tile(penalties * (1 + MARGIN), 3)[by_owner])
-    X, lowered = np.ascontiguousarray(X[order]), lowered[order]
-    near = _near_sums(X, min(2 * k - 2, n - 1))
-    shares = [np.arange(start, n, 8) for start in range(8)]
-    with ThreadPoolExecutor() as pool:
-        if any(pool.map(lambda leads: _undercuts(X, k, leads, lowered, near, cuts), shares)):
-            raise ValueError("a group costs less than its prices")
+    if groups_below(X, k, lowered, table, penalties * (1 + MARGIN), 0.0, 0) is None:
+        raise ValueError("a group costs less than its prices")
     return value
 
 
@@ -144,132 +125,8 @@ def _value_of_prices(prices: NDArray[np.float64], penalties: NDArray[np.float64]
 
 def _paid_to_neighbours(X: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """What each record pays at least, in a group of the size that suits it best."""
-    near = _near_sums(X, 2 * k - 2)
+    near = near_sums(X, 2 * k - 2)
     return np.min([near[:, s - 1] / (2 * s) for s in range(k, 2 * k)], axis=0)
-
-
-def _near_sums(X: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """The sums of each record's 0, 1, .., most smallest squared distances to others."""
-    distances, _ = cKDTree(X).query(X, k=list(range(1, most + 2)))
-    return np.cumsum(np.square(distances), axis=1)
-
-
-@kernel
-def _d2(X, a, b):
-    total = 0.0
-    for j in range(X.shape[1]):
-        total += (X[a, j] - X[b, j]) ** 2
-    return total
-
-
-@kernel
-def _due(c, cuts, chosen):
-    """The penalties that c brings on: of its cuts with just one other record in the group."""
-    start, others, penalties = cuts
-    total = 0.0
-    for q in range(start[c], start[c + 1]):
-        if chosen[others[q, 0]] != chosen[others[q, 1]]:
-            total += penalties[q]
-    return total
-
-
-@kernel
-def _sums_among(X, pool, among, least):
-    """among[c]: the sums of c's 0, 1, 2, .. smallest squared distances to others of the pool."""
-    most = among.shape[1] - 1
-    for a in pool:
-        least[:most] = np.inf
-        for b in pool:
-            d2 = _d2(X, a, b)
-            p = most - 1
-            if a != b and d2 < least[p]:
-                while p > 0 and least[p - 1] > d2:
-                    least[p] = least[p - 1]
-                    p -= 1
-                least[p] = d2
-        for q in range(most):
-            among[a, q + 1] = among[a, q] + least[q]
-
-
-@kernel
-def _undercuts(X, k, leads, prices, near, cuts):
-    """Is there a group, led by one of these records and otherwise of later ones, that undercuts its prices?
-
-    Depth-first. At each depth `pool` lists the records that may still come, `added` what each adds to the
-    cost of those chosen. With r to come, each also has half its distances to the r-1 others before it, at
-    least those to its nearest, and half the penalties it brings on: the r cheapest must reach below zero, and
-    whoever cannot with the r-1 cheapest is left out. Those left after the first look are looked at again with
-    the nearest among themselves, which are farther.
-    """
-    n = len(X)
-    chosen = np.zeros(n, np.bool_)
-    pool, added = np.empty((2 * k, n), np.int64), np.empty((2 * k, n))
-    count, at, cost = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
-    distance, worth, least = np.empty(n), np.empty(n), np.empty(2 * k)
-    among = np.zeros((n, 2 * k - 1))
-    for i in leads:
-        for c in range(i + 1, n):
-            distance[c] = _d2(X, i, c)
-        for s in range(k, 2 * k):
-            depth = 1
-            chosen[i] = True
-            cost[1] = -prices[i]
-            count[1] = n - 1 - i
-            for c in range(i + 1, n):
-                pool[1, c - i - 1] = c
-                added[1, c - i - 1] = distance[c] / s - prices[c]
-            at[1] = -1
-            sums, before = near, n
-            while depth > 0:
-                r = s - depth
-                if at[depth] < 0:
-                    least[:r] = np.inf
-                    for q in range(count[depth]):
-                        c = pool[depth, q]
-                        due = _due(c, cuts, chosen)
-                        v = added[depth, q] + (due if r == 1 else 0.5 * due) + sums[c, r - 1] / (2 * s)
-                        worth[q] = v
-                        p = r - 1
-                        if v < least[p]:
-                            while p > 0 and least[p - 1] > v:
-                                least[p] = least[p - 1]
-                                p -= 1
-                            least[p] = v
-                    room = -cost[depth] - least[: r - 1].sum()
-                    hopeful = 0
-                    if least[r - 1] < room:
-                        if r == 1:
-                            return True
-                        for q in range(count[depth]):
-                            if worth[q] < room:
-                                pool[depth, hopeful] = pool[depth, q]
-                                added[depth, hopeful] = added[depth, q]
-                                hopeful += 1
-                    count[depth] = hopeful
-                    if depth == 1 and hopeful < FEWER * before and r <= hopeful <= AMONG:
-                        _sums_among(X, pool[1, :hopeful], among, least)
-                        sums, before = among, hopeful
-                        continue
-                    at[depth] = 0
-                t = at[depth]
-                if t + r > count[depth]:
-                    depth -= 1
-                    if depth > 0:
-                        chosen[pool[depth, at[depth] - 1]] = False
-                    continue
-                at[depth] = t + 1
-                c = pool[depth, t]
-                cost[depth + 1] = cost[depth] + added[depth, t] + _due(c, cuts, chosen)
-                count[depth + 1] = count[depth] - t - 1
-                for q in range(count[depth + 1]):
-                    other = pool[depth, t + 1 + q]
-                    pool[depth + 1, q] = other
-                    added[depth + 1, q] = added[depth, t + 1 + q] + _d2(X, c, other) / s
-                chosen[c] = True
-                depth += 1
-                at[depth] = -1
-            chosen[i] = False
-    return False
 
 
 PROOFS: dict[str, Callable[..., float]] = {
@@ -277,4 +134,5 @@ PROOFS: dict[str, Callable[..., float]] = {
     "neighbours": by_neighbours,
     "prices": by_prices,
     "matrix": by_matrix,
+    "tree": by_tree,
 }

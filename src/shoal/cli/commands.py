@@ -1,6 +1,6 @@
 """Every command, one file each; a new command is one more name here."""
 
-from shoal.cli import bound, check, compare, demo, inspect, methods, page, plan, protect, suggest
+from shoal.cli import bound, check, compare, demo, inspect, methods, optimum, page, plan, protect, suggest
 from shoal.cli.app import app
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "demo",
     "inspect",
     "methods",
+    "optimum",
     "page",
     "plan",
     "protect",

@@ -1,6 +1,7 @@
 """The anytime search: anneal several times, recombine the groups, heat it up again, and so on."""
 
 import itertools
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
@@ -67,6 +68,8 @@ PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
 #: up to so large a k and so many records.
 COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 20.0, 5, 5000
+#: The share of the time left that it may then take.
+DIVING = 0.85
 #: Above so many records the search works in blocks: all cores have work, and what a block needs stays in the
 #: cache; but groups at the borders must wait for the next pass.
 LARGE = 10_000
@@ -106,7 +109,7 @@ def search(
     Every run of a generation anneals the best partition so far, each from its own temperature and some in
     a region only. Then the best takes over every part in which a run is better (`combine`), and set
     partitioning over all groups seen looks for more; after the first generation of a long search with small
-    k also over the groups that the bound's linear program adds (`columns`). A generation that gains next
+    k dives into the bound's linear program go on from there (`prove`). A generation that gains next
     to nothing makes the next one's runs half as long again; `patience` is for how many such in a row the
     search goes on. `others` are partitions whose groups are recombined too. Runs, seeds and regions do not
     depend on the number of threads.
@@ -128,9 +131,10 @@ def search(
             pool.add(annealed)
         best = pool.improve(best, rng, clock)
         if planned is plan.first and _long_enough_for_columns(problem, clock):
-            from shoal.optimise.columns import recombine
+            from shoal.optimise.prove import solve
 
-            best = recombine(pool, best, clock)
+            deadline = time.perf_counter() + DIVING * clock.left()
+            best = solve(problem.P, problem.k, best, deadline)[0]
         before, value = value, problem.sse(best).sum()
         still = still + 1 if value > STILL * before else 0
         if still:

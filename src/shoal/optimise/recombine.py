@@ -14,7 +14,7 @@ from shoal.optimise.search import Clock, Problem, renumber
 NODES = 5_000
 
 
-def groups_of(labels: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.bool_]:
+def groups_of(labels: NDArray[np.int64], members: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
     """Which of these groups (rows of `members`, filled up with -1) belong to the partition."""
     first = labels[members[:, 0]]
     inside = (np.where(members >= 0, labels[members], first[:, None]) == first[:, None]).all(1)

@@ -1,9 +1,11 @@
-"""Exact pricing: for each record the group that it leads and that undercuts its prices the most.
+"""Exact pricing: for each record the groups that it leads and that undercut their prices the most.
 
 A group G of s records costs SSE(G) = (1/s) * (sum of squared distances of its pairs). Given a price for each
-record and a penalty for each cut (three records, due when a group holds two or all of them), its reduced cost
-is rc(G) = SSE(G) - prices of G + penalties due. The kernel finds, by branch and bound over near records, the
-least rc of the groups of k..2k-1 records that a record leads, and makes the prices feasible.
+record and a penalty for each cut (see `shoal.bounds.cuts`), its reduced cost is rc(G) = SSE(G) - prices of G
++ penalties due. A cut gives some records a weight; its penalty is due each time that the weights of a group
+fill its divisor. The kernels find, by branch and bound over near records, the groups of k..2k-1 records that
+a record leads with the least rc (`charge`, which makes the prices feasible), or all below a goal
+(`list_groups`).
 """
 
 import numpy as np
@@ -89,24 +91,53 @@ def _inner_sums(D, k, smallest):
 
 
 @kernel
-def _due(c, cuts, chosen):
-    """The penalties that c brings on if it joins: of its cuts with just one other record chosen."""
-    start, other, penalty = cuts
-    total = 0.0
-    for q in range(start[c], start[c + 1]):
-        if chosen[other[q, 0]] != chosen[other[q, 1]]:
-            total += penalty[q]
-    return total
+def join(c, sign, cuts, held, due):
+    """Put record c into the group (sign 1) or take it out (-1).
+
+    held: the weight that the group has in each cut; due: the penalties that each record would bring on, of
+    cuts with divisor 2 and of the others. Penalties are multiples of a power of two, so the sums are exact.
+    """
+    start, of, weight, first, member, share, divisor, penalty = cuts
+    for e in range(start[c], start[c + 1]):
+        t = of[e]
+        q = divisor[t]
+        before = held[t] % q
+        held[t] += sign * weight[e]
+        after = held[t] % q
+        row = 0 if q == 2 else 1
+        for f in range(first[t], first[t + 1]):
+            step = int(after + share[f] >= q) - int(before + share[f] >= q)
+            if step != 0:
+                due[row, member[f]] += step * penalty[t]
 
 
 @kernel
-def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, group, budget):
-    """Branch and bound over groups of s records: i and s-1 of the candidates `record`.
+def _note(found, count, group, s, rc, goal, every):
+    """Keep a group: every one, or the best so many. Returns the rc that the next one must undercut."""
+    rows, costs = found
+    t = count[0]
+    if t >= len(costs):
+        if every:
+            count[0] = len(costs) + 1  # too many
+            return -np.inf
+        t = np.argmax(costs)
+    else:
+        count[0] += 1
+    rows[t, :s] = group[:s]
+    rows[t, s:] = -1
+    costs[t] = rc
+    return goal if every or count[0] < len(costs) else costs.max()
 
-    Returns (the least rc, or `goal` if none is below it; the least that unsearched groups may have;
-    candidates weighed). With r still to choose, candidate a costs m[a] against the chosen, and at least half
-    of its r-1 smallest distances and half of the penalties it brings on (the other half may fall to
-    another); the r cheapest bound the node, and who is dearer than the room they leave is dropped.
+
+@kernel
+def _search(X, i, s, distance, record, D, inner, prices, cuts, held, due, goal, found, count, every, budget):
+    """Branch and bound over groups of s records: i, which has joined, and s-1 of the candidates `record`.
+
+    Notes the groups whose rc is below the goal. Returns (the new goal; the least that unsearched groups may
+    have; candidates weighed). With r still to choose, candidate a costs m[a] against the chosen, and at least
+    half of its r-1 smallest distances and a share of the penalties it brings on: one half where the divisor
+    is 2 (each further record fills it half), else 1/r (if any of the r fills it, it is due once). The r
+    cheapest bound the node, and who is dearer than the room they leave is dropped.
     """
     size = len(record)
     half = 1.0 / (2 * s)
@@ -116,16 +147,17 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
     val = np.empty((s, size))
     pool = np.empty((s, size), np.int64)
     smallest = np.empty(s)
-    count = np.empty(s, np.int64)
+    left = np.empty(s, np.int64)
     at = np.empty(s, np.int64)
     cost = np.empty(s)
     picked = np.empty(s, np.int64)
+    group = np.empty(s, np.int64)
+    group[0] = i
     cost[0] = -prices[i]
     for a in range(size):
         m[0, a] = distance[record[a]] / s - prices[record[a]]
     pool[0] = np.arange(size)
-    chosen[i] = True
-    count[0] = size
+    left[0] = size
     at[0] = -1  # a new node
     depth = 0
     while depth >= 0:
@@ -134,35 +166,29 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
         md = m[depth]
         vd = val[depth]
         if at[depth] < 0:
-            work += count[depth]
+            work += left[depth]
             at[depth] = 0
             if r == 1:
-                least = np.inf
-                who = -1
-                for q in range(count[depth]):
-                    v = md[row[q]]
-                    if v < least:
-                        v += _due(record[row[q]], cuts, chosen)
-                        if v < least:
-                            least = v
-                            who = row[q]
-                if cost[depth] + least < goal:
-                    goal = cost[depth] + least
-                    group[0] = i
-                    for q in range(depth):
-                        group[q + 1] = record[picked[q]]
-                    group[s - 1] = record[who]
-                count[depth] = 0
+                for q in range(left[depth]):
+                    a = row[q]
+                    rc = cost[depth] + md[a]
+                    if rc < goal:
+                        rc += due[0, record[a]] + due[1, record[a]]
+                        if rc < goal:
+                            group[s - 1] = record[a]
+                            goal = _note(found, count, group, s, rc, goal, every)
+                left[depth] = 0
             else:
                 smallest[:r] = np.inf
-                for q in range(count[depth]):
+                for q in range(left[depth]):
                     a = row[q]
-                    vd[a] = md[a] + inner[a, r - 1] * half + 0.5 * _due(record[a], cuts, chosen)
+                    c = record[a]
+                    vd[a] = md[a] + inner[a, r - 1] * half + 0.5 * due[0, c] + due[1, c] / r
                     insert(smallest, r, vd[a])
                 room = goal - cost[depth] - smallest[: r - 1].sum()
                 survive = 0
                 if smallest[r - 1] < room:
-                    for q in range(count[depth]):
+                    for q in range(left[depth]):
                         a = row[q]
                         if vd[a] < room:
                             p = survive
@@ -171,10 +197,10 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
                                 row[p] = row[p - 1]
                                 p -= 1
                             row[p] = a
-                count[depth] = survive
+                left[depth] = survive
         p = at[depth]
         bound = np.inf
-        if p + r <= count[depth]:
+        if p + r <= left[depth]:
             bound = cost[depth]
             for q in range(p, p + r):
                 bound += vd[row[q]]
@@ -183,146 +209,167 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, chosen, goal, gro
                 unsearched = min(unsearched, bound)
             depth -= 1
             if depth >= 0:
-                chosen[record[picked[depth]]] = False
+                join(record[picked[depth]], -1, cuts, held, due)
             continue
         at[depth] = p + 1
         a = row[p]
+        c = record[a]
         picked[depth] = a
         depth += 1
-        cost[depth] = cost[depth - 1] + md[a] + _due(record[a], cuts, chosen)
-        count[depth] = count[depth - 1] - p - 1
-        for q in range(count[depth]):
+        group[depth] = c
+        cost[depth] = cost[depth - 1] + md[a] + due[0, c] + due[1, c]
+        left[depth] = left[depth - 1] - p - 1
+        for q in range(left[depth]):
             b = row[p + 1 + q]
             pool[depth, q] = b
-            d2 = D[a, b] if len(D) else between(X, record[a], record[b])
+            d2 = D[a, b] if len(D) else between(X, c, record[b])
             m[depth, b] = md[b] + d2 / s
-        chosen[record[a]] = True
+        join(c, 1, cuts, held, due)
         at[depth] = -1
-    chosen[i] = False
     return goal, unsearched, work
 
 
 @kernel
-def charge(X, leads, prices, near, k, cuts, budget, groups, sizes, weighed):
+def _lead(X, i, prices, near, k, cuts, held, due, goal, found, count, every, budget, distance, among):
+    """Note the groups below the goal that i leads: (the least that unsearched groups may have; the work)."""
+    n = len(X)
+    smallest = np.empty(2 * k)
+    stays = np.empty(n - i, np.bool_)
+    size = n - 1 - i
+    for c in range(i + 1, n):
+        distance[c] = between(X, i, c)
+        among[c - i - 1] = c
+    unsearched = np.inf
+    work = 0
+    join(i, 1, cuts, held, due)
+    for stage in range(int(every), 2):
+        size = _scan(prices[i], distance, prices, near, k, goal, among[:size], smallest, stays)
+        if size < k - 1:
+            break
+        if stage == 0 and size > FEW:
+            # Quick search among the candidates that are cheapest in the middle size.
+            s = (3 * k) // 2
+            guess = np.empty(size)
+            for q in range(size):
+                c = among[q]
+                guess[q] = distance[c] / s - prices[c] + near[c, s - 2] / (2 * s)
+            record = among[np.argsort(guess)[:FEW]]
+            allowed = 20 * k * FEW
+        else:
+            stage = 1
+            record = among[:size].copy()
+            allowed = work + budget
+        if len(record) > MANY:
+            D = np.empty((0, 0))
+            inner = near[record]
+        else:
+            D = _distances(X, record)
+            inner = _inner_sums(D, k, smallest)
+        while stage == 1 and len(D):
+            # The candidates' distances among themselves are larger than those among all: look again.
+            places = np.arange(len(record))
+            fewer = _scan(
+                prices[i], distance[record], prices[record], inner, k, goal, places, smallest, stays
+            )
+            if fewer == len(record):
+                break
+            places = places[:fewer]
+            shrunk = 4 * fewer < 3 * len(record)
+            record = record[places]
+            D = D[places][:, places]
+            inner = _inner_sums(D, k, smallest) if shrunk else inner[places]
+            if not shrunk:
+                break
+        for s in range(k, 2 * k):
+            if len(record) < s - 1:
+                break
+            goal, hidden, used = _search(
+                X,
+                i,
+                s,
+                distance,
+                record,
+                D,
+                inner,
+                prices,
+                cuts,
+                held,
+                due,
+                goal,
+                found,
+                count,
+                every,
+                allowed - work,
+            )
+            work += used
+            if stage == 1:
+                unsearched = min(unsearched, hidden)
+        if stage == 1:
+            break
+        count[0] = 0  # the full search finds them again, and the goal must let it
+        goal += 1e-9 * abs(goal)
+    join(i, -1, cuts, held, due)
+    return unsearched, work
+
+
+@kernel
+def charge(X, leads, prices, near, k, cuts, budget, rows, costs, weighed):
     """Lower `prices` until no group led by one of `leads` has a negative reduced cost; note these groups.
 
     A group is led by its first record, so each group is searched once. The leads are visited from the last
     to the first: whoever comes later has been charged already. The whole violation is charged to the lead.
-    near[c, q]: sum of c's q smallest squared distances. cuts: (start, other, penalty), for each record the
-    two other records of each of its cuts. groups (len(leads) x k x 2k-1) and sizes hold the best group of
-    each size, sizes 0 where none. weighed: candidates weighed for each lead; beyond `budget` its search
-    stops, it pays the lower bound of what was not searched, and weighed is negative.
+    near[c, q]: sum of c's q smallest squared distances. rows (len(leads) x so many x 2k-1, filled up with -1)
+    and costs hold the best groups of each lead, costs 0 where none. weighed: candidates weighed for each
+    lead; beyond `budget` its search stops, it pays the lower bound of what was not searched, and weighed is
+    negative.
     """
     n = len(X)
     distance = np.empty(n)
-    smallest = np.empty(2 * k)
-    stays = np.empty(n, np.bool_)
     among = np.empty(n, np.int64)
-    chosen = np.zeros(n, np.bool_)
-    group = np.empty(2 * k - 1, np.int64)
+    held, due = np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
+    count = np.zeros(1, np.int64)
     for t in range(len(leads) - 1, -1, -1):
         i = leads[t]
-        size = n - 1 - i
-        for c in range(i + 1, n):
-            distance[c] = between(X, i, c)
-            among[c - i - 1] = c
-        best = 0.0
-        unsearched = np.inf
-        work = 0
-        for stage in range(2):
-            size = _scan(prices[i], distance, prices, near, k, best, among[:size], smallest, stays)
-            if size < k - 1:
-                break
-            if stage == 0 and size > FEW:
-                # Quick search among the candidates that are cheapest in the middle size.
-                s = (3 * k) // 2
-                guess = np.empty(size)
-                for q in range(size):
-                    c = among[q]
-                    guess[q] = distance[c] / s - prices[c] + near[c, s - 2] / (2 * s)
-                record = among[np.argsort(guess)[:FEW]]
-                allowed = 20 * k * FEW
-            else:
-                stage = 1
-                record = among[:size].copy()
-                allowed = work + budget
-            if len(record) > MANY:
-                D = np.empty((0, 0))
-                inner = near[record]
-            else:
-                D = _distances(X, record)
-                inner = _inner_sums(D, k, smallest)
-            while stage == 1 and len(D):
-                # The candidates' distances among themselves are larger than those among all: look again.
-                places = np.arange(len(record))
-                fewer = _scan(
-                    prices[i], distance[record], prices[record], inner, k, best, places, smallest, stays
-                )
-                if fewer == len(record):
-                    break
-                places = places[:fewer]
-                shrunk = 4 * fewer < 3 * len(record)
-                record = record[places]
-                D = D[places][:, places]
-                inner = _inner_sums(D, k, smallest) if shrunk else inner[places]
-                if not shrunk:
-                    break
-            for s in range(k, 2 * k):
-                if len(record) < s - 1:
-                    break
-                before = best
-                best, hidden, used = _search(
-                    X, i, s, distance, record, D, inner, prices, cuts, chosen, best, group, allowed - work
-                )
-                work += used
-                if stage == 1:
-                    unsearched = min(unsearched, hidden)
-                if best < before:
-                    sizes[t, s - k] = s
-                    groups[t, s - k, :s] = group[:s]
-            if stage == 1:
-                break
-        weighed[t] = work if unsearched >= best else -work
-        prices[i] += min(best, unsearched)
+        count[0] = 0
+        found = rows[t], costs[t]
+        unsearched, work = _lead(
+            X, i, prices, near, k, cuts, held, due, 0.0, found, count, False, budget, distance, among
+        )
+        costs[t, count[0] :] = 0.0
+        least = costs[t].min()
+        weighed[t] = work if unsearched >= least else -work
+        prices[i] += min(least, unsearched, 0.0)
 
 
 @kernel
-def violated_triples(inside, shares, least):
-    """Triples of records that groups holding two or three of them cover by more than 1 + least.
+def list_groups(X, leads, prices, near, k, cuts, goal, rows, costs):
+    """Write the groups led by one of `leads` with rc below the goal into `rows`; returns how many."""
+    n = len(X)
+    distance = np.empty(n)
+    among = np.empty(n, np.int64)
+    held, due = np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
+    count = np.zeros(1, np.int64)
+    found = rows, costs
+    for i in leads:
+        _lead(X, i, prices, near, k, cuts, held, due, goal, found, count, True, 2**62, distance, among)
+        if count[0] > len(costs):
+            break
+    return count[0]
 
-    inside[i, g]: record i is in fractional group g. Such a triple has a record that meets both others.
+
+@kernel
+def charge_list(rows, excess, prices):
+    """Lower `prices` until no listed group undercuts them: a group's first record pays what is missing.
+
+    excess: cost less prices plus penalties of each group.
     """
-    n = len(inside)
-    violated = []
-    excess = []
-    met = np.empty(n, np.int64)
-    is_met = np.zeros(n, np.bool_)
-    for a in range(n):
-        groups_of_a = np.flatnonzero(inside[a])
-        count = 0
-        for g in groups_of_a:
-            for b in range(n):
-                if b != a and inside[b, g] and not is_met[b]:
-                    is_met[b] = True
-                    met[count] = b
-                    count += 1
-        for p in range(count):
-            b = met[p]
-            is_met[b] = False
-            others = np.flatnonzero(inside[b] & ~inside[a])
-            for q in range(p):
-                c = met[q]
-                total = -1.0
-                for g in groups_of_a:
-                    if inside[b, g] or inside[c, g]:
-                        total += shares[g]
-                for g in others:
-                    if inside[c, g]:
-                        total += shares[g]
-                if total > least:
-                    violated.append((a, b, c))
-                    excess.append(total)
-    triples = np.empty((len(violated), 3), np.int64)
-    for t in range(len(violated)):
-        triples[t, 0], triples[t, 1], triples[t, 2] = violated[t]
-    return triples, np.array(excess)
+    before = prices.copy()
+    for g in range(len(rows)):
+        if excess[g] < 0.0:
+            missing = excess[g]
+            for r in rows[g]:
+                if r < 0:
+                    break
+                missing += before[r] - prices[r]
+            if missing < 0.0:
+                prices[rows[g, 0]] += missing

@@ -1,15 +1,16 @@
-"""Groups of the bound's linear program: what they exclude, and what they are put together to."""
+"""Dives into the bound's linear program: what they exclude, and what they are put together to."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
 
 from shoal.algorithms.mdav import mdav
-from shoal.bounds.program import solve
-from shoal.optimise.columns import _cheapest, _reduced_costs, recombine
-from shoal.optimise.recombine import Pool, groups_of
-from shoal.optimise.search import Clock, pose
+from shoal.bounds.program import Program, group_rows
+from shoal.optimise.dive import Diver
+from shoal.optimise.prove import solve
+from shoal.optimise.recombine import groups_of
 from tests.optimise.test_search import least_sse, sse, standardised
 
 
@@ -23,53 +24,63 @@ def every_group(X, k):
     return np.array(rows), np.array(costs)
 
 
+def converged(X, k):
+    program = Program(X, k)
+    while program.converge(np.inf, 1e-7) and program.cut():
+        pass
+    return program
+
+
 @pytest.mark.parametrize("seed", range(6))
-def test_reduced_cost_is_what_a_group_costs_a_partition_at_least(seed):
+def test_excess_is_what_a_group_costs_a_partition_at_least(seed):
     X = standardised(np.random.default_rng(seed), 10, 2)
+    program = converged(X, 3)
+    X = program.X
     members, costs = every_group(X, 3)
-    prices = solve(X, 3, seconds=60)
-    reduced = _reduced_costs(members, costs, prices)
-    assert reduced.min() > -1e-9
+    excess = program.excess(members, costs)
+    assert excess.min() > -1e-9
     for g in range(0, len(members), 7):
         rest = np.setdiff1d(np.arange(10), members[g])
         if len(rest) >= 3:
             least = costs[g] + (least_sse(X[rest], 3) if len(rest) > 5 else sse(X[rest], np.zeros(len(rest))))
-            assert least >= prices.value + reduced[g] - 1e-9
+            assert least >= program.value + excess[g] - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_integer_program_finds_the_optimum_among_all_groups(seed):
     X = standardised(np.random.default_rng(seed), 11, 3)
-    members, costs = every_group(X, 3)
-    labels = _cheapest(members, costs, mdav(X, 3), seconds=60)
+    diver = Diver(Program(X, 3), mdav(X, 3), 0)
+    members, _ = every_group(X, 3)
+    labels = diver._choose(members, 60.0)[diver.program.back]
     assert sse(X, labels) == pytest.approx(least_sse(X, 3))
 
 
-def test_thegroups_of_a_partition_are_known_among_all_groups():
+def test_the_groups_of_a_partition_are_known_among_all_groups():
     X = standardised(np.random.default_rng(2), 11, 3)
     labels = mdav(X, 3)
     members, _ = every_group(X, 3)
     own = {tuple(row[row >= 0].tolist()) for row in members[groups_of(labels, members)]}
     assert own == {tuple(np.flatnonzero(labels == g).tolist()) for g in np.unique(labels)}
+    assert {tuple(row[row >= 0].tolist()) for row in group_rows(labels, 3)} == own
 
 
 def test_no_time_leaves_the_partition_as_it_was():
-    X = standardised(np.random.default_rng(1), 11, 3)
+    X = standardised(np.random.default_rng(1), 40, 3)
     start = mdav(X, 3)
-    members, costs = every_group(X, 3)
-    labels = _cheapest(members, costs, start, seconds=0.0)
-    assert sse(X, labels) <= sse(X, start) + 1e-12
-    assert np.bincount(labels).min() >= 3
+    labels, program, tree = solve(X, 3, start, time.perf_counter())
+    assert tree is None
+    assert sse(X, labels) == pytest.approx(sse(X, start))
+    assert 0 < program.value * program.scale**-2 <= sse(X, start)
 
 
-def test_recombining_never_loses_and_keeps_to_the_sizes():
+def test_dives_never_lose_and_keep_to_the_sizes():
     X = standardised(np.random.default_rng(4), 120, 2)
-    problem = pose(X, 3)
     start = mdav(X, 3)
-    pool = Pool(problem)
-    pool.add(start)
-    labels = recombine(pool, start, Clock(120.0))
+    diver = Diver(converged(X, 3), start, 7)
+    assert diver.improve(np.inf)
+    labels = diver.labels[diver.program.back]
     sizes = np.bincount(labels)
     assert sizes.min() >= 3
     assert sizes.max() <= 5
     assert sse(X, labels) < 0.99 * sse(X, start)
+    assert sse(X, labels) == pytest.approx(diver.cost * diver.program.scale**-2)

@@ -1,0 +1,142 @@
+"""Rank-1 cuts: what a partition keeps that a fractional solution of its linear program may break.
+
+Give some records whole weights p and take a divisor q. A partition holds each of these records once, so its
+groups hold weights of sum(p) in all, and at most floor(sum(p) / q) times can a group's own weights fill q:
+sum over G of floor(p(G) / q) <= floor(sum(p) / q). Three records of weight 1 with q = 2: at most one group
+holds two of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.runtime.threads import map_threads
+from shoal.kernels.search.cuts import grow_cuts, violated_triples
+
+#: Weights and divisors of the cuts that are looked for beside triples.
+PATTERNS = (
+    ((2, 1, 1, 1), 3),
+    ((1, 1, 1, 1, 1), 2),
+    ((1, 1, 1, 1, 1), 3),
+    ((2, 2, 1, 1, 1), 3),
+    ((2, 2, 1, 1, 1), 4),
+    ((3, 1, 1, 1, 1), 4),
+    ((3, 2, 2, 1, 1), 5),
+    ((3, 3, 2, 2, 1), 4),
+    ((1,) * 7, 2),
+    ((1,) * 7, 3),
+    ((2, 2, 2, 1, 1, 1, 1), 3),
+    ((1,) * 9, 2),
+)
+WIDTH = 9  # records of the longest
+#: Violation from which a cut is taken, cuts through one record in a round, and cuts of a round.
+VIOLATED, CUTS_OF_A_RECORD, CUTS = 0.02, 5, 150
+#: Penalties are multiples of this share of the largest (rounded to a power of two): their sums are exact.
+GRID = 2.0**-36
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Rows of records (filled up with -1) with their weights (0 there), and a divisor for each row."""
+
+    records: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    divisors: NDArray[np.int64]
+
+    @classmethod
+    def none(cls) -> Cuts:
+        return cls(np.empty((0, WIDTH), np.int64), np.empty((0, WIDTH), np.int64), np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.divisors)
+
+    def __getitem__(self, which: NDArray) -> Cuts:
+        return Cuts(self.records[which], self.weights[which], self.divisors[which])
+
+    def __add__(self, other: Cuts) -> Cuts:
+        both = ((self.records, other.records), (self.weights, other.weights), (self.divisors, other.divisors))
+        return Cuts(*(np.concatenate(pair) for pair in both))
+
+    @property
+    def limits(self) -> NDArray[np.int64]:
+        """How often groups can fill the divisor, at most."""
+        return self.weights.sum(axis=1) // self.divisors
+
+    def renamed(self, names: NDArray[np.int64]) -> Cuts:
+        """The same cuts of records that have other numbers."""
+        return Cuts(np.where(self.records >= 0, names[self.records], -1), self.weights, self.divisors)
+
+    def lists(self, n: int, penalties: NDArray[np.float64]) -> tuple:
+        """As the kernels want them: each record's cuts and weights, each cut's records and weights."""
+        cut, place = np.nonzero(self.records >= 0)
+        member, share = self.records[cut, place], self.weights[cut, place]
+        order = np.argsort(member, kind="stable")
+        start = np.searchsorted(member[order], np.arange(n + 1))
+        first = np.searchsorted(cut, np.arange(len(self) + 1))
+        return start, cut[order], share[order], first, member, share, self.divisors, penalties
+
+
+def on_grid(penalties: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The penalties, rounded so that sums and differences of them are exact."""
+    if not len(penalties) or penalties.max() <= 0:
+        return np.zeros(len(penalties))
+    unit = 2.0 ** np.ceil(np.log2(penalties.max())) * GRID
+    return np.maximum(0.0, np.round(penalties / unit) * unit)
+
+
+def separate(
+    rows: NDArray[np.signedinteger],
+    shares: NDArray[np.float64],
+    known: set[bytes],
+    most: int = CUTS,
+    patterns: tuple = PATTERNS,
+    least: float = VIOLATED,
+) -> Cuts:
+    """The most violated cuts of a fractional solution, few for each record so that they spread.
+
+    rows: the groups (filled up with -1), shares: how much of each is taken. `known` cuts are left out, and
+    new ones become known.
+    """
+    names = np.unique(rows[rows >= 0])
+    if not len(names):
+        return Cuts.none()
+    compact = np.where(rows >= 0, np.searchsorted(names, rows), -1)
+    group, place = np.nonzero(compact >= 0)
+    record = compact[group, place]
+    order = np.argsort(record, kind="stable")
+    table = compact, shares, np.searchsorted(record[order], np.arange(len(names) + 1)), group[order]
+    looks = [((1, 1, 1), 2, partial(violated_triples, *table, least))]
+    for weights, divisor in patterns:
+        looks.append((weights, divisor, partial(grow_cuts, *table, np.array(weights), divisor, least)))
+    found = map_threads(lambda look: look[2](), looks)
+    answers, excess = [], np.concatenate([excess for _, excess in found])
+    for (weights, divisor, _), (chosen, _) in zip(looks, found):
+        answers.append(_sorted_cuts(names[chosen], np.array(weights), divisor))
+    cuts = sum(answers, Cuts.none())
+    taken = np.zeros(int(names.max()) + 1, np.int64)
+    chosen = []
+    for t in np.argsort(-excess, kind="stable"):
+        inside = cuts.records[t][cuts.records[t] >= 0]
+        key = cuts.records[t].tobytes() + cuts.weights[t].tobytes() + bytes([cuts.divisors[t]])
+        if key not in known and taken[inside].max() < CUTS_OF_A_RECORD:
+            known.add(key)
+            taken[inside] += 1
+            chosen.append(t)
+            if len(chosen) == most:
+                break
+    return cuts[np.array(chosen, np.int64)]
+
+
+def _sorted_cuts(chosen: NDArray[np.int64], weights: NDArray[np.int64], divisor: int) -> Cuts:
+    """Cuts of one pattern, the records of equal weight in order: the same cut looks the same."""
+    records = np.full((len(chosen), WIDTH), -1, np.int64)
+    every = np.zeros((len(chosen), WIDTH), np.int64)
+    every[:, : len(weights)] = weights
+    for weight in np.unique(weights):
+        same = np.flatnonzero(weights == weight)
+        records[:, same] = np.sort(chosen[:, same], axis=1)
+    return Cuts(records, every, np.full(len(chosen), divisor, np.int64))

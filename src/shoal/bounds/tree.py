@@ -1,0 +1,271 @@
+"""Branch and bound over a list of groups that holds every better partition.
+
+A node decides of some pairs of records whether they share a group. Its linear program over the listed groups
+that agree gives prices and penalties; they bound what the node can reach, and say which groups no better
+partition in it can hold. A node that cannot be better than the best partition is closed; another is divided
+at one more pair (Ryan and Foster's rule).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.bounds.certificate import PROVEN, node_value
+from shoal.bounds.cuts import Cuts, on_grid, separate
+from shoal.bounds.highs import set_partitioning, solved
+from shoal.kernels.runtime.threads import map_threads
+from shoal.kernels.search.cuts import counts, group_costs, reduced_costs
+from shoal.kernels.search.pricing import charge_list
+
+#: Groups in the first linear program of a node, and those that one look at the others adds.
+FIRST, MORE = 4000, 2000
+#: Rounds of cuts at a node, cuts of a round, and the share of what is missing that a round must gain.
+ROUNDS, CUTS, GAIN = 6, 60, 0.03
+#: Pairs that are tried before one is chosen, and the groups of least excess that they are tried on.
+PAIRS, TRIED = 10, 1500
+#: What it costs to leave a record over, in distances between partition and bound: no solution does.
+LEFT_OVER = 100.0
+#: Nodes that are worked on at a time. The number of threads does not change what is found.
+WAVE = 2
+
+
+@dataclass
+class Node:
+    """What has been decided, and what it proves."""
+
+    live: NDArray[np.int32]  # the listed groups that a better partition here can hold
+    prices: NDArray[np.float64]
+    cuts: Cuts
+    penalties: NDArray[np.float64]
+    value: float = -math.inf
+    pair: tuple[int, int] = (-1, -1)  # where it is divided
+    children: list[Node] = field(default_factory=list)  # with the pair together, and apart
+
+
+class Tree:
+    """All nodes over one list of groups; `cost` is that of the best partition, `rows` its groups."""
+
+    def __init__(self, X, k, listed, prices, cuts, penalties, cost: float):
+        self.X, self.k, self.n = X, k, len(X)
+        self.listed, self.costs = listed, group_costs(X, listed)
+        self.cost, self.best = cost, None
+        self.root = Node(np.arange(len(listed), dtype=np.int32), prices, cuts, penalties)
+        self.listing = replace(self.root)  # what the groups were listed by
+        self.base = prices  # node programs work with costs beyond these, in units of the first distance
+        self.root.value = node_value(prices, penalties * cuts.limits, cost)
+        self.unit = max(cost - self.root.value, PROVEN * cost)
+        self.open = [self.root]
+        self.stuck: list[Node] = []  # solved, neither closed nor to be divided
+        self.nodes = 1
+
+    @property
+    def bound(self) -> float:
+        """What every partition costs at least."""
+        return min([node.value for node in self.open + self.stuck], default=self.cost)
+
+    def closed(self, node: Node) -> bool:
+        return node.value >= self.cost * (1 - PROVEN)
+
+    def search(self, deadline: float, progress=None) -> bool:
+        """Work until every node is closed, or the time is over; True if all are."""
+        while self.open and time.perf_counter() < deadline:
+            self.open.sort(key=lambda node: -node.value)
+            wave = [self.open.pop() for _ in range(min(WAVE, len(self.open)))]
+            answers = map_threads(lambda node: self._work(node, deadline), wave)
+            for node, (finished, partition) in zip(wave, answers):
+                if partition is not None:
+                    cost = float(group_costs(self.X, partition).sum())
+                    if cost < self.cost:
+                        self.cost, self.best = cost, partition
+                if finished and not node.children:
+                    self.stuck.append(node)
+                else:
+                    self.open += node.children if finished else [node]
+                self.nodes += len(node.children)
+            self.open = [node for node in self.open if not self.closed(node)]
+            self.stuck = [node for node in self.stuck if not self.closed(node)]
+            if progress:
+                progress(self)
+        return not self.open and not self.stuck
+
+    def _work(self, node: Node, deadline: float):
+        """Solve a node and divide it: (whether that was finished, a partition met or None)."""
+        if not len(node.live):
+            node.value = self.cost
+            return True, None
+        solver = _NodeProgram(self, node)
+        partition = solver.solve(deadline)
+        if time.perf_counter() >= deadline:
+            return False, partition
+        if self.closed(node) or not len(solver.fractional[1]):
+            return True, partition
+        pair = solver.choose_pair()
+        node.pair = pair
+        rows = self.listed[node.live]
+        has = (rows == pair[0]).any(1).astype(int) + (rows == pair[1]).any(1)
+        for keep in (has != 1, has != 2):
+            node.children.append(replace(node, live=node.live[keep], pair=(-1, -1), children=[]))
+        return True, partition
+
+    def walk(self) -> list[Node]:
+        """Every node, each before its children."""
+        found, stack = [], [self.root]
+        while stack:
+            node = stack.pop()
+            found.append(node)
+            stack += node.children[::-1]
+        return found
+
+
+class _NodeProgram:
+    """The linear program of a node, its cuts, and what they prove."""
+
+    def __init__(self, tree: Tree, node: Node):
+        self.tree, self.node = tree, node
+        self.rows = tree.listed[node.live]
+        self.costs = tree.costs[node.live]
+        self.excess = self._excess()
+        self.inside = np.zeros(len(self.rows), bool)  # is it in the program
+        self.columns = np.argsort(self.excess, kind="stable")[:FIRST]
+        self.inside[self.columns] = True
+        self.known: set[bytes] = set()
+        self.fractional = self.rows[:0], np.empty(0)
+        self.lp = self._program(self.columns)
+
+    def _excess(self) -> NDArray[np.float64]:
+        node = self.node
+        lists = node.cuts.lists(self.tree.n, node.penalties)
+        return reduced_costs(self.rows, self.costs, node.prices, lists)
+
+    def _scaled(self, columns) -> NDArray[np.float64]:
+        base = np.append(self.tree.base, 0.0)
+        return (self.costs[columns] - base[self.rows[columns]].sum(1)) / self.tree.unit
+
+    def _program(self, columns) -> highspy.Highs:
+        n = self.tree.n
+        lp = set_partitioning(self.rows[columns], self._scaled(columns), n, presolve="off")
+        every = np.arange(n, dtype=np.int32)
+        lp.addCols(n, np.full(n, LEFT_OVER), np.zeros(n), np.full(n, np.inf), n, every, every, np.ones(n))
+        add_cut_rows(lp, np.arange(len(columns)), self.rows[columns], self.node.cuts, n)
+        return lp
+
+    def _place(self) -> NDArray[np.int32]:
+        """The program's column of each of its groups: the left-over records come after the first."""
+        first = min(FIRST, len(self.rows))
+        place = np.arange(len(self.columns), dtype=np.int32)
+        place[first:] += self.tree.n
+        return place
+
+    def _add(self, fresh: NDArray[np.int64]) -> None:
+        m, n = len(fresh), self.tree.n
+        rows = self.rows[fresh]
+        group, cut, times = counts(rows, self.node.cuts.lists(n, np.empty(0)))
+        inner, place = np.nonzero(rows >= 0)
+        column = np.concatenate([inner, group])
+        order = np.argsort(column, kind="stable")
+        index = np.concatenate([rows[inner, place], n + cut])[order].astype(np.int32)
+        value = np.concatenate([np.ones(len(inner)), times])[order]
+        starts = np.searchsorted(column[order], np.arange(m)).astype(np.int32)
+        self.lp.addCols(
+            m, self._scaled(fresh), np.zeros(m), np.full(m, np.inf), len(index), starts, index, value
+        )
+        self.columns = np.concatenate([self.columns, fresh])
+        self.inside[fresh] = True
+
+    def _run(self, deadline: float) -> NDArray[np.float64] | None:
+        """Solve over all live groups: the shares of the program's groups. The node gets the prices."""
+        tree, node = self.tree, self.node
+        while True:
+            left = deadline - time.perf_counter()
+            if left <= 0 or not solved(self.lp, left):
+                return None
+            solution = self.lp.getSolution()
+            duals = np.array(solution.row_dual)
+            prices = tree.base + tree.unit * duals[: tree.n]
+            penalties = on_grid(tree.unit * np.maximum(0.0, -duals[tree.n :]))
+            excess = reduced_costs(self.rows, self.costs, prices, node.cuts.lists(tree.n, penalties))
+            charge_list(self.rows, excess.copy(), prices)
+            value = node_value(prices, penalties * node.cuts.limits, tree.cost)
+            if value > node.value:
+                node.prices, node.penalties, node.value = prices, penalties, value
+            under = np.flatnonzero((excess < -1e-7 * tree.unit) & ~self.inside)
+            if not len(under) or tree.closed(node):
+                return np.asarray(solution.col_value)[self._place()]
+            self._add(under[np.argsort(excess[under], kind="stable")[:MORE]])
+
+    def solve(self, deadline: float) -> NDArray[np.int32] | None:
+        """Solve and cut in turn; drop groups that no better partition holds. A partition, if one is met."""
+        tree, node = self.tree, self.node
+        for number in range(ROUNDS + 1):
+            before = node.value
+            shares = self._run(deadline)
+            if shares is None or tree.closed(node):
+                return None
+            used = (shares > 1e-6) & (shares < 1 - 1e-6)
+            self.fractional = self.rows[self.columns[used]], shares[used]
+            if not used.any():
+                chosen = self.rows[self.columns[shares > 0.5]]
+                whole = np.array_equal(np.sort(chosen[chosen >= 0]), np.arange(tree.n))
+                return chosen if whole else None
+            if number == ROUNDS or (number and node.value - before < GAIN * (tree.cost - before)):
+                break
+            cuts = separate(*self.fractional, self.known, CUTS)
+            if not len(cuts):
+                break
+            add_cut_rows(self.lp, self._place(), self.rows[self.columns], cuts, tree.n)
+            node.cuts += cuts
+            node.penalties = np.append(node.penalties, np.zeros(len(cuts)))
+        self.excess = self._excess()
+        keep = self.excess <= tree.cost - node.value
+        node.live, self.rows, self.costs = node.live[keep], self.rows[keep], self.costs[keep]
+        self.excess = self.excess[keep]
+        return None
+
+    def choose_pair(self) -> tuple[int, int]:
+        """The pair whose two decisions raise the bound most, of those shared by about one half."""
+        rows, shares = self.fractional
+        together: dict[tuple[int, int], float] = {}
+        for row, share in zip(rows, shares):
+            members = sorted(row[row >= 0].tolist())
+            for b in range(len(members)):
+                for a in range(b):
+                    pair = members[a], members[b]
+                    together[pair] = together.get(pair, 0.0) + share
+        pairs = sorted(together, key=lambda pair: (abs(together[pair] - 0.5), pair))[:PAIRS]
+        columns = np.argsort(self.excess, kind="stable")[:TRIED]
+        lp = self._program(columns)
+        lp.run()
+        basis, base = lp.getBasis(), lp.getInfo().objective_function_value
+        lp.setOptionValue("simplex_iteration_limit", 2000)
+        scores = []
+        every = np.arange(len(columns), dtype=np.int32)
+        free = np.zeros(len(columns)), np.full(len(columns), np.inf)
+        for a, b in pairs:
+            has = (self.rows[columns] == a).any(1).astype(int) + (self.rows[columns] == b).any(1)
+            rises = []
+            for keep in (has != 1, has != 2):
+                lp.setBasis(basis)
+                lp.changeColsBounds(len(columns), every, free[0], np.where(keep, np.inf, 0.0))
+                lp.run()
+                rise = lp.getInfo().objective_function_value - base
+                missing = (self.tree.cost - self.node.value) / self.tree.unit
+                rises.append(min(max(rise, 1e-6), missing))
+            scores.append(rises[0] * rises[1])
+        return pairs[int(np.argmax(scores))]
+
+
+def add_cut_rows(lp: highspy.Highs, columns: NDArray, rows: NDArray, cuts: Cuts, n: int) -> None:
+    """Add cuts to a program; its column columns[g] is the group rows[g]."""
+    m = len(cuts)
+    group, cut, times = counts(rows, cuts.lists(n, np.empty(0)))
+    order = np.argsort(cut, kind="stable")
+    starts = np.searchsorted(cut[order], np.arange(m)).astype(np.int32)
+    index = np.asarray(columns)[group[order]].astype(np.int32)
+    limits = cuts.limits.astype(float)
+    lp.addRows(m, np.full(m, -np.inf), limits, len(index), starts, index, times[order].astype(float))
