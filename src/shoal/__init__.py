@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shoal.pipeline import microaggregate as microaggregate
     from shoal.plan import Plan as Plan
     from shoal.release import Release as Release
+    from shoal.requirements import requirements as requirements  # at run time a module that is called like it
     from shoal.suggestion import Suggestion as Suggestion
     from shoal.suggestion import suggest as suggest
     from shoal.verify.files import check as check  # at run time a module that is called like it
@@ -62,7 +63,7 @@ _NAMES = {
     "utility": "shoal.measures.utility",
     "write": "shoal.io.files",
 }
-_MODULES = ("check", "datasets", "spark", "testing")
+_MODULES = ("check", "datasets", "requirements", "spark", "testing")
 _FORMER = ("checks",)  # warns, and ends with 0.3
 __all__ = ["__version__", *_NAMES, *_MODULES]
 

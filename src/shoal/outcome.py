@@ -251,6 +251,8 @@ def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str
     recoded = [name for name in kept if name in plan.stepped]
     if recoded:
         rest = (f"{rest}; " if len(recoded) < len(kept) else "") + f"recoded only: {_listed(recoded)}"
+    if plan.pseudonyms is not None:
+        rest = f"rows of a unit can be linked, and together they may be its own; {rest}"
     if plan.per_column:
         return (
             f"in each of {_listed(columns)} taken alone, every published value is shared by {whom}; taken "

@@ -138,6 +138,13 @@ def test_blocks_round_protected_columns_only(table, tmp_path):
         disk.run(plan_of({"round": {"born": 1}}), table, tmp_path / "out.parquet")
 
 
+def test_an_identifier_that_repeats_is_noted_on_disk_too(table, tmp_path):
+    plan = plan_of({"roles": {"house": "identifier"}, "columns": ["rent"], "method": "mdav"})
+    said = [note for note in run(plan, table).notes if "'house' repeats" in note]
+    assert "groups hold fewer than k=4 of its values" in said[0]
+    assert said[0] in disk.run(plan, table, tmp_path / "out.parquet").notes
+
+
 def test_one_whole_number_column_is_grouped_by_the_same_method_everywhere(table, tmp_path):
     plan = plan_of({"columns": ["age"]})
     assert run(plan, table).outcome.used == ("univariate_integer",)

@@ -447,6 +447,8 @@ def test_what_spark_keeps_of_the_rows_is_for_nobody_else(spark, tmp_path, given)
     assert facts["modes"] == [0o700]
     assert facts["bytes"] > 100_000
     assert (facts["rows"] > 0) == (given != "the variable")
-    assert facts["answers"] == [given != "the variable"] * 2
+    driver, blocks = facts["answers"]
+    assert driver == (given != "the variable")
+    assert not blocks or given != "the variable"
     assert list(base.iterdir()) == []
     assert not (tmp_path / "hacked").exists()

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.measures.uniqueness import unique_rows
+from shoal.measures.uniqueness import unique_rows, unique_units
 
 
 def test_gaps_are_values_and_categories_count_by_what_they_say():
@@ -39,3 +39,10 @@ def test_as_a_plain_count_finds(levels):
     rows = list(zip(*(pa.array(column).to_pylist() for column in cells.values())))
     alone = sum(times == 1 for times in Counter(rows).values())
     assert unique_rows(pa.table(cells), list(cells)) == alone
+
+
+def test_a_unit_may_be_its_own_though_each_of_its_rows_is_shared():
+    """Four units of two rows: every row is one of three kinds, and two units have the same pair of kinds."""
+    rows, units = np.array([0, 1, 1, 0, 0, 2, 2, 2]), np.array([7, 7, 3, 3, 5, 5, 9, 9])
+    assert unique_units(rows, units) == (2, 4)
+    assert unique_units(rows[:2], units[:2]) == (1, 1)

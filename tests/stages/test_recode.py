@@ -179,6 +179,13 @@ def test_units_are_published_as_new_numbers(tmp_path):
     assert agreement.passed
     assert agreement.units >= 3
     assert any("rows of a unit can be linked" in note for note in release.notes)
+    assert "rows of a unit can be linked, and together they may be its own" in release.promise
+    groups = [tuple(sorted(rows)) for rows in release.labels.reshape(20, 3).tolist()]
+    unique = sum(groups.count(some) == 1 for some in groups)
+    assert any(f"{unique} of 20 units lie in groups that, all rows taken" in note for note in release.notes)
+    kept_order = shoal.microaggregate(table, 3, **fields, order="keep")  # adjacency tells nothing more
+    kept_order.write(tmp_path / "kept.csv")
+    assert (pd.read_csv(tmp_path / "kept.csv")["house"].to_numpy() == numbers.ravel()).all()
     written = pd.read_csv(tmp_path / "out.csv")
     written["house"] = written["house"].sample(frac=1, random_state=0).to_numpy()
     agreement = check_original(written, tmp_path / "in.csv", ["age"], plan=release.plan)

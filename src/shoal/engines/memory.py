@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ from shoal.frame.guess import index_roles
 from shoal.grouping.runner import share
 from shoal.io.source import frame_of
 from shoal.measures.order import order_attack
+from shoal.measures.uniqueness import unique_units
 from shoal.outcome import notes_on
 from shoal.plan import Plan
 from shoal.release import Release
 from shoal.stages.group import refuse_plan
-from shoal.stages.kept import refuse, repeated_units
+from shoal.stages.kept import codes_of_cells, refuse, repeated_units
 from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS, Published
 from shoal.stages.prepare import Prepared, prepare
@@ -61,8 +63,9 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     counts = {name: sum(getattr(published, name) for published in made) for name in COUNTS}
     notes = [
         *table.notes,
-        *repeated_units(plan, table.frame, released, labels),
+        *repeated_units(plan, table.frame.names, released, labels, partial(codes_of_cells, table.frame)),
         *_order_told(plan, table, labels),
+        *_linked_units(plan, table, labels),
     ]
     origin = table.frame.origin
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
@@ -90,6 +93,15 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         suspects=table.suspects,
         units=table.units,
     )
+
+
+def _linked_units(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:
+    """What units give away whose rows can be linked, because they are published as new numbers."""
+    if plan.pseudonyms is None or table.units is None:
+        return []
+    rows = np.unique(np.stack(labels, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    unique, count = unique_units(rows, table.units)
+    return [f"{unique:,} of {count:,} units lie in groups that, all rows taken together, no other unit has"]
 
 
 def _order_told(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:

@@ -1,5 +1,6 @@
 """How many published rows are one of a kind, whatever k says of the protected columns."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,6 +32,17 @@ def unique_rows(table: pa.Table, columns: Sequence[str]) -> int:
     new = np.ones(len(rows) + 1, bool)
     new[1:-1] = rows[1:] != rows[:-1]
     return int((new[1:] & new[:-1]).sum()) if len(rows) else 0
+
+
+def unique_units(rows: Ints, units: Ints) -> tuple[int, int]:
+    """How many units have rows, all taken together, that no other unit has; and how many units there are.
+
+    `rows` has a number for each different row, `units` the unit of each.
+    """
+    order = np.lexsort((rows, units))
+    borders = np.flatnonzero(np.diff(units[order])) + 1
+    seen = Counter(some.tobytes() for some in np.split(rows[order], borders))
+    return sum(count == 1 for count in seen.values()), len(borders) + 1
 
 
 def codes_of(column: pa.ChunkedArray) -> Ints:

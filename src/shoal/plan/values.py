@@ -40,7 +40,7 @@ def check_words(plan: Plan) -> None:
         _word(name, getattr(plan, name), known)
     if plan.preserve is not None:
         _word("preserve", plan.preserve, PRESERVE)
-    if plan.unit and plan.order == "keep":
+    if plan.unit and plan.order == "keep" and plan.pseudonyms is None:
         raise InputError("a unit's rows may lie side by side: with unit, order is 'shuffle', not 'keep'")
     if plan.pseudonyms is not None and not plan.unit and "unit" not in plan.roles.values():
         raise InputError("pseudonyms are new numbers of units: name the unit (--unit, unit=)")

@@ -1,6 +1,6 @@
 """What is published as it is, and what it gives away: identifiers, and columns that tell protected ones."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,13 +72,22 @@ def refuse(suspects: Sequence[Suspect], keep: Iterable[Any] = ()) -> None:
         )
 
 
-def repeated_units(plan: Plan, frame: Frame, columns: Collection[Any], labels: Sequence[Ints]) -> list[str]:
-    """A note on each identifier beside these columns that repeats, where groups hold few of its values."""
+def repeated_units(
+    plan: Plan,
+    names: Sequence[Any],
+    columns: Collection[Any],
+    labels: Sequence[Any],
+    ids_of: Callable[[Any], Ints | None],
+) -> list[str]:
+    """A note on each identifier beside these columns that repeats, where groups hold few of its values.
+
+    `ids_of` gives a number for each record of a column, the same for the same cells; None if it cannot.
+    """
     notes = []
-    for name in () if plan.unit else frame.names:
+    for name in () if plan.unit else names:
         if name in columns or not (plan.roles.get(name) == "identifier" or named_like_identifier(name)):
             continue
-        ids = _codes(frame, name)
+        ids = ids_of(name)
         if ids is None or not plan.k <= len(np.unique(ids)) < len(ids):
             continue
         few = sum(few_units(ids, part, plan.k) for part in labels)
@@ -91,13 +100,13 @@ def repeated_units(plan: Plan, frame: Frame, columns: Collection[Any], labels: S
     return notes
 
 
-def few_units(ids: Ints, labels: Ints, k: int) -> int:
+def few_units(ids: Ints, labels: Any, k: int) -> int:
     """How many groups hold fewer than k different ids."""
     pairs = np.unique(np.stack([labels, ids]), axis=1)
     return int((np.unique(pairs[0], return_counts=True)[1] < k).sum())
 
 
-def _codes(frame: Frame, name: Any) -> Ints | None:
+def codes_of_cells(frame: Frame, name: Any) -> Ints | None:
     """A column as whole numbers, the same for the same cells; None if its cells cannot be compared."""
     try:
         cells = frame.arrow(name)

@@ -122,6 +122,16 @@ class BlockPlan:
         return hashlib.sha256(self.json().encode()).hexdigest()
 
 
+def units_in_blocks(blocks: BlockPlan) -> tuple[str, ...]:
+    """A note on units whose records lie apart: k units share each combination all the same."""
+    if not blocks.plan.unit or len(blocks.counts) == 1:
+        return ()
+    return (
+        "a unit's records may lie in several blocks: what is the same in all of them is published once for "
+        "each unit and block",
+    )
+
+
 def private(outcome: Outcome, blocks: BlockPlan) -> dict[str, Any]:
     """What makes the release again, and holds single records' values."""
     return {"shoal": shoal.__version__, **outcome.summary(), "block_plan": blocks.json()}

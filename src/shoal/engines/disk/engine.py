@@ -18,19 +18,19 @@ from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn, joined
 from shoal.engines.blocks.limits import columns_to_protect, first_look
-from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
+from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size, units_in_blocks
 from shoal.engines.disk.groups import Groups
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
 from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
-from shoal.frame.order import Key
+from shoal.frame.order import Key, row_ids
 from shoal.io import parquet
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.measures.uniqueness import few_valued
 from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan, PlanFields, explicit
-from shoal.stages.kept import SAMPLE
+from shoal.stages.kept import SAMPLE, repeated_units
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
 from shoal.stages.units import group_sizes
@@ -155,7 +155,15 @@ def run(
         unique = _verify(
             table, writer.parts, schema.names, groups, places, lambda part: report(SHARES[3] + 0.05 * part)
         )
-        notes = [*table.notes, *said, *notes_on(plan, list(groups.used), groups.counts)]
+
+        def ids(name: str) -> Ints:
+            return np.concatenate([row_ids(batch, [name]) for _, batch in table.batches([name])])
+
+        notes = [
+            *(*table.notes, *said, *units_in_blocks(blocks)),
+            *repeated_units(plan, table.schema.names, groups.columns, [groups.labels], ids),
+            *notes_on(plan, list(groups.used), groups.counts),
+        ]
         outcome = Outcome.of(
             plan,
             blocks.names,
