@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from shoal.grouping.registry import methods as methods
     from shoal.io.files import read as read
     from shoal.io.files import write as write
+    from shoal.measurement import Measurement as Measurement
+    from shoal.measurement import measure as measure
     from shoal.measures.measure import Measures as Measures
     from shoal.measures.risk import risk as risk
     from shoal.measures.utility import utility as utility
@@ -43,6 +45,7 @@ _NAMES = {
     "Comparison": "shoal.comparison",
     "InputError": "shoal.errors",
     "MachineError": "shoal.errors",
+    "Measurement": "shoal.measurement",
     "Measures": "shoal.measures.measure",
     "Microaggregator": "shoal.estimator",
     "Optimum": "shoal.optimise.optimum",
@@ -53,6 +56,7 @@ _NAMES = {
     "Suggestion": "shoal.suggestion",
     "compare": "shoal.comparison",
     "lower_bound": "shoal.bounds",
+    "measure": "shoal.measurement",
     "methods": "shoal.grouping.registry",
     "microaggregate": "shoal.pipeline",
     "optimum": "shoal.optimise.optimum",
