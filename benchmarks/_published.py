@@ -86,12 +86,20 @@ def printed_losses(folder: Path) -> list[Printed]:
 
 
 def load(folder: Path, name: str) -> NDArray[np.float64]:
-    """The papers' columns of a dataset, standardised with n-1: tarragona, census, eia (11 columns), eia10."""
+    """The papers' columns of a dataset, standardised with n-1.
+
+    tarragona, census, eia (11 columns), eia10, forest.
+    """
+    if name == "forest":
+        import pyarrow.parquet as pq
+
+        columns = pq.read_table(folder / "forest.parquet").columns
+        return standardised(np.stack([column.to_numpy().astype(np.float64) for column in columns], axis=1))
     path = folder / f"{name.removesuffix('10')}.csv"
     names = next(csv.reader(path.open()))
     wanted = {"eia": EIA_COLUMNS, "eia10": TFRP_COLUMNS}.get(name, names)
-    columns = [names.index(column) for column in wanted]
-    return standardised(np.loadtxt(path, delimiter=",", skiprows=1, usecols=columns, quotechar='"'))
+    used = [names.index(column) for column in wanted]
+    return standardised(np.loadtxt(path, delimiter=",", skiprows=1, usecols=used, quotechar='"'))
 
 
 def standardised(X: NDArray[np.float64]) -> NDArray[np.float64]:

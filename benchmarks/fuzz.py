@@ -98,7 +98,18 @@ def attempt(path: Path, out: Path) -> str:
 
     from shoal.cli.commands import app
 
-    words = ["protect", str(path), "-k", "2", "-m", "multi_dsort", "-o", str(out)]
+    words = [
+        "protect",
+        str(path),
+        "-k",
+        "2",
+        "-c",
+        "turnover,wages,profit",
+        "-m",
+        "multi_dsort",
+        "-o",
+        str(out),
+    ]
     result = CliRunner().invoke(app, words)
     if "Traceback" in result.stderr or "should not happen" in result.stderr:
         return result.stderr.strip().splitlines()[-1]

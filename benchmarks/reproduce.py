@@ -60,6 +60,8 @@ class Plan:
         self.data = str(options.data.resolve())
         self.only = {word.lower() for word in options.only or ()}
         self.present = [name for name in REAL if (options.data / f"{name}.csv").exists()]
+        forest = ["forest"] if (options.data / "forest.parquet").exists() else []
+        self.integer = self.present + forest  # the tables of the integer SSE
         self.figures = printed_losses(options.published) if options.published.exists() else []
         self.seeds = 1 if options.quick else options.seeds
         self.starts = 30 if options.quick else 200
@@ -98,7 +100,7 @@ class Plan:
         if self.wants("sim", "M", "M-d", "M-c", "D", "C", "UB"):
             jobs += [job for number in self.simulated for job in self.sim(number)]
         if self.wants("integer"):
-            jobs += [("integer", self.data, dataset, order) for dataset in self.present for order in ORDERS]
+            jobs += [("integer", self.data, dataset, order) for dataset in self.integer for order in ORDERS]
         if self.wants("M"):
             jobs += [("oversized", self.data, name) for name in self.present if name in TABLE_6]
         cells = [self.cell(figure) for figure in self.cells() if figure.method != "RepOrdMic"]
@@ -209,7 +211,7 @@ def integer_section(plan: Plan, outcomes: Outcomes) -> str:
     rows = []
     same = cells = 0
     for (dataset, k, order), (imhm, imhmi) in printed().items():
-        if dataset not in plan.present:
+        if dataset not in plan.integer:
             continue
         ours = outcomes[("integer", plan.data, dataset, order)][str(k)]
         both = (imhm, imhmi) == tuple(ours)
@@ -220,7 +222,7 @@ def integer_section(plan: Plan, outcomes: Outcomes) -> str:
             {
                 "dataset": dataset, "k": k, "order": order, "IMHM printed": imhm, "IMHM measured": ours[0],
                 "IMHMI printed": imhmi, "IMHMI measured": ours[1],
-                "difference": f"{100 * (ours[1] / imhmi - 1):+.2f} %",
+                "difference": f"{100 * (ours[1] / imhmi - 1):+.{5 if dataset == 'forest' else 2}f} %",
                 "verdict": "same" if both else beside(imhmi, ours[1]),
             }
         )  # fmt: skip
@@ -228,8 +230,12 @@ def integer_section(plan: Plan, outcomes: Outcomes) -> str:
         [
             "## Integer SSE (IMHMI paper, Table 3)",
             "",
-            f"NPN, PCA and Z-score: {same} of {cells} cells are the same integer. The TSP rows depend on the",
-            "tour, and ours is another one than the paper's solver found.",
+            f"NPN, PCA and Z-score: {same} of {cells} cells are the same integer. The TSP rows depend on",
+            "the tour, and ours is another one than the paper's solver found. The forest's values are whole",
+            "numbers: nearest point next meets many records at the same distance, takes the lowest row of",
+            "them, and goes another way from there on than the paper's. Its Z-score sums differ by as little",
+            "as 3e-12: which of two neighbours comes first hangs on the last digits of the standardised",
+            "values, and a few that change places are seen in small groups (k = 10 is the same).",
             "",
             table(rows),
         ]
@@ -320,7 +326,7 @@ def structure_section(plan: Plan, outcomes: Outcomes) -> str:
 
 def skipped_section(plan: Plan) -> str:
     absent = {f.dataset for f in plan.figures if not f.dataset.startswith("sim")} | {"vlcensus", "forest"}
-    lines = [f"- {name}: its data is not at hand" for name in sorted(absent - set(plan.present))]
+    lines = [f"- {name}: its data is not at hand" for name in sorted(absent - set(plan.integer))]
     unknown = sorted(
         {f.method for f in plan.figures if KEYS.get(f.method, f.method) not in methods()} - {"UB"}
     )

@@ -137,6 +137,28 @@ def by_k(n: int) -> list[dict[str, Any]]:
     return rows
 
 
+def whole(largest: int) -> list[dict[str, Any]]:
+    """Whole numbers beside real ones, by turns in one run: CPU seconds, the best of three."""
+    rows = []
+    for n in (largest // 4, largest):
+        tables = {
+            "univariate": np.random.default_rng(1).normal(size=n),
+            "univariate_integer": np.random.default_rng(1).integers(-n // 2, n // 2, n),
+        }
+        for k in (2, 3, 5, 10):
+            seconds = dict.fromkeys(tables, np.inf)
+            for key, x in [*((key, x[:300_000]) for key, x in tables.items()), *3 * list(tables.items())]:
+                began = time.process_time()
+                shoal.microaggregate(x, k, method=key)
+                if len(x) == n:
+                    seconds[key] = min(seconds[key], time.process_time() - began)
+            ratio = seconds["univariate_integer"] / seconds["univariate"]
+            row = {f"{key} CPU s": round(value, 3) for key, value in seconds.items()}
+            rows.append({"n": n, "k": k, **row, "ratio": round(ratio, 2)})
+            print(rows[-1], flush=True)
+    return rows
+
+
 def crossover(n: int) -> list[dict[str, Any]]:
     """Nanoseconds for each value of the near search (side by side) and of the far one; equal costs."""
     v = np.sort(np.random.default_rng(2).normal(size=n))
@@ -181,12 +203,13 @@ import shoal
 def kilobytes(what):  # of this process alone: getrusage would count its parent's peak too
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(what))
 
-n, k = int(sys.argv[1]), int(sys.argv[2])
-shoal.microaggregate(np.arange(300_000.0) ** 1.1, k, method="univariate")
-x = np.random.default_rng(0).normal(size=n)
+n, k, method = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+rng = np.random.default_rng(0)
+x = rng.normal(size=n) if method == "univariate" else rng.integers(0, n, n)
+shoal.microaggregate(x[:300_000], k, method=method)
 open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
 before = kilobytes("VmRSS")
-release = shoal.microaggregate(x, k, method="univariate")
+release = shoal.microaggregate(x, k, method=method)
 print((kilobytes("VmHWM") - before) * 1024 / (8 * n))
 """
 
@@ -194,14 +217,10 @@ print((kilobytes("VmHWM") - before) * 1024 / (8 * n))
 def memory(n: int) -> list[dict[str, Any]]:
     """Peak beyond the input, in arrays of n doubles, each in a process of its own."""
     rows = []
-    for k in (3, 10, 100, 1000):
-        run = subprocess.run(
-            [sys.executable, "-c", MEMORY, str(n), str(k)], capture_output=True, text=True, check=True
-        )
-        beyond = float(run.stdout)
-        rows.append(
-            {"n": n, "k": k, "beyond the input": round(beyond, 2), "with the input": round(beyond + 1, 2)}
-        )
+    for method, k in [("univariate_integer", 3), *(("univariate", k) for k in (3, 10, 100, 1000))]:
+        command = [sys.executable, "-c", MEMORY, str(n), str(k), method]
+        beyond = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        rows.append({"method": method, "n": n, "k": k, "with the input": round(beyond + 1, 2)})
     return rows
 
 
@@ -241,6 +260,7 @@ def main() -> None:
         "beside microagg1d": lambda: beside_microagg1d(n),
         "peak memory, in arrays of n doubles": lambda: memory(n),
         "growth": lambda: growth(4 * n),
+        "whole numbers": lambda: whole(4 * n),
         "k from 2 to 50": lambda: by_k(n // 10),
         "crossover of the two searches": lambda: crossover(n // 10),
         "digits": lambda: digits(4 * n),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from shoal.grouping.registry import methods as methods
     from shoal.io.files import read as read
     from shoal.io.files import write as write
+    from shoal.measurement import Measurement as Measurement
+    from shoal.measurement import measure as measure
     from shoal.measures.measure import Measures as Measures
     from shoal.measures.risk import risk as risk
     from shoal.measures.utility import utility as utility
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from shoal.pipeline import microaggregate as microaggregate
     from shoal.plan import Plan as Plan
     from shoal.release import Release as Release
+    from shoal.requirements import requirements as requirements  # at run time a module that is called like it
     from shoal.suggestion import Suggestion as Suggestion
     from shoal.suggestion import suggest as suggest
     from shoal.verify.files import check as check  # at run time a module that is called like it
@@ -42,6 +45,7 @@ _NAMES = {
     "Comparison": "shoal.comparison",
     "InputError": "shoal.errors",
     "MachineError": "shoal.errors",
+    "Measurement": "shoal.measurement",
     "Measures": "shoal.measures.measure",
     "Microaggregator": "shoal.estimator",
     "Optimum": "shoal.optimise.optimum",
@@ -52,6 +56,7 @@ _NAMES = {
     "Suggestion": "shoal.suggestion",
     "compare": "shoal.comparison",
     "lower_bound": "shoal.bounds",
+    "measure": "shoal.measurement",
     "methods": "shoal.grouping.registry",
     "microaggregate": "shoal.pipeline",
     "optimum": "shoal.optimise.optimum",
@@ -62,7 +67,7 @@ _NAMES = {
     "utility": "shoal.measures.utility",
     "write": "shoal.io.files",
 }
-_MODULES = ("check", "datasets", "spark", "testing")
+_MODULES = ("check", "datasets", "requirements", "spark", "testing")
 _FORMER = ("checks",)  # warns, and ends with 0.3
 __all__ = ["__version__", *_NAMES, *_MODULES]
 

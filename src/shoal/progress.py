@@ -23,7 +23,7 @@ def in_notebook() -> bool:
 
 
 @contextlib.contextmanager
-def watching(patience: float = PATIENCE) -> Iterator[Callable[[float], None]]:
+def watching(patience: float = PATIENCE, doing: str = "grouping") -> Iterator[Callable[[float], None]]:
     """A progress callback for what may take long: after some seconds a bar appears, with an estimate.
 
     Before the first report the bar shows only how long the work has gone on.
@@ -35,7 +35,7 @@ def watching(patience: float = PATIENCE) -> Iterator[Callable[[float], None]]:
     def draw() -> None:
         nonlocal bar
         with lock:
-            bar = _bar(began)
+            bar = _bar(began, doing)
             bar.update(bar.task_ids[0], total=None if share is None else 1.0, completed=share or 0.0)
 
     def progress(fraction: float) -> None:
@@ -58,7 +58,7 @@ def watching(patience: float = PATIENCE) -> Iterator[Callable[[float], None]]:
                 bar.stop()
 
 
-def _bar(began: float) -> Bar:
+def _bar(began: float, doing: str = "grouping") -> Bar:
     """A bar that has run since then, drawn on a terminal or in a notebook, not into a file."""
     from rich.console import Console
     from rich.progress import (
@@ -71,7 +71,7 @@ def _bar(began: float) -> Bar:
     )
 
     parts = (
-        TextColumn("grouping"),
+        TextColumn(doing),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
@@ -82,7 +82,7 @@ def _bar(began: float) -> Bar:
     bar = Progress(
         *parts, console=console, transient=True, disable=not (console.is_terminal or in_notebook())
     )
-    bar.add_task("grouping", total=None)
+    bar.add_task(doing, total=None)
     bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - began)
     bar.start()
     return bar

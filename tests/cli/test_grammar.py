@@ -12,7 +12,7 @@ from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.plan.options import OPTIONS
 
-PLANNED = ("protect", "compare", "suggest", "bound", "plan", "check")
+PLANNED = ("protect", "compare", "suggest", "bound", "plan", "check", "measure")
 #: A table of numbers, an ordered and an unordered category, a weight, a stratum and codes for gaps.
 MIXED = (
     *("-c", "wages,size", "-c", "sector", "--type", "sector=nominal,size=ordinal"),
@@ -149,3 +149,78 @@ def test_python_takes_the_fields_of_a_plan_too(data):
     assert shoal.suggest(data, 1.0, k=[3], method="vmdav", **fields).k == 3
     with pytest.raises(InputError, match="unknown keyword 'stratum': did you mean 'strata'"):
         shoal.compare(data, 3, stratum="region")
+
+
+# --- fail before the work, never hide a finished release ----------------------------------------------------
+
+EARLY = {
+    "bound with gaps": (("--missing-code", "wages=-9", "--bound"), "a bound needs every value"),
+    "confidential": (("--report", "r.html", "--confidential", "profitt"), "there is no column 'profitt'"),
+    "confidential alone": (("--confidential", "profit"), "--confidential has no effect without a report"),
+    "formula": (("--report", "r.html", "--formula", "wages ~ nothing"), "nothing"),
+    "formula alone": (("--formula", "wages ~ profit"), "--formula has no effect without a report"),
+    "sum": (("--report", "r.html", "--sum", "wages = a + b"), "no column 'a'"),
+    "folder": (("--report", "nowhere/r.html"), "the folder 'nowhere' does not exist"),
+    "guesses": (("--accept-guesses",), "--accept-guesses has no effect: -c or the plan says what to protect"),
+}
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_what_can_be_refused_is_refused_before_grouping(data, name, monkeypatch):
+    words, sentence = EARLY[name]
+    monkeypatch.chdir(data.parent)
+    monkeypatch.setattr("shoal.pipeline.run", lambda *_, **__: pytest.fail("grouped"))
+    assert sentence in call("protect", data, "-k", 3, "-c", "wages", *words, status=2).stderr
+    assert [path.name for path in data.parent.iterdir()] == ["firms.csv"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(InputError("no"), 2), (OSError("full"), 3), (KeyError("x"), 3)]
+)
+def test_a_step_that_fails_later_does_not_hide_the_release(data, monkeypatch, error, status):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("shoal.cli.protect.write_reports", fail)
+    target = data.with_name("out.csv")
+    words = (
+        "protect",
+        data,
+        "-k",
+        3,
+        "-c",
+        "wages",
+        "-o",
+        target,
+        "--report",
+        data.with_name("r.html"),
+        "--json",
+    )
+    outcome = call(*words, status=status)
+    assert f"the release is finished and checked ({target}), but what was to follow failed" in outcome.stderr
+    assert json.loads(outcome.stdout)["output"] == str(target)
+    call("check", target, "-k", 3, "-c", "wages")
+
+
+# --- guesses -------------------------------------------------------------------------------------------
+
+
+def test_without_columns_guesses_are_shown_and_wait_for_a_word(data, tmp_path):
+    outcome = call("protect", data, "-k", 3, status=2)
+    said = " ".join(outcome.stderr.split())
+    assert "guesses are not applied unasked: add --accept-guesses" in said
+    assert "such as -c wages,sector,region" in said
+    assert "a text with" in said
+    target = tmp_path / "out.csv"
+    call("protect", data, "-k", 3, "--accept-guesses", "-o", target)
+    written = call("plan", data, "-k", 3).stdout
+    (tmp_path / "plan.toml").write_text(written)
+    call("protect", data, "--plan", tmp_path / "plan.toml", "-o", tmp_path / "same.csv")
+    assert target.read_bytes() != data.read_bytes()
+    assert sorted(target.read_text().splitlines()) == sorted((tmp_path / "same.csv").read_text().splitlines())
+
+
+def test_plain_numbers_need_no_word(tmp_path):
+    path = tmp_path / "numbers.csv"
+    shoal.write(survey(60).select(["turnover", "wages", "profit"]), path)
+    call("protect", path, "-k", 3)

@@ -94,3 +94,13 @@ def test_texts_that_are_all_numbers_or_all_empty_are_no_categories():
     for cells in (["1", "2", "3", "4"], [None, None, None, None], ["", "NA", "", ""]):
         with pytest.raises(InputError, match="column 'x' "):
             shoal.microaggregate(pa.table({"x": pa.array(cells, pa.string())}), 2, columns="x")
+
+
+def test_whole_numbers_with_gaps_are_published_whole_from_pandas_too():
+    table = pd.DataFrame({"age": [20.0, 31, None, 45, 52, 63, 27, 38], "x": [1.5, None, 3, 4, 5, 6, 7, 8]})
+    release = shoal.microaggregate(table, 3, missing="impute")
+    assert (release.table["age"] == release.table["age"].round()).all()
+    assert not (release.table["x"] == release.table["x"].round()).all()
+    means = shoal.microaggregate(table, 3, missing="impute", types={"age": "continuous"}).table["age"]
+    assert not (means == means.round()).all()
+    assert read_column(Frame(np.array([[1.0], [np.nan]])), 0).type == "continuous"

@@ -449,7 +449,7 @@ def _inputs() -> list[Case]:
 
 def _files() -> list[Case]:
     few = ("id", "region", "income", "age", "tax", "born", "trade")
-    told = {"types": {"trade": "nominal", "born": "date"}, "roles": {"id": "identifier"}}
+    told = {"types": {"born": "date"}, "roles": {"id": "identifier"}}
     odd = {"delimiter": ";", "decimal": ",", "encoding": "cp1252", "eol": "\r\n", "gap": "NA"}
     return [
         Case(

@@ -400,18 +400,20 @@ def test_a_fault_of_our_own_is_one_sentence(tmp_path, monkeypatch):
     path = tmp_path / "in.csv"
     shoal.write(survey(20), path)
     monkeypatch.setattr("shoal.engines.memory.prepare", lambda *given: 1 / 0)
-    said = call("protect", path, "-k", 2, status=3).stderr
+    said = call("protect", path, "-k", 2, "-c", "wages", status=3).stderr
     assert "this should not happen, and nothing was released (ZeroDivisionError: division by zero)" in said
     assert said.count("\n") == 1
     monkeypatch.setenv("SHOAL_TRACEBACK", "1")
-    assert isinstance(CliRunner().invoke(app, ["protect", str(path), "-k", "2"]).exception, ZeroDivisionError)
+    assert isinstance(
+        CliRunner().invoke(app, ["protect", str(path), "-k", "2", "-c", "wages"]).exception, ZeroDivisionError
+    )
     monkeypatch.delenv("SHOAL_TRACEBACK")
 
     def no_thread(*given):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr("shoal.engines.memory.prepare", no_thread)
-    assert "the memory does not suffice" in call("protect", path, "-k", 2, status=3).stderr
+    assert "the memory does not suffice" in call("protect", path, "-k", 2, "-c", "wages", status=3).stderr
 
 
 def small_machine():

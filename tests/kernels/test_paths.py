@@ -42,6 +42,8 @@ def test_group_by_group(rule):
         near = nearest(X, m)[0]
         start = paths.farthest_from_centroid(X)
         path = paths.group_path(X, labels, near, start, RULES[rule])
+        by_tree = paths.group_path(X, labels, near[:, :0], start, RULES[rule], 2)
+        assert by_tree.tolist() == path.tolist()
         assert sorted(path) == list(range(len(X)))
         assert np.count_nonzero(np.diff(labels[path])) == labels.max()  # each group stands together
         if start == int(np.argmax(np.square(X - X.mean(0)).sum(1))):  # else rounding chose between equals

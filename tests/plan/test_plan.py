@@ -237,7 +237,7 @@ def test_inspect_guesses_with_reasons(tmp_path):
     }
     types = {name: guess["type"] for name, guess in found.items()}
     assert (types["sex"], types["town"], types["born"]) == ("boolean", "nominal", "date")
-    assert (types["children"], types["pay"]) == ("nominal", "continuous")
+    assert (types["children"], types["pay"]) == ("integer", "continuous")
     assert all(guess["reason"] for guess in found.values())
     shown = call("inspect", path).stdout
     assert "each record has a value of its own" in " ".join(shown.split()) or "its name says so" in shown
@@ -300,7 +300,7 @@ def test_command_line_options_for_tables(tmp_path):
         "-k",
         4,
         "--role",
-        "sector=identifier",
+        "sector=identifier,region=other",
         "--missing",
         "error",
         "--scaling",

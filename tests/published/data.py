@@ -9,6 +9,7 @@ import functools
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from benchmarks._common import DATA as FOLDER
 from benchmarks._published import EIA_COLUMNS, TFRP_COLUMNS
@@ -36,7 +37,10 @@ def printed(name: str) -> Path:
 
 @functools.cache
 def raw(name: str) -> np.ndarray:
-    """The papers' columns of a dataset as they are: tarragona, census, eia (11 columns) or eia10 (ten)."""
+    """The papers' columns of a dataset as they are: tarragona, census, eia (11 columns), eia10, forest."""
+    if name == "forest":
+        parts = pq.read_table(table("forest.parquet")).columns
+        return np.stack([part.to_numpy().astype(np.float64) for part in parts], axis=1)
     path = table(f"{name.removesuffix('10')}.csv")
     columns = None
     if name.startswith("eia"):

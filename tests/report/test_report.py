@@ -25,6 +25,8 @@ from shoal.report.model import _bound, replay
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
+NUMBERS = ("-c", "employees,turnover,wages,assets,energy_use,profit")
+
 
 class Page(HTMLParser):
     """Every element with its attributes; whether all are closed; the texts of the page."""
@@ -383,7 +385,7 @@ def test_command_line(tmp_path, monkeypatch):
     monkeypatch.setattr("shoal.bounds.lower_bound", refuse)
     path, report, public = tmp_path / "firms.csv", tmp_path / "in.html", tmp_path / "out.json"
     shoal.write(survey(80), path)
-    words = ["protect", path, "-k", 4, "-m", "mdav", "--report", report, "--public-report", public]
+    words = ["protect", path, *NUMBERS, "-k", 4, "-m", "mdav", "--report", report, "--public-report", public]
     words += [
         "--formula",
         "turnover ~ wages",
@@ -399,12 +401,12 @@ def test_command_line(tmp_path, monkeypatch):
     assert "k = 8 would lose" in page
     assert "turnover = wages + profit" in page
     assert json.loads(public.read_text())["edition"] == "public"
-    words = ["protect", path, "-k", 4, "-m", "mdav", "-o", tmp_path / "new.csv", "--report", "-"]
+    words = ["protect", path, *NUMBERS, "-k", 4, "-m", "mdav", "-o", tmp_path / "new.csv", "--report", "-"]
     outcome = CliRunner().invoke(app, [str(word) for word in words])
     assert outcome.stdout.startswith("REPORT ON A PROTECTED TABLE (internal")
     (tmp_path / "new.csv").unlink()
     for bad in ("x.pdf", "nowhere/x.html", "firms.csv"):
-        words = ["protect", path, "-k", 4, "-o", tmp_path / "new.csv", "--report", tmp_path / bad]
+        words = ["protect", path, *NUMBERS, "-k", 4, "-o", tmp_path / "new.csv", "--report", tmp_path / bad]
         outcome = CliRunner().invoke(app, [str(word) for word in words])
         assert outcome.exit_code == 2
         assert not (tmp_path / "new.csv").exists()

@@ -214,3 +214,19 @@ def test_means_that_a_method_left_are_published_in_the_type_of_the_column(kind, 
     found = publish(column, Partition([0, 0, 0]), moments=ColumnMoments(means, 0.0, 1.0, means[[0, 0, 0]]))
     assert (found.values.dtype, found.exact, found.by_record is not None) == (kind, exact, exact)
     assert found.values[0] == kind(0.7 / 3)
+
+
+@pytest.mark.parametrize(
+    ("type_", "kind", "value", "at_hand"),
+    [
+        ("integer", np.int64, 2, True),
+        ("integer", np.int32, 2, False),
+        ("integer", np.float64, 2.0, False),
+        ("continuous", np.float64, 7 / 3, False),
+    ],
+)
+def test_whole_means_that_a_method_left_are_published_where_whole_numbers_are(type_, kind, value, at_hand):
+    moments = ColumnMoments(np.array([7 / 3]), 0.0, 1.0, np.array([2, 2, 2]), np.array([2]))
+    column = Column("x", type_, np.array([1, 2, 4], kind))
+    found = publish(column, Partition([0, 0, 0]), moments=moments)
+    assert (found.values.dtype, found.values[0], found.by_record is not None) == (kind, value, at_hand)

@@ -11,7 +11,10 @@ from shoal.frame.column import Column, categories
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method, run_within
+from shoal.kernels.search.gather import one_of_each
 from shoal.plan import Plan
+from shoal.plan.rules import read_rule
+from shoal.requirements import requirements
 from shoal.requirements.contributors import Contributors
 from shoal.requirements.units import Units
 from shoal.stages.gap_patterns import gap_patterns
@@ -307,3 +310,92 @@ def test_totals_keep_what_is_required():
     published = protect_part(plan, [Column("x", "integer", numbers)], units=units)
     assert fewest_units(published.partition.labels, units) >= 4
     assert published.cells["x"].values.sum() == numbers.sum()
+
+
+RULES = [
+    ("diversity", 2),
+    ("diversity", "entropy:1.8"),
+    ("diversity", "recursive:2,2"),
+    ("diversity", "share:0.7"),
+    ("closeness", 0.3),
+    ("closeness", "beta:0.6"),
+    ("dominance", "1:60"),
+    ("dominance", "p:20"),
+    ("spread", 1.0),
+]
+
+
+@pytest.mark.parametrize(("field", "given"), RULES)
+def test_rules_on_a_column_are_held_near_the_constrained_optimum(field, given):
+    rng = np.random.default_rng(11)
+    ratios = []
+    while len(ratios) < 8:
+        n = int(rng.integers(7, 10))
+        X = rng.normal(size=(n, 2))
+        numbers = field in ("dominance", "spread")
+        values = np.exp(rng.normal(size=n)) if numbers else (X[:, 0] + rng.normal(size=n) > 0).astype(float)
+        column = Column("x", "continuous", values) if numbers else categories("x", "nominal", values, None)
+        rule = requirements()[field].of(read_rule(field, "x", given), column)
+        start = run_method(get_method("mdav"), X, 2)
+        if not rule.holds(np.arange(n)) or not failing(start, [rule]).any():
+            continue
+        part = hold(start, X, 2, None, [rule])
+        assert part.sizes.min() >= 2
+        assert not failing(part, [rule]).any()
+        ratios.append(part.sse(X) / optimum(X, 2, [rule]))
+    assert min(ratios) > 1 - 1e-9
+    assert np.mean(ratios) < 1.05
+
+
+def test_groups_are_gathered_anew_where_most_are_far_from_the_whole_table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    ill = categories("ill", "nominal", (X[:, 0] > 0).astype(int), None)
+    rule = requirements()["closeness"].of(read_rule("closeness", "ill", 0.2), ill)
+    start = run_method(get_method("mdav"), X, 4)
+    part = hold(start, X, 4, None, [rule])
+    assert not failing(part, [rule]).any()
+    assert len(part) >= 40  # not merged into a few large groups
+    wage = Column("wage", "continuous", X[:, 0].copy())
+    rule = requirements()["closeness"].of(read_rule("closeness", "wage", 0.15), wage)
+    parts = rule.parts(400)
+    subset = np.argsort(np.argsort(X[:, 0])) * parts // 400
+    labels = one_of_each(X - X.mean(axis=0), subset, parts)
+    assert not failing(Partition(labels), [rule]).any()  # as the paper proves
+    part = hold(start, X, 4, None, [rule])
+    assert not failing(part, [rule]).any()
+    assert part.sse(X) <= Partition(labels).sse(X)
+
+
+def test_all_requirements_together_with_strata_gaps_units_weights_and_categories():
+    import pyarrow as pa
+
+    rng = np.random.default_rng(8)
+    n = 240
+    a = rng.normal(size=n)
+    table = pa.table(
+        {
+            "a": pa.array(a, mask=rng.random(n) < 0.1),
+            "sex": rng.choice(["f", "m"], n),
+            "sales": np.exp(rng.normal(size=n)),
+            "ill": rng.choice(["flu", "cold", "ulcer"], n),
+            "wage": a + rng.normal(size=n),
+            "w": rng.choice([1.0, 2.0], n),
+            "firm": [f"f{i // 2}" for i in range(n)],
+            "region": rng.choice(["n", "s"], n),
+        }
+    )
+    release = shoal.microaggregate(
+        *(table, 3),
+        columns=["a", "sex", "sales"],
+        types={"sex": "nominal"},
+        weight="w",
+        unit="firm",
+        strata="region",
+        diversity={"ill": 2},
+        closeness={"wage": 0.4},
+        dominance={"sales": "1:80"},
+        spread={"wage": 0.3},
+    )
+    release.require(release.table)
+    assert release.outcome.smallest_group >= 3

@@ -348,7 +348,7 @@ def test_the_options_of_a_release_are_those_of_its_check(tmp_path):
     table = survey(40).select(["sector", "profit", "wages", "assets"])
     table = table.append_column("pid", pa.array(range(1000, 1040)))
     shoal.write(table, tmp_path / "in.csv")
-    options = ("-k", 4, "--role", "pid=identifier", "--role", "assets=other", "-m", "mdav")
+    options = ("-k", 4, "--role", "pid=identifier,sector=other", "--role", "assets=other", "-m", "mdav")
     call("protect", tmp_path / "in.csv", *options, "-o", tmp_path / "out.csv")
     words = ("check", tmp_path / "out.csv", "--original", tmp_path / "in.csv")
     said = call(*words, *options).stderr

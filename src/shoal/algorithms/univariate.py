@@ -70,8 +70,8 @@ def univariate_integer(X, k):
         size = whole_sizes(values[:, None], k)
         return Partition.in_order(order, line.borders(size, len(x), size[:1], len(x), k))
     if values[0] > -(2**53) and values[-1] < 2**53:
-        exact = values.astype(np.float64)
-        return Partition.in_order(order, line.cut_sorted(exact, k, line.WHOLE), exact, whole=True)
+        values = values.astype(np.float64)
+        return Partition.in_order(order, line.cut_sorted(values, k, line.WHOLE), values, whole=True)
     exact = (values.view(np.uint64) - values[:1].view(np.uint64)).astype(np.float64)
     return Partition.in_order(order, line.cut_sorted(exact, k, line.WHOLE))
 

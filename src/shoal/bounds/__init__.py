@@ -16,7 +16,6 @@ from shoal.bounds.certificate import (
     total_sum_of_squares,
 )
 from shoal.errors import InputError
-from shoal.frame.frame import Frame
 from shoal.frame.types import read_column
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
@@ -74,7 +73,7 @@ def standardised(
     data: Any, columns: Sequence[Any] | Any | None = None, plan: Plan | None = None
 ) -> NDArray[np.float64]:
     """The protected columns as a release is measured in: numbers with mean 0 and deviation 1 (n-1)."""
-    frame = data if isinstance(data, Frame) else frame_of(data)
+    frame = frame_of(data)
     plan = (plan or Plan(1, columns=columns)).called(frame.names)
     if plan.apart or plan.weight is not None:
         raise InputError(

@@ -1,6 +1,19 @@
 """Every command, one file each; a new command is one more name here."""
 
-from shoal.cli import bound, check, compare, demo, inspect, methods, optimum, page, plan, protect, suggest
+from shoal.cli import (
+    bound,
+    check,
+    compare,
+    demo,
+    inspect,
+    measure,
+    methods,
+    optimum,
+    page,
+    plan,
+    protect,
+    suggest,
+)
 from shoal.cli.app import app
 
 __all__ = [
@@ -10,6 +23,7 @@ __all__ = [
     "compare",
     "demo",
     "inspect",
+    "measure",
     "methods",
     "optimum",
     "page",

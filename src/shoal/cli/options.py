@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Wanted = Any
 #: Of a command that tries several: each k and each method that was typed; None for none. Typer never sees it.
 Tried = Any
+#: What a command takes beside `wanted` that nobody types; `from_file` says whether --plan was given.
+_UNTYPED = ("sizes", "methods", "from_file")
 
 _PLAN = Annotated[
     Path | None,
@@ -38,9 +40,8 @@ def planned(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
-        own = [
-            p for p in inspect.signature(command).parameters.values() if p.name not in ("sizes", "methods")
-        ]
+        taken = inspect.signature(command).parameters
+        own = [taken[name] for name in taken if name not in _UNTYPED]
         at = next(j for j, parameter in enumerate(own) if parameter.name == "wanted")
         kinds = {"k": _k(several, k), "plan": _PLAN}
         kinds |= {option.field: _kind(option, several) for option in OPTIONS}
@@ -60,6 +61,8 @@ def planned(
                 options["sizes"] = _sizes(size)
                 options["methods"] = None if typed["method"] is None else listed(typed["method"], "-m")
                 typed["method"], size = None, None
+            if "from_file" in taken:
+                options["from_file"] = file is not None
             command(*arguments, wanted=plan_of(size, file, typed, k), **options)
 
         parameters = [p.replace(annotation=hints[p.name]) for p in own[:at]] + given

@@ -12,16 +12,19 @@ import typer
 from shoal.cli.app import AsJson, app
 from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
+from shoal.cli.guesses import show_guesses, with_guesses
 from shoal.cli.large import Engine, Master, engine_for, protect_large
-from shoal.cli.large import refuse_reports as refuse_large_reports
+from shoal.cli.large import refuse_reports as refuse_large
 from shoal.cli.light import without_scipy
-from shoal.cli.options import Wanted, planned
+from shoal.cli.options import Tried, Wanted, listed, planned
 from shoal.cli.places import source_and_target
-from shoal.errors import InputError
+from shoal.errors import InputError, MachineError, ShoalError
 from shoal.io.databases.address import shown
 from shoal.io.json_text import json_text
 
 if TYPE_CHECKING:
+    from shoal.frame.frame import Frame
+    from shoal.plan import Plan
     from shoal.release import Release
 
 TERMINAL = Path("-")
@@ -38,6 +41,7 @@ def protect(
         ),
     ],
     wanted: Wanted,
+    from_file: Tried,
     output: Annotated[
         str | None,
         typer.Option(
@@ -72,44 +76,110 @@ def protect(
     sums: Annotated[
         list[str] | None, typer.Option("--sum", help='A sum the report audits, "total = a + b"; repeat it.')
     ] = None,
+    accept_guesses: Annotated[
+        bool,
+        typer.Option("--accept-guesses", help="Without -c or --plan: protect as `shoal inspect` guesses."),
+    ] = False,
     engine: Engine = "auto",
     master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Protect a table and say what was lost."""
     without_scipy()
+    from shoal.io.source import frame_of
     from shoal.pipeline import run
 
     output = output or ("-" if file == "-" else None)
     where = engine_for(engine, file, master)
+    named = from_file or wanted.columns is not None
+    if accept_guesses and named:
+        raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")
     if where != "memory":
-        refuse_large_reports(bound=bound, report=report, public_report=public_report)
+        refuse_large(bound=bound, report=report, public_report=public_report, accept_guesses=accept_guesses)
         outcome, target = protect_large(where, wanted, file, output, replace, master)
         show_outcome(outcome, target)
         if as_json:
             print(json_text({**outcome.summary(), "output": target}))
         return
     editions = {"internal": report, "public": public_report}
-    options: dict[str, Any] = {"formula": formula, "confidential": confidential, "sums": sums or ()}
+    hidden = listed(confidential, "--confidential")
+    options: dict[str, Any] = {"formula": formula, "confidential": hidden or None, "sums": sums or ()}
+    proof: dict[str, Any] = {}
     with source_and_target(file, output, replace) as (source, target):
         refuse_reports(editions.values(), source, target)
-        with watching() as progress:
-            release = interruptible(lambda: run(wanted, source, progress, strict=True))
-            notes = release.write(target, replace=replace, safe_cells=safe_cells)
-        proof = {}
+        frame = frame_of(source)
+        refuse_questions(frame, options, any(editions.values()))
+        wanted = wanted if named else guessed(wanted, frame, accept_guesses)
         if bound:
-            options["bound"] = interruptible(lambda: release.bound(bound_time))
-            proof = facts(options["bound"], release.information_loss)
-        show_outcome(release.outcome, output or target, proof, notes)
-        for edition, path in write_reports(release, editions, options):
-            say(f"{edition} report: {path}")
+            refuse_bound(frame, wanted)
+        with watching() as progress:
+            release = interruptible(lambda: run(wanted, frame, progress, strict=True))
+            notes = release.write(target, replace=replace, safe_cells=safe_cells)
+        try:
+            if bound:
+                options["bound"] = interruptible(lambda: release.bound(bound_time))
+                proof = facts(options["bound"], release.information_loss)
+            show_outcome(release.outcome, output or target, proof, notes)
+            for edition, path in write_reports(release, editions, options):
+                say(f"{edition} report: {path}")
+            failure = None
+        except Exception as error:  # the release is finished, whatever fails now
+            failure = after_the_release(error, shown(output or target))
     if as_json:
         summary = release.summary()
-        print(
-            json_text(
-                {**summary, "output": shown(output or target), "notes": [*summary["notes"], *notes], **proof}
-            )
+        answer = {**summary, "output": shown(output or target), "notes": [*summary["notes"], *notes], **proof}
+        print(json_text(answer))
+    if failure is not None:
+        raise failure
+
+
+def after_the_release(error: Exception, target: str) -> ShoalError:
+    """The same error, which says first what exists."""
+    told = str(error) if isinstance(error, (ShoalError, OSError)) else f"{type(error).__name__}: {error}"
+    kind = type(error) if isinstance(error, ShoalError) else MachineError
+    what = "standard output" if target == "-" else target
+    return kind(f"the release is finished and checked ({what}), but what was to follow failed: {told}")
+
+
+def guessed(plan: Plan, frame: Frame, accepted: bool) -> Plan:
+    """The plan with accepted guesses; unasked only where every column is a plain number to protect."""
+    from shoal.frame.guess import guess_roles
+
+    guesses = guess_roles(frame)
+    left = [guess for guess in guesses if guess.name not in plan.roles and guess.name not in plan.strata]
+    if all(guess.role == "quasi" and guess.type in ("integer", "continuous") for guess in left):
+        return plan
+    if not accepted:
+        show_guesses(guesses, stderr=True)
+        raise InputError(
+            "no column was named, and guesses are not applied unasked: add --accept-guesses to protect as "
+            "guessed above, or name the columns to protect, such as -c "
+            + ",".join(str(guess.name) for guess in guesses if guess.role == "quasi")
         )
+    return with_guesses(plan, guesses)
+
+
+def refuse_questions(frame: Frame, options: Mapping[str, Any], reported: bool) -> None:
+    """Say before the work what the report could not answer, or nobody would read."""
+    for flag, asked in zip(("--formula", "--confidential", "--sum"), options.values()):
+        if asked and not reported:
+            raise InputError(f"{flag} has no effect without a report: add --report, or leave it out")
+    frame.find(options["confidential"] or ())
+    for text in options["sums"]:
+        from shoal.report.audit import declared_sum
+
+        declared_sum(frame, frame, text)
+    if options["formula"] is not None:
+        from shoal.measures.models import regression
+
+        regression(frame, frame, options["formula"])
+
+
+def refuse_bound(frame: Frame, plan: Plan) -> None:
+    """Say before the work that there is no bound for such a table."""
+    from shoal.bounds import standardised
+
+    standardised(frame, plan=plan)
 
 
 def write_reports(
@@ -120,18 +190,20 @@ def write_reports(
     if not wanted:
         return []
     from shoal.comparison import neighbours
-    from shoal.report import build, render
+    from shoal.report import build, render, write
 
     for edition, path in wanted:
         comparison = None
         if edition == "internal":
             with watching() as progress:
                 comparison = interruptible(lambda: neighbours(release, progress))
+        make = partial(build, release, edition, comparison=comparison, **options)
+        with watching(doing=f"{edition} report"):
+            model = interruptible(make)
+            if path != TERMINAL:
+                write(model, path)
         if path == TERMINAL:
-            make = partial(build, release, edition, comparison=comparison, **options)
-            print(render(interruptible(make), "text"))
-        else:
-            interruptible(partial(release.report, path, edition, comparison=comparison, **options))
+            print(render(model, "text"))
     return [(edition, path) for edition, path in wanted if path != TERMINAL]
 
 

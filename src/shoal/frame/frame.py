@@ -55,6 +55,10 @@ class Frame:
     def __len__(self) -> int:
         return len(self._frame if self._array is None else self._array)
 
+    @property
+    def is_pandas(self) -> bool:
+        return self._array is None and self._frame.implementation.is_pandas()
+
     def in_row(self, row: int) -> str:
         """ " in row 7", for messages; nothing where rows have no place."""
         return "" if self._first_row is None else f" in row {self._first_row + row + 1}"
@@ -171,7 +175,7 @@ class Frame:
             table[:, name] = cells.to_numpy()
             return table
         same = cells.type == self.arrow(name).type
-        if self._frame.implementation.is_pandas():
+        if self.is_pandas:
             new, table = cells.to_pandas().array, table.copy()
             levels = pa.types.is_dictionary(cells.type)
             table[name] = new.astype(table[name].dtype) if same and not levels else new
@@ -212,7 +216,7 @@ class Frame:
                 table[:, name] = self._cells(column)
             left = [j for j in self.names if j not in dropped]
             return table[:, left] if dropped else table.reshape(np.shape(self.native))
-        if self._frame.implementation.is_pandas():
+        if self.is_pandas:
             table = self.native.copy()
             for name, column in columns.items():
                 table[name] = self._pandas_array(column)

@@ -1,6 +1,7 @@
 """What columns look like: guesses with their reasons, shown to a person and never acted on unasked."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,15 +16,49 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.types import read_column, stored_kind
 
-_IDENTIFIER = re.compile(r"(^|[^a-z])(id|uid|uuid|key|ssn|pin|nr|no)$|[a-z](ID|Id)$|[A-Z]{3,}ID$|^id[^a-z]")
-_NAMED = re.compile(
-    r"(^|[^a-z])(hid|pid|name|surname|e-?mail|phone|address|iban|passport)($|[^a-z])", re.IGNORECASE
+# Names are compared in small letters without accents, words between underscores: `wt.loss` is _wt_loss_.
+# English, German, French, Spanish, Italian.
+_IDENTIFIER = re.compile(
+    r"_(id|uid|uuid|guid|key|ssn|pin|nr|no)_$|^_id_|_(hid|pid|passport|passeport|pasaporte|passaporto|iban|bic)_"
+    r"|_(e_?mail|mail|correo|courriel|phone|telephone|telefono?|tel|mobile|handy|cellulare|movil|fax)_"
+    r"|_(name|names|surname|lastname|firstname|vorname|nachname|nom|prenom|nombre|apellidos?|nome|cognome)_$"
+    r"|telefonn|personal_?nummer|versicherungsnummer|steuernummer|matrikel|kennung|aktenzeichen|codice_fiscale"
+    r"|_(address|adresse|direccion|indirizzo|street|strasse|rue|calle)_|strasse_"
+    r"|_(zip|zip_?code|post_?code|postal_code|plz|postleitzahl|code_postal|codigo_postal|cap)_"
 )
-_WEIGHT = re.compile(r"weight|wgt|(^|[^a-z])wt($|[^a-z])", re.IGNORECASE)
-_STRATUM = re.compile(r"strat(um|a)", re.IGNORECASE)
+_WEIGHT = re.compile(
+    r"weight_|_weights?_|weights_|_(wgt|wght|wt|pw|poids|peso|pesi|gewicht|gew|hrf)_"
+    r"|wgt_|gewicht_|gewichtung|hochrechnung|ponder|expansion_factor|factor_(de_)?expansion|fattore_(di_)?riporto"
+)
+_BODY = re.compile(  # what is weighed, or becomes lighter
+    r"_(loss|gain|change|body|birth|baby|kg|lbs?|grams?|net|gross|car|vehicle|height|bmi|corps|nacer|nascita)_"
+    r"|koerper|korper|geburt|naissance|corporel|corporal|corporeo|nacimiento|bodyweight|birthweight|verlust|perdit"
+)
+_STRATUM = re.compile(r"strat(um|a|e|o|i)_|schicht_|estrato_")
 _CONFIDENTIAL = re.compile(
-    r"diagnos|disease|illness|religio|criminal|convict|sexual|hiv|disab|politic|union_?member", re.IGNORECASE
+    r"diagnos|disease|illness|krankheit|maladie|enfermedad|malattia|cancer|krebs|tumou?r|_icd(9|10|11)?_|_hiv_|hiv_"
+    r"|religio|criminal|convict|sexual|disab|politic|union_?member|gewerkschaft|behinder|handicap"
+    r"|survival|surviv|uberleben|survie|supervivencia|sopravviv|time_to_event|_futime_|_(os|pfs)_(time|days|months)_"
+    r"|income|einkommen|_revenus?_|ingresos?_|reddit[oi]_|salar|gehalt|salaire|stipendio|_lohn_"
 )
+_YEAR = re.compile(r"year_|jahr_|_(annee|an|ano|anno|yr|annees?)_|^_year|jahrgang")
+_COUNT = re.compile(
+    r"_(n|nb|num|number|count|anzahl|anz|numero|numeri|nombre_(de|d)|quantita|cantidad|how_many)_|_(size|groesse|grosse)_$"
+    r"|anzahl|children|_kids_|kinder|enfants|_hijos_|_figli_|rooms|zimmer|pieces_|habitaciones|stanze|persons"
+    r"|personen|personnes|personas|persone_|visits|besuche|visites|visitas|visite_|_cars_|siblings|employees"
+)
+_TIME, _STATUS = (
+    re.compile(r"^_(time|zeit|temps|tiempo|tempo|days|months)_$"),
+    re.compile(
+        r"_(status|event|death|dead|died|cens|censor|censored|fustat|vital_status|tod|deces|muerte|morte)_"
+    ),
+)
+#: What cells say of themselves: an address of mail, a number of a phone or of an account.
+_CELLS = {
+    "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}$",
+    "account numbers (IBAN)": r"^[A-Z]{2}\d{2}( ?[A-Z0-9]{4}){2,7}( ?[A-Z0-9]{1,3})?$",
+    "phone numbers": r"^(\+|00?)[\d ()/.-]{6,20}$",
+}
 _FEW = 12  # whole numbers with no more distinct values than this may be codes
 _ENOUGH = 10  # of fewer records each may have a value of its own by chance
 _OWN = 0.9  # texts of which at least this share are distinct look like identifiers
@@ -48,6 +83,13 @@ class Guess:
 def guess_roles(frame: Frame) -> list[Guess]:
     """A guess for each column of the table, in order."""
     guesses = [_guess(frame, name) for name in frame.names]
+    if any(_STATUS.search(_spelled(name)) for name in frame.names):
+        guesses = [
+            replace(g, role="confidential", reason="a time beside a status, of survival? published as it is")
+            if g.role == "quasi" and _TIME.search(_spelled(g.name))
+            else g
+            for g in guesses
+        ]
     weights = [guess.name for guess in guesses if guess.role == "weight"]
     return [
         replace(guess, role="other", reason=f"a second weight beside {weights[0]!r}")
@@ -57,8 +99,21 @@ def guess_roles(frame: Frame) -> list[Guess]:
     ]
 
 
+def _spelled(name: Any) -> str:
+    """The name in small letters without accents, each word between underscores."""
+    plain = unicodedata.normalize("NFKD", str(name).replace("ß", "ss"))
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{3})(?=ID$)", "_", plain)
+    return "_" + re.sub(r"[^a-z0-9]+", "_", apart.lower()).strip("_") + "_"
+
+
 def named_like_identifier(name: Any) -> bool:
-    return bool(_IDENTIFIER.search(str(name)) or _NAMED.search(str(name)))
+    return bool(_IDENTIFIER.search(_spelled(name)))
+
+
+def named_like_weight(name: Any) -> bool:
+    word = _spelled(name)
+    return bool(_WEIGHT.search(word)) and not _BODY.search(word)
 
 
 def identifier_reason(frame: Frame, name: Any) -> str | None:
@@ -152,9 +207,9 @@ def notes_on_columns(columns: Mapping[Any, Column]) -> list[str]:
     """Columns that were protected though they look like something else."""
     notes = []
     for name, column in columns.items():
-        if _IDENTIFIER.search(str(name)) or _counts_records(column):
+        if named_like_identifier(name) or _counts_records(column):
             notes.append(f"column {name!r} looks like an identifier but was averaged like the rest")
-        elif _WEIGHT.search(str(name)):
+        elif named_like_weight(name):
             notes.append(f"column {name!r} looks like a survey weight but was averaged like the rest")
         elif column.type == "integer" and column.gaps is None and _all_differ(column.values):
             notes.append(f"each record has its own value in column {name!r}: is it an identifier?")
@@ -170,7 +225,7 @@ def _guess(frame: Frame, name: Any) -> Guess:
     distinct = len(np.unique(column.present))
     gaps = 0 if column.gaps is None else int(column.gaps.sum())
     kind, why = _kind(frame, column, stored, distinct)
-    role, reason = _role(column, stored, kind, distinct, why)
+    role, reason = _role(frame, column, stored, kind, distinct, why)
     return Guess(name, role, kind, reason, distinct, gaps)
 
 
@@ -187,26 +242,33 @@ def _kind(frame: Frame, column: Column, stored: str, distinct: int) -> tuple[str
         return stored, f"stored as {stored}"
     if stored == "other":
         return "nominal", "stored as neither number nor text"
-    whole = stored == "integer" or _all_whole(column.values)
-    kind = "integer" if whole else "continuous"
-    if whole and distinct <= _FEW and len(column.values) > 4 * distinct:
-        return "nominal", f"{distinct} whole numbers, codes? (ordinal, if in order)"
-    return kind, "whole numbers" if whole else "numbers"
+    if stored == "continuous" and not _all_whole(column.values):
+        return "continuous", "numbers"
+    if not (distinct <= _FEW and len(column.values) > 4 * distinct):
+        return "integer", "whole numbers"
+    values, name = np.unique(column.present), _spelled(column.name)
+    if _YEAR.search(name) and len(values) and 1000 <= values[0] <= values[-1] < 3000:
+        return "integer", "years"
+    if _COUNT.search(name) or (len(values) > 3 and values[0] == 0 and values[-1] == len(values) - 1):
+        return "integer", f"{distinct} whole numbers, counts"
+    return "nominal", f"{distinct} whole numbers, codes? (ordinal, if in order)"
 
 
 def _all_whole(values: NDArray) -> bool:
     return bool((values == np.rint(values)).all())
 
 
-def _role(column: Column, stored: str, kind: str, distinct: int, why: str) -> tuple[str, str]:
-    name = str(column.name)
+def _role(frame: Frame, column: Column, stored: str, kind: str, distinct: int, why: str) -> tuple[str, str]:
+    name = _spelled(column.name)
     records = len(column.present)
-    if named_like_identifier(name):
-        return "identifier", "its name says so"
     text = stored == "text" and kind != "date"
+    if kind not in ("date", "boolean", "continuous") and named_like_identifier(column.name):
+        return "identifier", "its name says so"
+    if text and (cells := _cells_like(frame, column.name)):
+        return "identifier", f"its cells are {cells}"
     if distinct == records > 2 and (text or _counts_records(column)):
         return "identifier", "each record has a value of its own"
-    if _WEIGHT.search(name):
+    if stored in ("integer", "continuous") and named_like_weight(column.name):
         return "weight", "its name says so"
     if _STRATUM.search(name) and kind in ("nominal", "integer", "boolean"):
         return "stratum", "its name says so"
@@ -219,6 +281,17 @@ def _role(column: Column, stored: str, kind: str, distinct: int, why: str) -> tu
     if distinct == records > 2 and kind == "integer":
         why += "; each record has its own: an identifier?"
     return "quasi", why
+
+
+def _cells_like(frame: Frame, name: Any) -> str | None:
+    """What most texts of a column are, if one knows them by their letters."""
+    import pyarrow.compute as pc
+
+    cells = frame.arrow(name).drop_null()
+    for said, pattern in _CELLS.items():
+        if len(cells) and 2 * pc.sum(pc.match_substring_regex(cells, pattern)).as_py() > len(cells):
+            return said
+    return None
 
 
 def _counts_records(column: Column) -> bool:

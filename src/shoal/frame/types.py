@@ -32,7 +32,7 @@ def read_column(
     `codes` are gaps.
     """
     stored = stored_kind(frame, name)
-    kind = kind or ("ordinal" if levels else stored)
+    said, kind = kind, kind or ("ordinal" if levels else stored)
     if kind == "text" and _all_words(frame, name, codes):
         kind = "nominal"
     if levels and kind != "ordinal":
@@ -46,6 +46,8 @@ def read_column(
     if stored == "text" and codes:
         return _spelled(frame, name, codes)
     values, gaps = frame.numbers(name)
+    if said is None and gaps is not None and frame.is_pandas and (values == np.rint(values)).all():
+        kind = "integer"  # pandas makes whole numbers with gaps doubles
     if kind == "integer" and values.dtype.kind == "f":
         fraction = values != np.rint(values)
         if fraction.any():

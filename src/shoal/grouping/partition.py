@@ -38,8 +38,8 @@ class ColumnMoments(NamedTuple):
     means: Floats  # of each group
     sse: float
     sst: float
-    whole: Ints | None = None  # of whole numbers: the nearest to each mean
     by_record: NDArray | None = None  # `whole`, else the mean, of each record's group, if at hand
+    whole: Ints | None = None  # of whole numbers: the nearest to each mean
 
 
 class Partition:
@@ -194,7 +194,7 @@ def _moments(values: Floats, starts: Ints, tuning: Tuning, whole: bool = False) 
     sums = _in_halves(len(values), len(means), tuning, groups.moments, values, starts, means, nearest)
     within, between, apart = (float(sum(part)) for part in zip(*sums))
     sst = within + between - apart * apart / len(values)
-    return ColumnMoments(means, within, sst, nearest if whole else None)
+    return ColumnMoments(means, within, sst, whole=nearest if whole else None)
 
 
 def _matrix(X: NDArray) -> Floats:

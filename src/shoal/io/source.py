@@ -9,7 +9,9 @@ from shoal.io.origin import load
 
 
 def frame_of(data: Any) -> Frame:
-    """The table itself, or the one that the path or the URL names."""
+    """The table itself, or the one that the path or the URL names; a Frame stays what it is."""
+    if isinstance(data, Frame):
+        return data
     if not isinstance(data, (str, os.PathLike)):
         return Frame(data)
     table, origin = sql.load(str(data)) if sql.is_url(data) else load(data)

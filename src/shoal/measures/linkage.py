@@ -1,6 +1,6 @@
 """Record linkage: an intruder holds true values and takes the nearest released record for the right one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
 from math import comb
@@ -33,25 +33,11 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list
     helps. Where records belong to units, the right unit is what counts.
     """
     rng = np.random.default_rng(seed)
-    columns, n = both.columns, len(both.original)
-    kept = [same(list(both.known.values()))] if both.known else []
-    labels = same([*(column.after for column in columns), *kept])
+    n = len(both.original)
     if sample is None:
         sample = SAMPLE if n <= MANY else SAMPLE // 5
     rows = np.sort(rng.choice(n, sample, replace=False)) if n > sample else np.arange(n)
-    linking = []
-    for column in columns:
-        if not column.numeric and int(column.before.max()) >= CATEGORIES:
-            notes.append(f"column {column.name!r} has too many categories to be linked by")
-        else:
-            linking.append(column)
-    first = np.empty(int(labels.max()) + 1, np.intp)
-    first[labels] = np.arange(n)
-    published = [column.after[first] for column in linking]
-    spaces = [_space(column, first, rows) for column in linking]
-    classes = [known[first] for known in kept]
-    units = np.arange(n) if both.units is None else both.units
-    link = partial(_linked, counts=np.bincount(labels), labels=labels, units=units)
+    linking, published, spaces, classes, link = _intruder(both, rows, notes)
     d, subsets = len(linking), SUBSETS if n <= MANY else SUBSETS // 3
     credits = np.zeros(len(rows))
     levels: list[dict[str, Any]] = []
@@ -88,6 +74,35 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list
         share = np.average(credits, weights=both.weight[rows])
         measures.append(measure("linkage_weighted", share, {}, {}))
     return measures
+
+
+def chances(both: Pair) -> Floats:
+    """For each record, the chance that it is linked correctly by an intruder who knows all columns."""
+    both = both.scaled()
+    rows = np.arange(len(both.original))
+    _, published, spaces, classes, link = _intruder(both, rows, [])
+    return link(same([*published, *classes]), rows, spaces, classes)
+
+
+def _intruder(
+    both: Pair, rows: NDArray, notes: list[str]
+) -> tuple[list[Column], list[NDArray], list[tuple[NDArray, NDArray]], list[NDArray], Callable[..., Floats]]:
+    """The columns to link by, what each combination publishes, both as coordinates, and how to link."""
+    kept = [same(list(both.known.values()))] if both.known else []
+    labels = same([*(column.after for column in both.columns), *kept])
+    linking = []
+    for column in both.columns:
+        if not column.numeric and int(column.before.max()) >= CATEGORIES:
+            notes.append(f"column {column.name!r} has too many categories to be linked by")
+        else:
+            linking.append(column)
+    first = np.empty(int(labels.max()) + 1, np.intp)
+    first[labels] = np.arange(len(both.original))
+    units = np.arange(len(both.original)) if both.units is None else both.units
+    link = partial(_linked, counts=np.bincount(labels), labels=labels, units=units)
+    published = [column.after[first] for column in linking]
+    spaces = [_space(column, first, rows) for column in linking]
+    return linking, published, spaces, [known[first] for known in kept], link
 
 
 def _space(column: Column, first: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:

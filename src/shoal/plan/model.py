@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
-from numbers import Real
 from typing import Any, Unpack
 
 from shoal.display import card
@@ -16,7 +15,7 @@ from shoal.plan.keywords import explicit_class, take_loose
 from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL
 from shoal.plan.roles import spread_roles
 from shoal.plan.rules import KINDS, Rule, read_rule
-from shoal.plan.values import check_words, value_of
+from shoal.plan.values import check_words, plain_value, value_of
 
 _FIELDS_BY_POSITION = 20  # as 0.1 allowed
 
@@ -284,33 +283,21 @@ class Plan:
             name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
         }
         asked["pseudonyms"] = None if self.pseudonyms is None else True  # a key file may be moved
-        asked = {name: _plain(value) for name, value in asked.items() if value != getattr(plain, name)}
+        asked = {name: plain_value(value) for name, value in asked.items() if value != getattr(plain, name)}
         asked |= {
             name: sorted(map(str, asked[name]))
             for name in ("log", "keep", "known", "by_record")
             if name in asked
         }
-        return json.dumps({"k": self.k, **asked, "columns": _plain(columns or self.columns)}, sort_keys=True)
+        return json.dumps(
+            {"k": self.k, **asked, "columns": plain_value(columns or self.columns)}, sort_keys=True
+        )
 
     @classmethod
     def of(cls, k: int, **options: Any) -> Plan:
         """A plan from keywords, as `Plan(k, ...)` makes it.
 
-        Parameters
-        ----------
-        k : int
-            As for `Plan`.
-        **options
-            The fields of `Plan`. Parameters of the method, as keywords of their own, are deprecated.
-
-        Returns
-        -------
-        Plan
-
-        Raises
-        ------
-        InputError
-            If a value or a keyword is not one that a plan may have.
+        Parameters of the method, as keywords of their own, are deprecated here.
 
         Examples
         --------
@@ -406,15 +393,3 @@ class Plan:
         from shoal.plan.toml import as_toml
 
         return as_toml(self, reasons or {})
-
-
-def _plain(value: Any) -> Any:
-    """As JSON: columns by their text, lists alike, and 2.0 as 2."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, Real):
-        number: Any = value
-        return int(number) if number % 1 == 0 else float(number)
-    if isinstance(value, str) or value is None:
-        return value
-    return [_plain(inner) for inner in value] if isinstance(value, Iterable) else str(value)

@@ -163,3 +163,15 @@ _MADE_OF: dict[str, Maker] = {
     "columns": _names_or_none,
     "known": _names_or_none,
 }
+
+
+def plain_value(value: Any) -> Any:
+    """As JSON: columns by their text, lists alike, and 2.0 as 2."""
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(inner) for name, inner in value.items()}
+    if isinstance(value, Real):
+        number: Any = value
+        return int(number) if number % 1 == 0 else float(number)
+    if isinstance(value, str) or value is None:
+        return value
+    return [plain_value(inner) for inner in value] if isinstance(value, Iterable) else str(value)

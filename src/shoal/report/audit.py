@@ -24,17 +24,17 @@ def audit(both: Pair, sums: Sequence[str] = ()) -> dict[str, Any]:
             "outside_range": int(((y < x.min(initial=np.inf)) | (y > x.max(initial=-np.inf))).sum()),
             "no_longer_whole": int((y != np.rint(y)).sum()) if (x == np.rint(x)).all() else 0,
         }
-    return {"columns": columns, "sums": [_sum(both, text) for text in sums]}
+    return {"columns": columns, "sums": [declared_sum(both.original, both.released, text) for text in sums]}
 
 
-def _sum(both: Pair, text: str) -> dict[str, Any]:
+def declared_sum(original: Frame, released: Frame, text: str) -> dict[str, Any]:
     """How many records keep a declared sum, before and after."""
     left, sign, right = text.partition("=")
     if not sign or not left.strip() or not right.strip():
         raise InputError(f"a sum reads 'total = a + b - c', not {text!r}")
     terms = re.findall(r"([+-]?)\s*(`[^`]+`|[^+\-`\s][^+\-`]*)", right)
     facts: dict[str, Any] = {"sum": text.strip()}
-    for side, frame in (("before", both.original), ("after", both.released)):
+    for side, frame in (("before", original), ("after", released)):
         total = _summand(frame, left)
         parts = [(-1.0 if minus == "-" else 1.0) * _summand(frame, word) for minus, word in terms]
         gap = np.abs(total - np.sum(parts, axis=0))

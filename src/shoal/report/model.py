@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import shoal
+from shoal.arrays import Ints
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
 from shoal.grouping.registry import methods
@@ -26,6 +27,7 @@ from shoal.measures.pair import column_values
 from shoal.plan.text import as_command, as_python, changed, needs_file
 from shoal.report.audit import audit
 from shoal.report.pictures import distributions, record_map
+from shoal.stages.units import group_sizes
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 SCHEMA, VERSION = "shoal-report", "1.1"
 EDITIONS = ("internal", "public")
-BOUND_SECONDS = 10.0  # what a report may spend on the proven bound
+BOUND_SECONDS = 4.0  # what a report may spend on the proven bound: `shoal protect --bound` spends more
 BOUND_RECORDS = 50_000  # records above which it goes without: ten seconds prove little there
 HEADLINE = 6  # columns that a headline names; of more it tells the number
 SUBGROUP_LEVELS = 20  # categories up to which a kept text column serves to compare subgroup means
@@ -92,9 +94,10 @@ def build(
         "paper": ", ".join(dict.fromkeys(info.paper for info in used)),
         "headline": _headline(release, kept),
         "kept": kept,
+        "sizes": histogram(group_sizes(release.labels, release.units)),
     }
     if edition == "public":
-        return plain(_public(outcome, lost))
+        return plain(public(outcome, lost))
     after = release.risk(confidential=confidential)
     before = release.risk(confidential=confidential, before=True)
     least = _bound(release, bound, bound_time)
@@ -118,7 +121,12 @@ def build(
     )
 
 
-def _public(outcome: Mapping[str, Any], lost: Measures) -> dict[str, Any]:
+def histogram(sizes: Ints) -> dict[int, int]:
+    """How many groups have each size."""
+    return {int(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True))}
+
+
+def public(outcome: Mapping[str, Any], lost: Measures) -> dict[str, Any]:
     """What was done and what was lost, rounded; nothing by which to undo it.
 
     No seed, no risk, no source, no value of the original: differences of many exact statistics, or of means

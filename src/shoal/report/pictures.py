@@ -16,6 +16,8 @@ COLUMNS = 24  # distributions in a report: those of the columns that lost most
 BARS = 16  # classes of group sizes, where single sizes would be too many
 NAMES = 30  # columns of a table of correlations: those that changed most
 RECORDS = 600  # records of the map, in whole groups: more of them hide each other
+#: The change of a correlation that has the full colour; larger ones have it too.
+CHANGE_SCALE = 0.5
 
 
 def distributions(both: Pair, most: int = COLUMNS) -> list[dict[str, Any]]:
@@ -110,7 +112,7 @@ def size_classes(sizes: Mapping[str, int]) -> tuple[list[str], list[int]]:
 
 
 def correlation_changes(detail: Mapping[str, Any]) -> tuple[list[str], Floats, float]:
-    """The change of each correlation, and the largest, which ends the scale of colours.
+    """The change of each correlation, and the change that ends the scale of colours: the same in all reports.
 
     The public edition tells the change alone, not what it was before and after.
     """
@@ -121,7 +123,7 @@ def correlation_changes(detail: Mapping[str, Any]) -> tuple[list[str], Floats, f
         change = np.asarray(detail["after"], float) - np.asarray(detail["before"], float)
     most = np.sort(np.argsort(-np.abs(change).sum(axis=0), kind="stable")[:NAMES])
     change = change[np.ix_(most, most)]
-    return [names[i] for i in most], change, max(float(np.abs(change).max()), 0.01)
+    return [names[i] for i in most], change, CHANGE_SCALE
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:

@@ -65,6 +65,16 @@ class Closeness(Requirement):
         figure = self.figure(members)
         return f"{word}{rounded(figure, up=True)}" if figure < np.inf else None
 
+    def parts(self, n: int) -> int:
+        """How many parts of the ranked records give groups that are near enough, with one record of each.
+
+        For ranks this many always suffice; else half of the parts that hold several levels may be wrong.
+        """
+        asked, m = self.parameters[1], self.parameters[2]
+        if self.parameters[0] == _ORDERED:
+            return int(np.ceil(n / (2 * (n - 1) * asked + 1)))
+        return int(np.ceil((m - 1) / (2 * max(asked, 1 / n))))
+
     def least(self, k: int) -> float:
         """The least t of a group of k to n / 2 records: without such a group, all are one group.
 

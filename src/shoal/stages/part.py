@@ -92,6 +92,8 @@ def protect_part(
     loss = measure(space, columns, groups, partition, weight, moments)
     if scales is not None:  # the table's centre is 0 in every coordinate; a block's is not
         loss = loss._replace(total=float(np.square(space.matrix).sum()))
+    method, moved = grouping.method.key, grouping.moved
+    del grouping, space  # their matrix is as large as the table
     cells = {
         column.name: column.holding(
             published.spread(partition), None if published.gaps is None else published.gaps[partition.labels]
@@ -106,9 +108,7 @@ def protect_part(
         filled += column.gap_count - stayed
         thinned += cells[column.name].gap_count - stayed
     lost = zeros_lost(columns, cells)
-    return Published(
-        partition, groups, cells, loss, grouping.method.key, grouping.moved, filled, thinned, lost
-    )
+    return Published(partition, groups, cells, loss, method, moved, filled, thinned, lost)
 
 
 def zeros_lost(columns: Sequence[Column], cells: Mapping[Any, Column], common: float = 0.05) -> int:

@@ -132,7 +132,7 @@ def _panel(tab: Tab, run: Run, named: bool) -> None:
                 )
         with card("Group sizes", "How many groups have how many records."):
             words = f"Groups of {outcome['smallest_group']} to {outcome['largest_group']} records"
-            charts.draw(charts.group_sizes(after["k"]["detail"]["sizes"]), words)
+            charts.draw(charts.group_sizes(outcome["sizes"]), words)
         with card("Risk before and after", "Somebody knows true values and takes the nearest record."):
             links = [risk["linkage"] for risk in (before, after)]
             shares = [shown(link["overall"], "share") for link in links]

@@ -24,17 +24,6 @@ class Tree(NamedTuple):
     high: Floats
 
 
-def build_tree(X: Floats) -> Tree:
-    """A tree of the rows of X."""
-    n, d = X.shape
-    most = 4 * (n // LEAF + 1)
-    order = np.arange(n)
-    start, end, child = (np.empty(most, np.int64) for _ in range(3))
-    low, high = np.empty((most, d)), np.empty((most, d))
-    nodes = _build(X, order, start, end, child, low, high)
-    return Tree(order, *(part[:nodes] for part in (start, end, child, low, high)))
-
-
 @kernel
 def _select(values, order, start, end, middle):
     """Reorder order[start:end] so that no value left of `middle` is greater than one right of it."""
@@ -89,6 +78,18 @@ def _build(X, order, start, end, child, low, high):
             nodes += 2
         node += 1
     return nodes
+
+
+@kernel
+def build_tree(X):
+    """A tree of the rows of X."""
+    n, d = X.shape
+    most = 4 * (n // LEAF + 1)
+    order = np.arange(n)
+    start, end, child = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    low, high = np.empty((most, d)), np.empty((most, d))
+    nodes = _build(X, order, start, end, child, low, high)
+    return Tree(order, start[:nodes], end[:nodes], child[:nodes], low[:nodes], high[:nodes])
 
 
 @kernel

@@ -41,19 +41,6 @@ class Free(NamedTuple):
     total: Floats  # (2, attributes) sum of the free records, and what rounding left over
 
 
-def lay_out(X: Floats, records: Ints) -> Free:
-    """A tree of these rows of X."""
-    n, d = len(records), X.shape[1]
-    order, *tree = build_tree(X[records])
-    nodes = len(tree[0])
-    more = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.full(nodes, -np.inf)
-    places = np.empty(n * d), records[order], np.empty(n)
-    free = Free(*tree, *more, *places, np.full(len(X), -1), np.empty(d), np.zeros((2, d)))
-    _fill(X, free)
-    recentre(free)
-    return free
-
-
 @kernel
 def _fill(X, free):
     """All that follows from the tree and the order of the records."""
@@ -109,6 +96,33 @@ def centroid(free):
     for j in range(len(mean)):
         mean[j] = (free.total[0, j] + free.total[1, j]) / free.left[0]
     return mean
+
+
+@kernel
+def lay_out(X, records):
+    """A tree of these rows of X."""
+    n, d = len(records), X.shape[1]
+    order, start, end, child, low, high = build_tree(X[records])
+    nodes = len(start)
+    free = Free(
+        start,
+        end,
+        child,
+        low,
+        high,
+        np.empty(nodes, np.int64),
+        np.empty(nodes, np.int64),
+        np.full(nodes, -np.inf),
+        np.empty(n * d),
+        records[order],
+        np.empty(n),
+        np.full(len(X), -1),
+        np.empty(d),
+        np.zeros((2, d)),
+    )
+    _fill(X, free)
+    recentre(free)
+    return free
 
 
 @kernel

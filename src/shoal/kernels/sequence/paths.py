@@ -5,10 +5,14 @@ Distances from one record to many are taken over a transposed table. Ties go to 
 
 import numpy as np
 
-from shoal.kernels.neighbours.distance import all_squares, between, to_columns
+from shoal.kernels.neighbours.distance import all_squares, to_columns
+from shoal.kernels.neighbours.pool import lay_out, nearest, remove
 from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.sequence.growing import nearest_insertion, walk
 
 WALK, NEAREST, CHEAPEST = 0, 1, 2  # how `group_path` goes through one group
+#: Records of a group from which the tree is faster. The outcome is the same.
+LARGE = 2000
 
 
 def farthest_from_centroid(X):
@@ -133,14 +137,30 @@ def _insertion(T, record, rule):
 
 
 @kernel
-def group_path(X, labels, near, start, rule):
+def _through(X, record, here, rule, large):
+    """The records of one group (rows in order) as a path from `here` on."""
+    if len(record) >= large and rule != CHEAPEST:
+        first = np.searchsorted(record, here)
+        return record[walk(X[record], first) if rule == WALK else nearest_insertion(X[record], first)]
+    record[np.searchsorted(record, here)] = record[0]
+    record[0] = here
+    T = X[record].T.copy()
+    if rule == WALK:
+        _walk(T, record)
+    else:
+        _insertion(T, record, rule)
+    return record
+
+
+@kernel
+def group_path(X, labels, near, start, rule, large=LARGE):
     """Visit all records group by group (labels 0..g-1), beginning with `start` and its group.
 
     After a group is done, the nearest record not yet visited, of those in any other group, is next. `near`
     holds each record's nearest neighbours (any number of them, nearest first): only where all of these
-    are visited are the others searched.
+    are visited is the tree of the others searched.
     """
-    n, d = X.shape
+    n = len(X)
     begin = np.zeros(labels.max() + 2, np.int64)  # where each group's members begin
     for label in labels:
         begin[label + 1] += 1
@@ -151,30 +171,16 @@ def group_path(X, labels, near, start, rule):
         place[labels[i]] += 1
     path = np.empty(n, np.int64)
     visited = np.zeros(n, np.bool_)
-    waiting = np.arange(n)
-    many = n
+    free = lay_out(X, path[:1] * 0)  # made anew when it is first needed
+    gone = 0  # so many records of the path are not in `free`
     done = 0
     here = start
     while True:
         g = labels[here]
-        record = members[begin[g] : begin[g + 1]].copy()
-        s = len(record)
-        for i in range(s):
-            if record[i] == here:
-                record[i] = record[0]
-                record[0] = here
-        T = np.empty((d, s))
-        for i in range(s):
-            visited[record[i]] = True
-            for j in range(d):
-                T[j, i] = X[record[i], j]
-        if rule == WALK:
-            _walk(T, record)
-        else:
-            _insertion(T, record, rule)
-        for i in range(s):
-            path[done + i] = record[i]
-        done += s
+        for record in _through(X, members[begin[g] : begin[g + 1]].copy(), here, rule, large):
+            visited[record] = True
+            path[done] = record
+            done += 1
         if done == n:
             return path
         last = path[done - 1]
@@ -184,15 +190,9 @@ def group_path(X, labels, near, start, rule):
                 here = other
                 break
         if here < 0:
-            best = np.inf
-            left = 0
-            for i in range(many):
-                other = waiting[i]
-                if visited[other]:
-                    continue
-                waiting[left] = other
-                left += 1
-                square = between(X, other, last)
-                if square < best:
-                    best, here = square, other
-            many = left
+            if gone == 0:
+                free = lay_out(X, np.flatnonzero(~visited))
+            else:
+                remove(free, path[gone:done])
+            gone = done
+            here = nearest(free, X[last], 1, -1)[0][0]

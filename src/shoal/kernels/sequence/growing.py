@@ -1,0 +1,138 @@
+"""Paths through many records, with the k-d tree of the free ones: the same as by comparing all with all."""
+
+from heapq import heappop, heappush
+
+import numpy as np
+
+from shoal.kernels.neighbours.distance import between
+from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, leaf_distances
+from shoal.kernels.neighbours.pool import lay_out, nearest, remove
+from shoal.kernels.runtime.jit import kernel
+
+#: A lower bound on a detour is lowered by that share of the ways it is made of: more than rounding.
+SLACK = 1e-9
+
+
+@kernel
+def walk(X, start):
+    """Nearest point next: from record `start` always on to the nearest that is left."""
+    free = lay_out(X, np.arange(len(X)))
+    path = np.full(len(X), start)
+    for i in range(1, len(X)):
+        remove(free, path[i - 1 : i])
+        path[i] = nearest(free, X[path[i - 1]], 1, -1)[0][0]
+    return path
+
+
+@kernel
+def nearest_insertion(X, start):
+    """A path from `start` to the record farthest from it. The record nearest to the path comes next into it,
+    where it lengthens the path least; of equal edges the one whose left end came into the path first.
+
+    A heap holds, for each record of the path, the nearest free one; who is free no more is looked up
+    again. An edge lies with its left end in a tree of all records. A node knows its longest edge: the detour
+    over an edge is at least twice the way from its left end, less twice its length.
+    """
+    n = len(X)
+    free = lay_out(X, np.arange(n))
+    parent, child, first, end = free.parent, free.child, free.start, free.end
+    ids, columns, leaf = free.ids.copy(), free.columns.copy(), free.leaf.copy()
+    low, high = free.low.copy(), free.high.copy()
+    longest = np.full(len(child), -1.0)
+    length = np.full(n, -1.0)  # of the edge that begins at each record
+    after = np.full(n, -1)
+    arrival = np.zeros(n, np.int64)
+    far, most = -1, -1.0
+    for i in range(n):
+        if i != start and np.sqrt(between(X, start, i)) > most:
+            far, most = i, np.sqrt(between(X, start, i))
+    heap = [(0.0, start, start)]
+    heappop(heap)
+    new = np.array([start, far])
+    after[start], length[start], arrival[far] = far, most, 1
+    _renew(longest, length, ids, first, end, child, parent, leaf[start])
+    remove(free, new)
+    for seen in range(2, n):
+        for member in new:
+            _offer(heap, free, X, member)
+        while free.leaf[heap[0][1]] < 0:
+            _offer(heap, free, X, heappop(heap)[2])
+        new = np.array([heap[0][1]])
+        t = new[0]
+        remove(free, new)
+        left = _cheapest_edge(
+            X, t, longest, length, after, arrival, ids, columns, first, end, child, low, high
+        )
+        after[t], after[left] = after[left], t
+        length[left], length[t] = np.sqrt(between(X, left, t)), np.sqrt(between(X, t, after[t]))
+        arrival[t] = seen
+        _renew(longest, length, ids, first, end, child, parent, leaf[left])
+        _renew(longest, length, ids, first, end, child, parent, leaf[t])
+    path = np.full(n, start)
+    for i in range(1, n):
+        path[i] = after[path[i - 1]]
+    return path
+
+
+@kernel
+def _offer(heap, free, X, member):
+    """Put the free record nearest to a member of the path into the heap."""
+    ids, squares = nearest(free, X[member], 1, -1)
+    heappush(heap, (squares[0], ids[0], member))
+
+
+@kernel
+def _renew(longest, length, ids, first, end, child, parent, leaf):
+    """Let a leaf and what is above it know their longest edge again."""
+    most = -1.0
+    for i in range(first[leaf], end[leaf]):
+        most = max(most, length[ids[i]])
+    node = leaf
+    while most != longest[node]:
+        longest[node] = most
+        node = parent[node]
+        if node < 0:
+            break
+        most = max(longest[child[node]], longest[child[node] + 1])
+
+
+@kernel
+def _cheapest_edge(X, t, longest, length, after, arrival, ids, columns, first, end, child, low, high):
+    """The left end of the edge whose detour over record t is shortest."""
+    point = X[t]
+    waiting = np.empty(DEPTH, np.int64)
+    bounds = np.empty(DEPTH)
+    here = np.empty(LEAF)
+    best, edge = np.inf, -1
+    waiting[0], bounds[0] = 0, -np.inf
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        node = waiting[depth]
+        if bounds[depth] > best:
+            continue
+        if child[node] >= 0:
+            a = child[node]
+            for one in (a, a + 1):
+                if longest[one] >= 0.0:
+                    away = np.sqrt(box_to_box(point, point, low[one], high[one]))
+                    waiting[depth] = one
+                    bounds[depth] = 2.0 * (away - longest[one]) - SLACK * (away + longest[one])
+                    depth += 1
+            if depth > 1 and waiting[depth - 2] == a and bounds[depth - 2] < bounds[depth - 1]:
+                waiting[depth - 2], waiting[depth - 1] = waiting[depth - 1], waiting[depth - 2]
+                bounds[depth - 2], bounds[depth - 1] = bounds[depth - 1], bounds[depth - 2]
+            continue
+        s = first[node]
+        leaf_distances(columns, s, end[node] - s, end[node] - s, point, here)
+        for i in range(end[node] - s):
+            q = ids[s + i]
+            if length[q] < 0.0:
+                continue
+            away = np.sqrt(here[i])
+            if 2.0 * (away - length[q]) - SLACK * (away + length[q]) > best:
+                continue
+            cost = away + np.sqrt(between(X, after[q], t)) - length[q]
+            if cost < best or (cost == best and arrival[q] < arrival[edge]):
+                best, edge = cost, q
+    return edge

@@ -1,0 +1,333 @@
+"""Judge any pair of files: utility and risk of a release, whatever made it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Unpack
+
+import numpy as np
+
+import shoal
+from shoal.arrays import Ints
+from shoal.errors import InputError
+from shoal.frame.frame import Frame
+from shoal.frame.order import file_order
+from shoal.frame.types import read_column
+from shoal.io.files import as_arrow
+from shoal.io.source import frame_of
+from shoal.measures.linkage import chances
+from shoal.measures.measure import Measures, plain
+from shoal.measures.measured import Measured
+from shoal.measures.uniqueness import codes_of
+from shoal.plan import Plan, PlanFields, explicit
+
+#: Measures that compare tables, not records: they need no order.
+OF_TABLES = (
+    *("means", "variances", "quantiles", "covariances", "correlations", "eigenvalues", "hellinger"),
+    *("pmse_logistic", "pmse_tree", "regression", "k", "unique_rows"),
+)
+UNMATCHED = (
+    "rows were not matched: only measures of whole tables are given. Name a key (key=, --key), the plan of "
+    'the release (--plan), or say that rows keep their order (order="keep", --order keep)'
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measurement:
+    """What `measure` gives back.
+
+    Attributes
+    ----------
+    columns : tuple
+        The columns that were measured.
+    utility, risk : Measures
+        What was lost, and what is at risk.
+    before : Measures or None
+        What would be at risk if the original were published; None where rows were not matched.
+    notes : tuple of str
+        What to know about the figures.
+    """
+
+    columns: tuple[Any, ...]
+    utility: Measures
+    risk: Measures
+    before: Measures | None
+    notes: tuple[str, ...]
+    measured: Measured = field(repr=False)
+    rows: Ints = field(repr=False)  # of the original, for each row of the release
+    source: str | None = None
+
+    def __repr__(self) -> str:
+        k = int(self.risk["k"].overall)
+        return f"Measurement({len(self.rows):,} records, {len(self.columns)} columns: k={k})"
+
+    def facts(self) -> dict[str, Any]:
+        """As plain values, fit for JSON."""
+        return {
+            "records": len(self.rows),
+            "columns": [str(name) for name in self.columns],
+            "matched": self.before is not None,
+            "utility": plain(self.utility.facts()),
+            "risk": plain(self.risk.facts()),
+            "risk_before": None if self.before is None else plain(self.before.facts()),
+            "notes": list(self.notes),
+        }
+
+    def at_risk(self, most: int = 50) -> list[dict[str, Any]]:
+        """The records that are linked most surely by who knows all columns; for internal use only.
+
+        Each with its row in the original and in the release, counted from 1, and its chance to be linked.
+        """
+        self._matched("the records most at risk")
+        chance = chances(self.measured.pair())
+        order = np.argsort(-chance, kind="stable")[:most]
+        return [
+            {"row": int(self.rows[i]) + 1, "released_row": int(i) + 1, "chance": float(chance[i])}
+            for i in order
+        ]
+
+    def report(self, path: str | os.PathLike[str], edition: str = "internal") -> None:
+        """Write what was lost and is at risk as .html, .json or .txt; the public edition tells no risk."""
+        from shoal.report import report_format, write
+
+        report_format(path)
+        write(self.model(edition), path)
+
+    def model(self, edition: str = "internal") -> dict[str, Any]:
+        """The report's model, as for a release of our own where that can be known."""
+        from shoal.report.audit import audit
+        from shoal.report.model import EDITIONS, SCHEMA, VERSION, histogram, public
+        from shoal.report.pictures import distributions, record_map
+
+        self._matched("a report")
+        if edition not in EDITIONS:
+            raise InputError(f"a report's edition is 'internal' or 'public', not {edition!r}")
+        assert self.before is not None
+        both = self.measured.pair()
+        labels, sizes = both.groups[0], np.bincount(both.groups[0])
+        least, names = int(sizes.min()), [str(name) for name in self.columns]
+        kept = [str(name) for name in both.released.names if name not in self.columns]
+        said = f"every published combination of {', '.join(names)} is shared by at least {least} records"
+        outcome = {
+            "records": len(self.rows),
+            "columns": names,
+            "kept": kept,
+            "groups": len(sizes),
+            "smallest_group": least,
+            "largest_group": int(sizes.max()),
+            "sizes": histogram(sizes),
+            "k": least,
+            "information_loss": self.utility["information_loss"].overall,
+            "rounding_loss": 0.0,
+            "per_column": False,
+            "method_title": "made elsewhere, measured by shoal",
+            "paper": "nothing is known of the method",
+            "promise": said,
+            "headline": f"A release of {len(self.rows):,} records beside its original: {said}",
+            "steps": [],
+            "recoded": [],
+            "seconds": 0.0,
+            "notes": [],
+        }
+        if edition == "public":
+            return plain(public(outcome, self.utility))
+        return plain(
+            {
+                "schema": SCHEMA,
+                "version": VERSION,
+                "edition": edition,
+                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "outcome": outcome,
+                "provenance": {
+                    "source": self.source,
+                    "sha256": {},
+                    "plan": {"seed": 0},
+                    "settings": {},
+                    "roles": dict.fromkeys(kept, "published as it is"),
+                    "versions": {"shoal": shoal.__version__, "python": platform.python_version()},
+                    "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+                    "replay": "not known: the release was made elsewhere",
+                    "toml": None,
+                },
+                "why_k": {"reasons": [f"k is what was counted in the release: {least}."], "comparison": None},
+                "bound": None,
+                "utility": self.utility.facts(),
+                "risk": {"before": self.before.facts(), "after": self.risk.facts()},
+                "distributions": distributions(both),
+                "map": record_map(both, labels),
+                "audit": audit(both),
+                "notes": list(self.notes),
+            }
+        )
+
+    def _matched(self, what: str) -> None:
+        if self.before is None:
+            raise InputError(f"{what} compares records, but {UNMATCHED}")
+
+
+@explicit(Plan)
+def measure(
+    original: Any,
+    released: Any,
+    *,
+    key: Any = None,
+    confidential: Sequence[Any] | Any | None = None,
+    formula: str | None = None,
+    **fields: Unpack[PlanFields],
+) -> Measurement:
+    """Measure what a release lost and what it risks, whatever made it: shoal, sdcMicro, ARX, a script.
+
+    Parameters
+    ----------
+    original, released : table or path
+        The two tables.
+    key : column, optional
+        A column of both tables by which rows belong together. The release may then have its rows in another
+        order, or fewer of them. `order="keep"` says instead that rows kept their places.
+    confidential : list of columns, optional
+        Kept columns that must not be learnt through the groups.
+    formula : str, optional
+        A linear model to fit on both tables, such as "turnover ~ employees + wages".
+    **fields
+        The fields of `Plan` that say what columns hold and who is protected: `columns` (without it every
+        numeric column of both tables), `types`, `levels`, `weight`, `known`, `strata`, `unit`.
+
+    Returns
+    -------
+    Measurement
+        Without a key or an order only measures of whole tables, and a note that says so.
+
+    Raises
+    ------
+    InputError
+        If a row of the release has no row, or several, in the original.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> table = shoal.datasets.survey(60)
+    >>> release = shoal.microaggregate(table, k=5, columns=["turnover", "wages"])
+    >>> found = shoal.measure(table, release.table, columns=["turnover", "wages"], order="keep")
+    >>> found
+    Measurement(60 records, 2 columns: k=5)
+    >>> shoal.measure(table, release.table, columns=["turnover", "wages"]).before is None
+    True
+    """
+    plan = Plan(1, **fields)
+    return measure_plan(plan, original, released, key, confidential, formula, matched=plan.order == "keep")
+
+
+def measure_plan(
+    plan: Plan,
+    original: Any,
+    released: Any,
+    key: Any = None,
+    confidential: Sequence[Any] | Any | None = None,
+    formula: str | None = None,
+    matched: bool = True,
+) -> Measurement:
+    """The same for a plan. `matched`: the plan tells the order of rows."""
+    source = str(released) if isinstance(released, (str, os.PathLike)) else None
+    before, after = frame_of(original), frame_of(released)
+    plan = plan.called(before.names)
+    matched = matched or key is not None
+    notes: list[str] = [] if matched else [UNMATCHED]
+    rows = np.arange(len(before))
+    if key is not None:
+        rows, told = _by_key(before, after, key)
+        notes += told
+    elif matched:
+        there = _without_gaps(plan, before) if plan.missing == "drop" else rows
+        if len(there) != len(after):
+            raise InputError(
+                f"the original has {len(there)} records for the plan, the release {len(after)}: name a key "
+                "of both (key=, --key)"
+            )
+        kept = as_arrow(before.native).take(there)
+        order = file_order(kept, plan, plan.columns or ())
+        rows = there if order is None else there[order]
+    elif len(before) != len(after):
+        raise InputError(
+            f"the original has {len(before)} records and the release {len(after)}: name a key of both "
+            "(key=, --key), so that rows can be matched"
+        )
+    paired = as_arrow(before.native).take(rows)
+    hidden = [] if confidential is None else confidential
+    hidden = before.find([hidden] if isinstance(hidden, str) else [*hidden, *plan.named("confidential")])
+    names = plan.columns or _shared(before, after, {*plan.roles, *hidden, key})
+    for name in names:
+        if name not in after.names:
+            raise InputError(f"there is no column {name!r} in the release: name others (-c, columns)")
+    units = [np.unique(codes_of(paired[str(name)]), return_inverse=True)[1] for name in plan.unit]
+    measured = Measured(
+        paired,
+        as_arrow(after.native),
+        list(names),
+        plan.seed,
+        types=plan.types,
+        levels=plan.levels,
+        weight=plan.weight,
+        known=plan.known,
+        strata=[name for name in plan.strata if name in after.names],
+        hidden=hidden,
+        units=np.unique(np.stack(units), axis=1, return_inverse=True)[1].ravel() if units else None,
+        codes_of=plan.codes_of,
+    )
+    both = measured.pair()
+    utility, risk = measured.utility(formula), measured.risk(hidden or None)
+    if not matched:
+        utility, risk = _of_tables(utility), _of_tables(risk)
+    notes += [*both.notes]
+    earlier = measured.risk(hidden or None, before=True) if matched else None
+    return Measurement(tuple(names), utility, risk, earlier, tuple(notes), measured, rows, source)
+
+
+def _of_tables(measures: Measures) -> Measures:
+    kept = [measure for name, measure in measures.items() if name in OF_TABLES]
+    return Measures(kept, measures.records, measures.notes)
+
+
+def _shared(before: Frame, after: Frame, besides: set[Any]) -> list[Any]:
+    there = set(after.numeric())
+    names = [name for name in before.numeric() if name in there and name not in besides]
+    if not names:
+        raise InputError("the two tables share no numeric column: name the columns to measure (-c, columns)")
+    return names
+
+
+def _without_gaps(plan: Plan, frame: Frame) -> Ints:
+    """The records that a plan with missing="drop" keeps."""
+    whole = np.ones(len(frame), bool)
+    for name in frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight}):
+        column = read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
+        whole &= True if column.gaps is None else ~column.gaps
+    return np.flatnonzero(whole)
+
+
+def _by_key(before: Frame, after: Frame, key: Any) -> tuple[Ints, list[str]]:
+    """For each row of the release its row in the original."""
+    for frame, which in ((before, "original"), (after, "release")):
+        if key not in frame.names:
+            raise InputError(f"there is no column {key!r} in the {which}: name a key that both tables have")
+    places: dict[str, int] = {}
+    for row, cell in enumerate(before.arrow(key).to_pylist()):
+        if cell is None or str(cell) in places:
+            raise InputError(
+                f"the key {key!r} is empty or repeats in row {row + 1} of the original: take another"
+            )
+        places[str(cell)] = row
+    cells = [str(cell) for cell in after.arrow(key).to_pylist()]
+    if len(set(cells)) < len(cells):
+        raise InputError(f"the key {key!r} repeats in the release: name another")
+    for row, cell in enumerate(cells):
+        if cell not in places:
+            raise InputError(
+                f"row {row + 1} of the release has a key that the original lacks: another table?"
+            )
+    left = len(before) - len(cells)
+    told = [f"{left:,} of {len(before):,} records of the original are not in the release"] if left else []
+    return np.array([places[cell] for cell in cells], np.int64), told
