@@ -28,7 +28,8 @@ def small_tables() -> dict[str, tuple[np.ndarray, int]]:
         cells[f"random {seed}, {n} x {d}"] = X, k
     for number, name in enumerate(("tarragona", "census", "eia", "tarragona", "census")):
         rows = np.random.default_rng(number).choice(800, 80, replace=False)
-        cells[f"{name}, 80 x {3 + number % 3}"] = read(name)[rows, 1 : 4 + number % 3], 2 + number % 4
+        d, k = 3 + number % 3, 2 + number % 4
+        cells[f"{name} {number}, 80 x {d}"] = read(name)[rows, 1 : d + 1], k
     return cells
 
 

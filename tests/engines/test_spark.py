@@ -145,6 +145,8 @@ def test_k_counts_units_on_a_cluster(df, original, place):
     from pyspark.sql import functions as F
 
     houses = df.withColumn("house", (F.col("id") % 700).cast("long"))
+    told = {"ml_attr": {"type": "nominal", "vals": ["Jane Doe"]}, "comment": "of Jane Doe"}
+    houses = houses.withMetadata("income", told).withMetadata("name", told)
     plan = {"columns": ["income", "age"], "keep": [*KEPT, "born"], "method": "mdav", "block_records": 1500}
     outcome = shoal.spark.write(shoal.spark.protect(houses, 3, unit="house", **plan), place / "houses")
     written = pq.read_table(place / "houses").sort_by("id").to_pandas()
@@ -154,6 +156,17 @@ def test_k_counts_units_on_a_cluster(df, original, place):
     assert units.min() == outcome.smallest_group >= 3
     assert outcome.counted == "units"
     assert "at least 3 different units (house)" in outcome.promise
+    parts = [path.read_bytes() for path in (place / "houses").glob("*.parquet")]
+    assert not any(b"Jane Doe" in part for part in parts)
+    assert any("metadata left out" in note and "income" in note and "name" in note for note in outcome.notes)
+    assert any("may lie in several blocks" in note for note in outcome.notes)
+    few = [
+        name
+        for name in written
+        if name not in ("income", "age", "list") and written[name].nunique(dropna=False) <= 20
+    ]
+    alike = written.groupby(["income", "age", *few], dropna=False).size()
+    assert outcome.unique_on_categories == (alike == 1).sum()
     with pytest.raises(InputError, match="column 'name' has a gap, but every record needs its unit"):
         shoal.spark.protect(houses, 3, unit="name", columns=["income"], keep=["id", "age", "born", "house"])
 

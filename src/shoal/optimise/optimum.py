@@ -57,7 +57,7 @@ class Optimum:
     @property
     def proven(self) -> bool:
         """Whether no partition loses less, but for a share of 1e-9 (and rounding) of what this one loses."""
-        return self.bound >= self.information_loss * (1 - 2 * PROVEN)
+        return bool(self.bound >= self.information_loss * (1 - 2 * PROVEN))
 
     @property
     def certificate(self) -> Certificate:
@@ -199,7 +199,7 @@ def optimum_of(
         value = priced_value(prices.records, prices.penalties * prices.cuts.limits)
         proof, method, arrays = "prices", "linear program with cuts", prices.arrays()
     else:
-        value = min(tree.bound * program.scale**-2, _cost(X, labels) * (1 - PROVEN))
+        value = float(min(tree.bound * program.scale**-2, _cost(X, labels) * (1 - PROVEN)))
         proof, method, arrays = "tree", "branch and bound", {"labels": labels, **tree_arrays(program, tree)}
     total = total_sum_of_squares(X)
     certificate = Certificate(proof, k, fingerprint(X, k), arrays)

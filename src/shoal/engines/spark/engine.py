@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.limits import columns_to_protect, first_look
-from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
+from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size, units_in_blocks
 from shoal.engines.spark.fingerprint import fingerprint, hashable
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import session, speaking
@@ -104,11 +104,28 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
     assigned = published.withColumn(TIE, F.xxhash64(*hashable(df.drop(*dropped))))
     schema = StructType([*assigned.schema.fields, StructField(BLOCK, IntegerType())])
     assigned = assigned.mapInArrow(assign_blocks(blocks, chosen), schema)
-    out = StructType(list(published.schema.fields))
+    out = _bare(published.schema)
     for name, kind in FACTS.items():
         out = out.add(name, kind)
     measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, chosen), out)
+    told = [field.name for field in df.schema.fields if field.metadata]
+    said = (*said, *units_in_blocks(blocks), *([f"metadata left out: of {', '.join(told)}"] if told else ()))
     return SparkRelease(measured.drop(*FACTS, PLACE, UNIT), blocks, df, measured, began, said)
+
+
+def _bare(schema: Any) -> Any:
+    """The columns and their types alone: levels, comments and what else a schema tells are not published."""
+
+    def bare(fact: Any) -> Any:
+        if isinstance(fact, list):
+            return [bare(one) for one in fact]
+        return (
+            {k: {} if k == "metadata" else bare(v) for k, v in fact.items()}
+            if isinstance(fact, dict)
+            else fact
+        )
+
+    return type(schema).fromJson(bare(schema.jsonValue()))
 
 
 def _units(plan: Plan, df: Any) -> Any:

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from shoal.engines.spark.tasks import FACTS, PLACE, UNIT
 from shoal.errors import InputError, MachineError
 from shoal.io.json_text import json_text
 from shoal.io.parquet import MANIFEST, private_note
+from shoal.measures.uniqueness import FEW
 from shoal.outcome import Outcome, notes_on
 from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS
@@ -76,7 +78,8 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 release.began,
                 kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
-                unique_rows=_unique(written),
+                unique_on_categories=_unique(written, [*blocks.names, *_few_valued(written, blocks.names)]),
+                unique_rows=_unique(written, written.columns),
                 engine="spark",
                 blocks=len(blocks.counts),
                 plan_sha256=blocks.sha256(),
@@ -128,12 +131,31 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
     policy.require(plan.k, [names], [finding] if agreement.passed else [], agreement, counted)
 
 
-def _unique(written: Any) -> int:
-    """How many rows no other row equals."""
+def _few_valued(written: Any, protected: Sequence[str]) -> list[str]:
+    """The other columns that have few different values; a gap is a value."""
     from pyspark.sql import functions as F
 
-    alike = written.select(F.xxhash64(*hashable(written)).alias("row")).groupBy("row").count()
+    names = [name for name in written.columns if name not in protected]
+    # Counted up to one in a hundred: far more exact than what "few" means.
+    counts = [
+        F.approx_count_distinct(F.xxhash64(column), 0.01)
+        for column in hashable(written.select(*_named(names)))
+    ]
+    found = written.agg(*counts).collect()[0] if names else ()
+    return [name for name, count in zip(names, found) if count <= FEW]
+
+
+def _unique(written: Any, names: Sequence[str]) -> int:
+    """How many rows no other row equals in these columns."""
+    from pyspark.sql import functions as F
+
+    rows = written.select(*_named(names))
+    alike = rows.select(F.xxhash64(*hashable(rows)).alias("row")).groupBy("row").count()
     return int(alike.where("count = 1").count())
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    return [f"`{name}`" for name in names]
 
 
 class _Place:
