@@ -3,7 +3,7 @@
 import shlex
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import pytest
 
@@ -55,9 +55,24 @@ def test_a_draft_says_what_is_missing():
 
 
 def test_a_role_is_given_to_exactly_these_columns():
-    draft = Draft({"a": "stratum", "b": "quasi", "c": "quasi"}, {})
+    roles = {"a": "stratum", "b": "quasi", "c": "quasi"}
+    draft = Draft(roles, dict.fromkeys(roles))
     draft.give("stratum", ["b"])
     assert draft.roles == {"a": "other", "b": "stratum", "c": "quasi"}
+    assert draft.plan().keep == ()
+
+
+def test_a_column_is_kept_by_decision_only_where_somebody_says_so():
+    columns = [
+        {"name": name, "role": role, "type": "integer", "kind": "integer"}
+        for name, role in (("wage", "quasi"), ("code", "other"))
+    ]
+    draft = Draft.guessed({"columns": columns})
+    assert draft.plan().keep == ()
+    draft.decide("code", "other")
+    assert draft.plan().keep == ("code",)
+    draft.decide("code", "")
+    assert draft.plan().keep == ()
 
 
 def test_levels_make_a_text_ordinal():
@@ -115,8 +130,7 @@ def test_further_fields_are_typed_as_on_the_command_line():
 def test_a_plan_that_is_opened_fills_in_the_form(asked):
     plan = shoal.Plan(4, columns=["wage", "age"], **asked)
     draft = table_draft().following(plan)
-    kept = {name: "other" for name in draft.roles if name not in plan.roles}
-    assert draft.plan() == replace(plan, roles={**plan.roles, **kept})
+    assert draft.plan() == plan
 
 
 def test_a_plan_for_other_columns_is_not_opened():

@@ -138,3 +138,15 @@ def test_whatever_fails_is_a_sentence(error, sentence, monkeypatch):
 
 def test_a_worker_warms_up():
     assert ask("warm") == [("done", None)]
+
+
+def test_a_kept_column_that_gives_a_protected_one_away_stops_the_run(tmp_path):
+    wages = [1000 + 37 * i for i in range(60)]
+    table = pa.table({"turnover": wages, "wages": wages, "assets": wages, "tax": [w / 4 for w in wages]})
+    shoal.write(table, tmp_path / "in.csv")
+    (event, sentence) = run(tmp_path / "in.csv", tmp_path / "refused")[-1]
+    assert event == "failed"
+    assert "'tax' gives back" in sentence
+    assert "on the page the role 'other' in step 1" in sentence
+    assert not list((tmp_path / "refused").glob("*.pickle"))
+    assert "look" in dict(run(tmp_path / "in.csv", tmp_path / "decided", keep=["tax"]))

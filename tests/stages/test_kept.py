@@ -71,7 +71,7 @@ def test_a_kept_identifier_is_noted_and_written_only_if_somebody_says_so(make, t
     sentence = (
         r"^column 'phone' looks like an identifier \(its name says so\): drop such a column \(--role "
         r"phone=identifier, roles=\{'phone': 'identifier'\}\) or decide to publish it as it is "
-        r"\(--keep phone, keep=\['phone'\]\)$"
+        r"\(--keep phone, keep=\['phone'\], on the page the role 'other' in step 1\)$"
     )
     with pytest.raises(InputError, match=sentence):
         release.write(tmp_path / "out.csv")

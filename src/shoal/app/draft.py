@@ -51,6 +51,7 @@ class Draft:
     kinds: dict[str, str] = field(default_factory=dict)  # how columns are stored
     levels: dict[str, str] = field(default_factory=dict)  # of ordinal columns, lowest first, as typed
     further: dict[str, Any] = field(default_factory=dict)  # other fields of the plan, as typed: line by line
+    undecided: set[str] = field(default_factory=set)  # columns that are kept, and nobody said so
 
     @classmethod
     def guessed(cls, facts: Mapping[str, Any], demo: bool = False) -> "Draft":
@@ -62,7 +63,8 @@ class Draft:
                     column["role"], column["reason"] = "other", "a broad category; the demo keeps it as it is"
         types = {c["name"]: None if c["type"] == c["kind"] else c["type"] for c in columns}
         kinds = {c["name"]: c["kind"] for c in columns}
-        return cls({c["name"]: c["role"] for c in columns}, types, kinds=kinds)
+        undecided = {c["name"] for c in columns if c["role"] == "other"}
+        return cls({c["name"]: c["role"] for c in columns}, types, kinds=kinds, undecided=undecided)
 
     def following(self, plan: Plan) -> "Draft":
         """The form filled in as a plan says, for the same table."""
@@ -84,6 +86,7 @@ class Draft:
             kinds=self.kinds,
             levels={name: ", ".join(map(str, levels)) for name, levels in plan.levels.items()},
             missing_codes=" ".join(SHAPES[CODES.shape].write(plan.missing_codes)),
+            undecided={name for name in self.roles if name not in plan.roles},
         )
         draft.known = None if plan.known is None else list(plan.known)
         draft.centroids = plan.centroids if isinstance(plan.centroids, str) else None
@@ -113,9 +116,14 @@ class Draft:
         """Let exactly these columns have the role; those that lose it are kept as they are."""
         for name in self.named(role):
             if name not in names:
-                self.roles[name] = "other"
+                self.decide(name, "")
         for name in names:
-            self.roles[name] = role
+            self.decide(name, role)
+
+    def decide(self, name: str, role: str) -> None:
+        """Give a column a role; without one it is kept, and a run refuses it if that gives too much away."""
+        self.roles[name] = role or "other"
+        (self.undecided.discard if role else self.undecided.add)(name)
 
     def plan(self) -> Plan:
         """The plan, or one sentence that says what is missing."""
@@ -128,7 +136,7 @@ class Draft:
             self.k,
             method=self.method,
             parameters={name: value for name, value in self.parameters.items() if value is not None},
-            roles=self.roles,
+            roles={name: role for name, role in self.roles.items() if name not in self.undecided},
             types={name: kind for name in quasi if (kind := self.types[name]) is not None},
             levels={
                 name: [word.strip() for word in words.split(",")]

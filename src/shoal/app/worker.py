@@ -80,7 +80,7 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
             tell("progress", fraction)
 
     tell("stage", "grouping")
-    release = pipeline.run(Plan.read(plan), path, progress)
+    release = pipeline.run(Plan.read(plan), path, progress, strict=True)
     tell("stage", "measuring")
     facts = release_facts(release)
     _store(folder, release)

@@ -68,7 +68,8 @@ def refuse(suspects: Sequence[Suspect], keep: Iterable[Any] = ()) -> None:
         said = "; ".join(f"column {name!r} {reason}" for name, reason in left)
         raise InputError(
             f"{said}: drop such a column (--role {first}=identifier, roles={{{first!r}: 'identifier'}}) "
-            f"or decide to publish it as it is (--keep {first}, keep=[{first!r}])"
+            f"or decide to publish it as it is (--keep {first}, keep=[{first!r}], "
+            "on the page the role 'other' in step 1)"
         )
 
 

@@ -67,7 +67,7 @@ def _bulk(tab: Tab, facts: dict[str, Any]) -> None:
 
     def give() -> None:
         for place in chosen.value or ():
-            tab.draft.roles[names[place]] = role.value
+            tab.draft.decide(names[place], role.value)
         tab.save_draft()
         tab.refresh()
 
@@ -80,11 +80,13 @@ def _bulk(tab: Tab, facts: dict[str, Any]) -> None:
 def _columns(tab: Tab, facts: dict[str, Any]) -> None:
     """Every column with what it holds; its role and type are changed on the spot."""
     roles = [(role, f"{role}: {MEANINGS[role]}") for role in sorted(ROLES, key=list(MEANINGS).index)]
+    roles.append(("", "kept, if nothing speaks against it"))
     rows = []
     for column in facts["columns"]:
         kind, name = column["kind"], column["name"]
         types = [("", f"{kind} (stored)"), *((word, word) for word in TYPES if word != kind)]
-        rows.append((column, tab.draft.roles[name], types, tab.draft.types[name] or ""))
+        role = "" if name in tab.draft.undecided else tab.draft.roles[name]
+        rows.append((column, role, types, tab.draft.types[name] or ""))
     whole = show(pieces.columns(rows, roles))
     whole.on(
         "change",
@@ -102,8 +104,8 @@ def _change(tab: Tab, args: list[Any]) -> None:
     if not (isinstance(place, int) and 0 <= place < len(columns)):
         return
     name = columns[place]["name"]
-    if what == "role" and value in ROLES:
-        tab.draft.roles[name] = value
+    if what == "role" and value in ("", *ROLES):
+        tab.draft.decide(name, value)
     elif what == "type" and value in ("", *TYPES):
         tab.draft.types[name] = value or None
     tab.save_draft()
