@@ -297,7 +297,21 @@ class Plan:
     def of(cls, k: int, **options: Any) -> Plan:
         """A plan from keywords, as `Plan(k, ...)` makes it.
 
-        Parameters of the method, as keywords of their own, are deprecated here.
+        Parameters
+        ----------
+        k : int
+            As for `Plan`.
+        **options
+            The fields of `Plan`. Parameters of the method, as keywords of their own, are deprecated.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError
+            If a value or a keyword is not one that a plan may have.
 
         Examples
         --------
