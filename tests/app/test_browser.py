@@ -661,3 +661,12 @@ def test_it_can_be_used_by_keyboard_and_on_a_tablet(server, visit):
     for name in ("data", "settings", "run"):
         step(page, name)
         assert page.evaluate("document.documentElement.scrollWidth") <= 820
+
+
+def test_the_demo_runs_as_it_is_guessed(server, visit):
+    page = visit(server)
+    page.get_by_role("button", name="Start with the demo survey").click()
+    expect(page.locator("h2")).to_have_text("survey.csv")
+    use(page, 5)
+    start(page)
+    expect(page.locator(".run.done")).to_have_count(1)
