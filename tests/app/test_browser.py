@@ -650,7 +650,7 @@ def test_it_can_be_used_by_keyboard_and_on_a_tablet(server, visit):
     page.keyboard.press("Enter")
     expect(page.locator(".knumber")).to_be_visible()
     page.get_by_text("More: strata").click()
-    expect(page.get_by_role("checkbox")).to_have_count(4)
+    expect(page.get_by_role("checkbox")).to_have_count(5)  # CHECKS, and --decimals of all other fields
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll('button, select, input, textarea')].filter(e =>
             e.checkVisibility() && e.tabIndex >= 0 &&

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal import progress as progress_bar
 from shoal.cli import console
 
 
 class Bar:
-    """What `console._bar` draws, remembered."""
+    """What `shoal.progress._bar` draws, remembered."""
 
     task_ids = (0,)
 
@@ -33,7 +34,7 @@ def bar(monkeypatch):
     bar, bar.drawn = Bar(), threading.Event()
     update = bar.update
     bar.update = lambda *given, **named: (update(*given, **named), bar.drawn.set())
-    monkeypatch.setattr(console, "_bar", lambda began: bar)
+    monkeypatch.setattr(progress_bar, "_bar", lambda began, doing: bar)
     return bar
 
 
@@ -57,7 +58,7 @@ def test_what_is_done_sooner_draws_nothing(bar):
 def test_the_real_bar_draws_a_share_on_a_terminal_only(terminal, capsys, monkeypatch):
     if terminal:
         monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
-    bar = console._bar(0.0)
+    bar = progress_bar._bar(0.0)
     bar.update(bar.task_ids[0], total=1.0, completed=0.5)
     assert bar.tasks[0].percentage == 50
     assert bar.tasks[0].elapsed > 0

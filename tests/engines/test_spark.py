@@ -312,7 +312,7 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
             lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=["id"], strata=["name"]),
             "strata cannot be had in blocks",
         ),
-        (lambda: shoal.spark.protect(df, 7000, columns=QUASI, keep=KEPT), "but there are 6000: lower k"),
+        (lambda: shoal.spark.protect(df, 7000, columns=QUASI, keep=KEPT), "but the table has 6000: lower k"),
         (lambda: shoal.spark.write(df, "x"), "only what shoal.spark.protect gave back"),
     ):
         with pytest.raises(InputError, match=sentence):

@@ -64,7 +64,7 @@ def test_semicolons_decimal_commas_and_windows_letters(tmp_path):
     table = shoal.read(path)
     assert table["Betrag"].to_pylist() == [i + 0.5 for i in range(6)]
     assert table["Punkt"].to_pylist() == ["1.000"] * 6  # a point is no decimal mark here
-    release = shoal.microaggregate(path, 3, columns="Betrag", order="keep")
+    release = shoal.microaggregate(path, 3, columns="Betrag", order="keep", keep="Straße")
     release.write(out)
     text = out.read_bytes().decode("cp1252")
     assert text == "\r\n".join(
@@ -80,7 +80,7 @@ def test_any_delimiter_and_encoding_comes_back_as_it_was(tmp_path, sign, encodin
     path, out = tmp_path / "in.csv", tmp_path / "out.csv"
     rows = [["näme", "x", "other"]] + [[f"ü{i}", str(i), f"0{i}"] for i in range(4)]
     path.write_bytes("".join(sign.join(row) + "\n" for row in rows).encode(encoding))
-    shoal.microaggregate(path, 4, columns="x", order="keep").write(out)
+    shoal.microaggregate(path, 4, columns="x", order="keep", keep="näme").write(out)
     for row in rows[1:]:
         row[1] = "2"
     assert out.read_bytes() == "".join(sign.join(row) + "\n" for row in rows).encode(encoding)
@@ -297,7 +297,7 @@ def test_a_file_is_parsed_once_on_the_way_in_and_once_when_it_is_read_back(tmp_p
     parsed, texts = [], text.texts
 
     def counting(content, dialect, where):
-        parsed.append(Path(where).name.strip(".").partition(".")[0])
+        parsed.append(Path(where).resolve().name.strip(".").partition(".")[0])
         return texts(content, dialect, where)
 
     monkeypatch.setattr(text, "texts", counting)

@@ -1,7 +1,9 @@
 """Files of Stata, SPSS and SAS."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyreadstat
 
 import shoal
 from shoal.io.formats import stats
@@ -22,3 +24,9 @@ def test_whole_numbers_of_a_stata_file_stay_whole(tmp_path):
     before, after = shoal.read(tmp_path / "a.dta"), shoal.read(tmp_path / "b.dta")
     assert pa.types.is_integer(before["n"].type)
     assert before["n"].equals(after["n"])
+
+
+def test_a_file_of_an_old_stata_has_no_long_texts_to_count(tmp_path):
+    pyreadstat.write_dta(pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}), tmp_path / "old.dta", version=12)
+    assert b"<release>" not in (tmp_path / "old.dta").read_bytes()
+    assert shoal.read(tmp_path / "old.dta").to_pydict() == {"a": [1.5, 2.5], "b": ["x", "y"]}

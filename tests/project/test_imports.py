@@ -33,7 +33,9 @@ def test_light_parts_import_nothing_heavy(command):
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
-@pytest.mark.parametrize("command", ["protect firms.csv -k 5", "check safe.csv -k 3", "inspect firms.csv"])
+@pytest.mark.parametrize(
+    "command", ["protect firms.csv -k 5 --accept-guesses", "check safe.csv -k 3", "inspect firms.csv"]
+)
 def test_a_small_table_loads_no_library_that_it_does_not_use(command, tmp_path):
     rows = [f"{i % 7},{i * i % 31},{i % 3}.5,{'ab'[i % 2]}" for i in range(60)]
     (tmp_path / "firms.csv").write_text("a,b,c,d\n" + "\n".join(rows) + "\n")

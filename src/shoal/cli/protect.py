@@ -18,7 +18,7 @@ from shoal.cli.large import refuse_reports as refuse_large
 from shoal.cli.light import without_scipy
 from shoal.cli.options import Tried, Wanted, listed, planned
 from shoal.cli.places import source_and_target
-from shoal.errors import InputError, MachineError, ShoalError
+from shoal.errors import InputError, MachineError, ShoalError, too_few
 from shoal.io.databases.address import shown
 from shoal.io.json_text import json_text
 
@@ -145,6 +145,8 @@ def guessed(plan: Plan, frame: Frame, accepted: bool) -> Plan:
     """The plan with accepted guesses; unasked only where every column is a plain number to protect."""
     from shoal.frame.guess import guess_roles
 
+    if not len(frame):  # of no records nothing can be guessed
+        raise too_few(plan.k, 0)
     guesses = guess_roles(frame)
     left = [guess for guess in guesses if guess.name not in plan.roles and guess.name not in plan.strata]
     if all(guess.role == "quasi" and guess.type in ("integer", "continuous") for guess in left):

@@ -67,7 +67,7 @@ def foreign(data: Any) -> tuple[str, ...]:
     """A note on what a table carries beside its cells, which is not published; none if there is nothing."""
     told = _foreign(data)
     notes = [f"not published, for it stands beside the cells: {', '.join(told)}"] if told else []
-    if isinstance(data, pa.Table | pa.RecordBatch) and _KEY in (data.schema.metadata or {}):
+    if type(data).__module__ == "pyarrow.lib" and hasattr(data, "schema"):  # which a single column lacks
         facts = details_of(data).get("excel", {})
         if unread := facts.get("unread"):
             names = ", ".join(map(str, unread))

@@ -122,9 +122,7 @@ def _lengths(texts: NDArray[np.uint8], version: int, order: str) -> dict[bytes, 
     head = struct.Struct(f"{order}3sI{'I' if version == 117 else 'Q'}BI")
     lengths, at = {}, 0
     while at < len(texts):
-        mark, column, row, _, length = head.unpack_from(texts.data, at)
-        if mark != b"GSO":
-            raise ValueError("a long text is damaged")
+        _, column, row, _, length = head.unpack_from(texts.data, at)  # whose mark the library has checked
         word: Literal["little", "big"] = "little" if order == "<" else "big"
         lengths[b"".join(n.to_bytes(m, word) for n, m in zip((column, row), sides))] = length
         at += head.size + length
