@@ -33,7 +33,6 @@ TAKEN = {
     "missing": [{"columns": ["holes", "age"], "missing": word} for word in ("group", "impute")],
     "centroids": [{"centroids": "median"}, {"centroids": {"income": "trimmed", "age": "mode"}}],
     "column_weights": [{"column_weights": {"income": 4.0, "age": 0.5}}],
-    "merge_small_strata": [{"merge_small_strata": True}],
     "keep": [{"keep": [*KEPT, "list"]}],
     "missing_codes": [{"missing_codes": [30]}, {"missing_codes": {"age": ["41", 42], "income": [-1]}}],
     "known": [{"known": ["list"]}],
@@ -55,6 +54,7 @@ TAKEN = {
 }
 REFUSED = {
     "strata": ["name"],
+    "merge_small_strata": True,
     "weight": "id",
     "blocks": [["income"], ["age", "born"]],
     "per_column": True,

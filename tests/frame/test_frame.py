@@ -242,3 +242,30 @@ def test_gaps_of_pandas_stay_gaps_of_their_own_kind(dtype):
     assert released.dtype == dtype
     assert released.isna().tolist() == [False, False, True, True]
     assert released[:2].tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("missing", ["group", "impute"])
+def test_whole_doubles_with_gaps_are_grouped_as_whole_numbers(missing):
+    """The gaps of doubles lay at their mean, a fraction, which the method for whole numbers refused."""
+    cells = [1, 2, None, 4, 8, 9, 11, None, 15, 20, 22, None]
+    whole = pa.table({"x": pa.array(cells, pa.int64())})
+    wanted = shoal.microaggregate(whole, 3, missing=missing, order="keep")
+    coded = pd.DataFrame({"x": [-9.5 if cell is None else float(cell) for cell in cells]})
+    given = [
+        (pd.DataFrame({"x": cells}), {}),
+        (whole.cast(pa.schema({"x": pa.float64()})), {"types": {"x": "integer"}}),
+        (coded, {"missing_codes": {"x": [-9.5]}}),
+    ]
+    for table, facts in given:
+        release = shoal.microaggregate(table, 3, missing=missing, order="keep", **facts)
+        assert release.information_loss == pytest.approx(wanted.information_loss)
+        found = [
+            None if x != x or x in (None, -9.5) else x for x in list(np.array(release.table["x"], float))
+        ]
+        assert found == wanted.table["x"].to_pylist()
+
+
+def test_doubles_beyond_whole_numbers_stay_doubles():
+    table = pd.DataFrame({"x": [1e20, 2e20, np.nan, 4e20, 5e20, 9e20, 1e21, np.nan, 3e20]})
+    release = shoal.microaggregate(table, 2, order="keep")
+    assert release.table["x"].isna().sum() == 2

@@ -355,7 +355,8 @@ def test_the_options_of_a_release_are_those_of_its_check(tmp_path):
     assert "combinations of profit, wages is" in said
     assert "40 records, each found again, 2 untouched columns the same" in said
     assert "column 'pid' is missing" in call(*words, "-k", 4, "-m", "mdav", status=1).stderr
-    plan = shoal.Plan(4, roles={"pid": "identifier", "assets": "other"}, method="mdav")
+    roles = {"pid": "identifier", "sector": "other", "assets": "other"}  # what is kept is part of a plan
+    plan = shoal.Plan(4, roles=roles, method="mdav")
     assert check_original(tmp_path / "out.csv", tmp_path / "in.csv", plan=plan).by_row
 
 

@@ -46,8 +46,9 @@ def read_column(
     if stored == "text" and codes:
         return _spelled(frame, name, codes)
     values, gaps = frame.numbers(name)
-    if said is None and gaps is not None and frame.is_pandas and (values == np.rint(values)).all():
-        kind = "integer"  # pandas makes whole numbers with gaps doubles
+    if said is None and kind == "continuous" and frame.is_pandas:
+        column = with_codes(Column(name, kind, values, gaps), codes)
+        return replace(column, type="integer") if _whole_but_for_gaps(column) else column
     if kind == "integer" and values.dtype.kind == "f":
         fraction = values != np.rint(values)
         if fraction.any():
@@ -62,6 +63,12 @@ def read_column(
             "convert it to floating-point numbers, or leave its type out"
         )
     return with_codes(Column(name, kind, values, gaps), codes)
+
+
+def _whole_but_for_gaps(column: Column) -> bool:
+    """Whether these doubles were whole numbers before they had gaps, as pandas makes them; codes are gaps."""
+    values = column.values
+    return column.gaps is not None and bool(((values == np.rint(values)) & (np.abs(values) < 2**53)).all())
 
 
 def with_codes(column: Column, codes: Sequence[Any]) -> Column:

@@ -154,7 +154,9 @@ def _middle(column: Column) -> int | float:
     if column.gaps is None or not len(column.present):
         return 0
     middle = float(column.present.mean())  # a double may lie beyond the largest whole number
-    return middle if column.values.dtype.kind == "f" else min(round(middle), int(column.present.max()))
+    if column.type != "integer" and column.values.dtype.kind == "f":
+        return middle
+    return min(round(middle), int(column.present.max()))
 
 
 def _logarithm(column: Column) -> Column:

@@ -17,6 +17,7 @@ from shoal.stages.round import refuse_rounding
 #: Fields of a plan that need the whole table at once, and the values that mean "not asked for".
 WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "strata": ((),),
+    "merge_small_strata": (False,),
     "weight": (None,),
     "blocks": (None,),
     "per_column": (False,),
