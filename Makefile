@@ -1,13 +1,14 @@
 # Two commands are enough: `make demo` and `make test`. Each sets up what it needs in .venv. `make published` holds the
 # papers' printed figures and needs their data (docs/results.md); `make lint` checks style, types and imports.
 # Every package is installed at the version and with a hash that constraints/ holds, and builds with tools that are
-# installed so too; then comes shoal itself, which brings nothing along.
+# installed so too; then comes shoal itself, which brings nothing along. The files are complete, so pip looks for no
+# other package (--no-deps): a release made after the pins cannot get in the way; `pip check` asks whether all is there.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
-HASHED := $(PIP) --use-pep517 --require-hashes -r
+HASHED := $(PIP) --use-pep517 --no-deps --require-hashes -r
 SHOAL := $(PIP) --no-deps -e .
 KERNEL_TESTS := tests/kernels tests/grouping/test_partition.py
 
@@ -102,6 +103,7 @@ $(VENV)/.app: $(VENV)/.build pyproject.toml constraints/core.txt constraints/app
 $(VENV)/.dev: $(VENV)/.build pyproject.toml constraints/core.txt constraints/app.txt constraints/dev.txt
 	$(HASHED) constraints/dev.txt
 	$(SHOAL)
+	$(BIN)/python -m pip check --disable-pip-version-check
 	touch $@ $(VENV)/.core $(VENV)/.app
 
 $(VENV)/.docs: $(VENV)/.dev constraints/docs.txt

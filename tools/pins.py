@@ -1,6 +1,6 @@
 """Pin every package, with the hash of every file that the registry has of it: `python -m tools.pins`.
 
-Writes constraints/*.txt, which `make` hands to `pip install --require-hashes -r`. Versions that stand there
+Writes constraints/*.txt, which `make` hands to `pip install --no-deps --require-hashes -r`. Versions that stand there
 stay; `--upgrade` takes the newest that go together. A package gets a marker where only some versions of
 Python or some systems need it. Asks the registry that pip asks (its setting `index-url`, or pip's own
 default); no address is written down. Run it in `.venv`, then `python -m docs.make_dependencies`.
@@ -60,7 +60,7 @@ FILES: dict[str, tuple[str | None, tuple[str, ...]]] = {
 }
 
 HEAD = """# Every package of {what}, with the hash of every file that the registry has of it.
-# Written by `python -m tools.pins`; `make` installs it with `pip install --require-hashes -r`.
+# Written by `python -m tools.pins`; `make` installs it with `pip install --no-deps --require-hashes -r`.
 """
 LINE = re.compile(r"([\w.-]+)==([^\s;]+)(?: ; ([^\\\n]+?))?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 
