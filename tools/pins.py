@@ -2,8 +2,9 @@
 
 Writes constraints/*.txt, which `make` hands to `pip install --no-deps --require-hashes -r`. Versions that
 stand there stay; `--upgrade` takes the newest that go together. A package gets a marker where only some
-versions of Python or some systems need it. Asks the registry that pip asks (its setting `index-url`, or pip's own
-default); no address is written down. Run it in `.venv`, then `python -m docs.make_dependencies`.
+versions of Python or some systems need it. Asks the registry that pip asks (its setting
+`index-url`, or pip's own default); no address is written down. Run it in `.venv`, then
+`python -m docs.make_dependencies`.
 """
 
 from __future__ import annotations
