@@ -70,8 +70,8 @@ hashes of every wheel and source archive of each version, for all systems and Py
 `pip install --no-deps --require-hashes -r`; `constraints/build.txt` holds what builds, so that no build
 fetches tools of its own. To install a release the same way: that command with `constraints/core.txt`, then
 `pip install --no-deps` with the wheel. `python -m tools.pins` makes the files anew, `--upgrade` with newer
-versions. `make dist` builds wheel and source archive, byte for byte the same wherever the same commit is built; `make
-try-dist` installs that wheel into an empty environment and runs the demo there; `make sbom` also writes bills
+versions. `make dist` builds wheel and source archive, byte for byte the same wherever the same commit is built;
+`make try-dist` installs that wheel into an empty environment and runs the demo there; `make sbom` also writes bills
 of materials (CycloneDX) into `dist/`.
 
 {summary}
