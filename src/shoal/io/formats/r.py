@@ -22,7 +22,7 @@ from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_names, refuse_size
 
-_PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+_PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 _PIECE = 1 << 20  # bytes unpacked at a time
 _OBJECT = 600  # bytes that rdata takes for one object, as a cell of text is
 _WHOLE = 2**31  # whole numbers of R are smaller than this
@@ -59,7 +59,7 @@ def _unpacked(path: Path) -> bytes:
     packed = path.stat().st_size
     refuse_memory(packed, str(path))
     head = path.read_bytes()[:5]
-    opened = next((way for sign, way in _PACKED.items() if head.startswith(sign)), open)
+    opened: Any = next((way for sign, way in _PACKED.items() if head.startswith(sign)), open)
     content = bytearray()
     with opened(path, "rb") as file:
         while part := file.read(_PIECE):
