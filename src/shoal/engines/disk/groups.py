@@ -24,6 +24,7 @@ class Groups:
         self.labels = np.full(blocks.records, -1, np.int32)
         self.units: Ints | None = None  # whose record each is, where units are protected
         self.loss = Loss()
+        self.least: float | None = None  # what was proven of the last block
         self.used: dict[str, None] = {}
         self.counts = dict.fromkeys(COUNTS, 0)
         self._count = 0
@@ -38,6 +39,7 @@ class Groups:
         self.labels[rows] = labels + self._count
         self._count += len(published.partition)
         self.loss += published.loss
+        self.least = published.least
         self.used |= {published.method: None}
         for name in self.counts:
             self.counts[name] += getattr(published, name)
