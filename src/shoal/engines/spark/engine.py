@@ -191,5 +191,5 @@ def run(
         with speaking("Spark could not read the files"):
             df = spark.read.parquet(*[str(path.resolve()) for path in table.files])
         size = block_records or block_size(len(table))
-        spark.conf.set("spark.sql.shuffle.partitions", str(max(8, 4 * (len(table) // size))))
+        spark.conf.set("spark.sql.shuffle.partitions", str(4 * -(-len(table) // size)))
         return write(_protect(plan, df, None, size), os.path.abspath(target), replace=replace)
