@@ -117,7 +117,7 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
     out = _bare(assigned.drop(TIE, *told_by).schema).add(FACTS, "string")
     if plan.unit:
         assigned = _homed(assigned, blocks, chosen)
-    schema = StructType([f for f in assigned.schema.fields if f.name != LEAF]).add(BLOCK, "int")
+    schema = StructType([f for f in assigned.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
     assigned = assigned.mapInArrow(assign_blocks(blocks, chosen), schema)
     measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, chosen), out)
     told = [field.name for field in df.schema.fields if field.metadata]
@@ -130,7 +130,7 @@ def _homed(units: Any, blocks: BlockPlan, chosen: Sequence[StoredColumn]) -> Any
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    schema = type(units.schema)([*units.schema.fields]).add(KEY, "long").add(LEAF, "int")
+    schema = type(units.schema)([*units.schema.fields]).add(KEY, "long").add(LEAF, "integer")
     leaves = units.mapInArrow(assign_leaves(blocks, chosen), schema)
     home = F.min(F.struct(KEY, LEAF)).over(Window.partitionBy(UNIT))
     return leaves.withColumn(LEAF, home[LEAF]).drop(KEY)
