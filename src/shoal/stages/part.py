@@ -44,6 +44,7 @@ class Published:
     filled: int = 0  # gaps that were filled with their group's value
     thinned: int = 0  # values that became gaps, for too few contribute to their group's (thin="gap")
     zeros_lost: int = 0  # zeros that became other numbers, in columns with many
+    once: tuple[Any, ...] = ()  # columns that are the same in all records of a unit, so published once for it
 
 
 def protect_part(

@@ -25,6 +25,7 @@ class Groups:
         self.units: Ints | None = None  # whose record each is, where units are protected
         self.loss = Loss()
         self.used: dict[str, None] = {}
+        self.once = list(self.columns)  # columns that are the same in all records of a unit
         self.counts = dict.fromkeys(COUNTS, 0)
         self._count = 0
         self._sizes: list[NDArray] = []
@@ -39,6 +40,7 @@ class Groups:
         self._count += len(published.partition)
         self.loss += published.loss
         self.used |= {published.method: None}
+        self.once = [name for name in self.once if name in published.once]
         for name in self.counts:
             self.counts[name] += getattr(published, name)
         self._sizes.append(published.partition.sizes.astype(np.int32))
