@@ -45,6 +45,7 @@ class Published:
     thinned: int = 0  # values that became gaps, for too few contribute to their group's (thin="gap")
     zeros_lost: int = 0  # zeros that became other numbers, in columns with many
     least: float | None = None  # squares that any grouping of these records loses, where that is proven
+    once: tuple[Any, ...] = ()  # columns that are the same in all records of a unit, so published once for it
 
 
 def protect_part(

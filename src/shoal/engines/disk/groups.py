@@ -26,6 +26,7 @@ class Groups:
         self.loss = Loss()
         self.least: float | None = None  # what was proven of the last block
         self.used: dict[str, None] = {}
+        self.once = list(self.columns)  # columns that are the same in all records of a unit
         self.counts = dict.fromkeys(COUNTS, 0)
         self._count = 0
         self._sizes: list[NDArray] = []
@@ -41,6 +42,7 @@ class Groups:
         self.loss += published.loss
         self.least = published.least
         self.used |= {published.method: None}
+        self.once = [name for name in self.once if name in published.once]
         for name in self.counts:
             self.counts[name] += getattr(published, name)
         self._sizes.append(published.partition.sizes.astype(np.int32))

@@ -36,7 +36,14 @@ _DATABASES: dict[str, type[Sqlite | Postgresql]] = {"sqlite": Sqlite, "postgresq
 
 
 def is_url(data: Any) -> bool:
-    return isinstance(data, str) and data.partition("://")[0] in _SCHEMES and "://" in data
+    """Whether this names a table of a database; an address of any other kind is refused, as it was given."""
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", data) if isinstance(data, str) else None
+    if found and found[1] not in _SCHEMES:
+        raise InputError(
+            f"{shown(data)!r} is an address that shoal does not open: it reads files of this machine, "
+            "sqlite:/// and postgresql://; bring the file here first"
+        )
+    return found is not None
 
 
 def address(url: str) -> Address:
