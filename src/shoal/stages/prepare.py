@@ -18,7 +18,7 @@ from shoal.stages.kept import Suspect, look
 from shoal.stages.recode import recode
 from shoal.stages.round import decimals_of
 from shoal.stages.strata import merge_small, read_strata
-from shoal.stages.units import published_once, read_units
+from shoal.stages.units import once_note, published_once, read_units
 from shoal.verify.requirements import read_watched
 
 
@@ -87,11 +87,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     original, frame, columns = frame, recoded.frame, recoded.columns
     notes += recoded.notes
     once = [] if units is None else [n for n, c in columns.items() if published_once(plan, c, units)]
-    if once:
-        notes.append(
-            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))} "
-            "(by_record, --by-record, groups them over records)"
-        )
+    notes += once_note(once)
     strata, changed = None, dict[Any, Column]()
     if plan.strata:
         merged = merge_small(

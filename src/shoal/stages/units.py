@@ -42,9 +42,24 @@ def read_units(frame: Frame, names: Sequence[Any], k: int) -> Ints:
     names = frame.find(names)
     refuse_without_unit({name: frame.arrow(name) for name in names}, names, 0)
     ids = read_strata(frame, names).ids
-    if ids.max() + 1 < k:
-        raise InputError(f"k={k} needs at least {k} units, but the table has {ids.max() + 1}: lower k")
+    refuse_few_units(k, int(ids.max()) + 1)
     return ids
+
+
+def once_note(names: Sequence[Any]) -> list[str]:
+    """A note on columns that are published once for each unit."""
+    if not names:
+        return []
+    return [
+        f"the same in all records of a unit, so published once for each: {', '.join(map(str, names))} "
+        "(by_record, --by-record, groups them over records)"
+    ]
+
+
+def refuse_few_units(k: int, units: int) -> None:
+    """Say that there are too few units for any group."""
+    if units < k:
+        raise InputError(f"k={k} needs at least {k} units, but the table has {units}: lower k")
 
 
 def refuse_without_unit(cells: Any, names: Sequence[Any], begin: int) -> None:
@@ -143,7 +158,8 @@ def protect_units(
         cells = {column.name: cells[column.name] for column in columns}
         check_groups(cells, labels, plan.k, strata, units)
         counts = {name: sum(getattr(p, name) for p in made) for name in COUNTS}
-        return Published(*_by_group(labels, cells), cells, loss, over.method, **counts)
+        once = tuple(column.name for column in same)
+        return Published(*_by_group(labels, cells), cells, loss, over.method, **counts, once=once)
 
     # Small groups of units that are alike in all columns leave their records little choice, large groups
     # that are alike in the units' own columns leave them much. Which loses less depends on the table.
