@@ -248,13 +248,15 @@ def compare(
 
 def without(plan: Plan) -> list[Plan]:
     """The plan without each of its requirements, and without all of them."""
-    asked = {word: getattr(plan, word) for word in KINDS}
-    less = [
-        replace(plan, **{word: {other: rules[other] for other in rules if other != column}})
+    asked: dict[str, Any] = {word: getattr(plan, word) for word in KINDS}
+    less: list[dict[str, Any]] = [
+        {word: {other: rules[other] for other in rules if other != column}}
         for word, rules in asked.items()
         for column in rules
     ]
-    return [*less, replace(plan, **{word: {} for word in asked})] if len(less) > 1 else less
+    if len(less) > 1:
+        less.append({word: {} for word in asked})
+    return [replace(plan, **rest) for rest in less]
 
 
 def compare_plans(

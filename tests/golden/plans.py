@@ -168,6 +168,7 @@ METHODS: dict[str, tuple[dict[str, Any], str]] = {
     "univariate_integer": ({"k": 3, "columns": ("age",)}, "pyarrow"),
     "optimise": ({"k": 3, "seed": 2}, "polars"),
     "auto": ({"k": 4, "seed": 1}, "pyarrow"),
+    "exact": ({"k": 3}, "pyarrow"),
     "tclose_merge": ({"k": 3, **CLOSE}, "pandas"),
     "tclose_k_first": ({"k": 3, **CLOSE}, "pyarrow"),
     "tclose_t_first": ({"k": 3, **CLOSE}, "polars"),

@@ -76,7 +76,7 @@ def refuse_outputs(paths: Sequence[Path] | None) -> None:
 
 def show(comparison: Comparison, outputs: Sequence[Path] | None) -> None:
     """Print the runs as a table, by growing loss, and write the files that were asked for."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for run in comparison.runs:
         bound = comparison.bounds.get(run.k)
         rows.append(

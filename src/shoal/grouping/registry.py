@@ -46,6 +46,8 @@ class MethodInfo:
     whole: bool = False  # that SSE is about the whole number nearest to the mean
     mixed: bool = False  # serves tables with categories too
     needs: str | None = None  # a field of the plan, without which it cannot group: "closeness"
+    proves: bool = False  # its partition says what any other loses at least: `Partition.least`
+    seconds: float | None = None  # the time limit where none is given
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
     supplied: tuple[str, ...] = ()
     summary: str = ""

@@ -45,8 +45,8 @@ MANY = 0.25
 MOST_GATHERED = 100_000
 #: Methods that make groups t-close. Up to so many records all are tried, so that none of them loses less.
 T_CLOSE, FEW = (tclose_merge, tclose_k_first, tclose_t_first), 2000
-#: In larger tables a move must lower the loss by this part of the mean loss of a record: half of the time, and
-#: hardly more loss.
+#: In larger tables a move must lower the loss by this part of the mean loss of a record: it saves passes and
+#: costs little.
 COARSE = 1e-2
 #: Records visited by searches from a shaken partition: many for small tables, none for large ones.
 VISITS, MOST_ROUNDS = 20_000, 100
