@@ -67,6 +67,7 @@ class Release:
         used: Sequence[str],
         notes: Sequence[str],
         began: float,
+        least: float | None = None,
         **facts: Any,
     ) -> Release:
         """A release with its outcome; `began` is when the work began, by `time.perf_counter`."""
@@ -75,6 +76,7 @@ class Release:
             *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
             kept=kept,
             records=len(labels),
+            least=least,
             **_unique(facts["table"], columns, plan.k > 1 and not plan.apart),
         )
         return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)

@@ -61,6 +61,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     labels = [published.partition.labels for published in made]
     used = list(dict.fromkeys(published.method for published in made))
     counts = {name: sum(getattr(published, name) for published in made) for name in COUNTS}
+    proven = [published.least for published in made if published.least is not None]
     notes = [
         *table.notes,
         *repeated_units(plan, table.frame.names, released, labels, partial(codes_of_cells, table.frame)),
@@ -77,6 +78,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         plan=plan,
         columns=tuple(released),
         loss=sum((published.loss for published in made), Loss()),
+        least=sum(proven) if len(proven) == len(made) else None,
         used=used,
         notes=[*notes, *notes_on(plan, used, counts, sha256)],
         began=began,

@@ -44,6 +44,7 @@ class Published:
     filled: int = 0  # gaps that were filled with their group's value
     thinned: int = 0  # values that became gaps, for too few contribute to their group's (thin="gap")
     zeros_lost: int = 0  # zeros that became other numbers, in columns with many
+    least: float | None = None  # squares that any grouping of these records loses, where that is proven
     once: tuple[Any, ...] = ()  # columns that are the same in all records of a unit, so published once for it
 
 
@@ -76,9 +77,9 @@ def protect_part(
         time_limit=time_limit,
         progress=progress,
     )
-    partition, space = grouping.partition, grouping.space
+    partition, space, least = grouping.partition, grouping.space, grouping.least
     if guides or any(column.before is not None for column in columns):
-        space = loss_space(columns, scales and scales[: len(columns)])
+        space, least = loss_space(columns, scales and scales[: len(columns)]), None
     moments = partition.moments if space.unit == "raw" else None  # grouped and measured by the same values
     groups = []
     for column in columns:
@@ -109,7 +110,7 @@ def protect_part(
         filled += column.gap_count - stayed
         thinned += cells[column.name].gap_count - stayed
     lost = zeros_lost(columns, cells)
-    return Published(partition, groups, cells, loss, method, moved, filled, thinned, lost)
+    return Published(partition, groups, cells, loss, method, moved, filled, thinned, lost, least)
 
 
 def zeros_lost(columns: Sequence[Column], cells: Mapping[Any, Column], common: float = 0.05) -> int:
