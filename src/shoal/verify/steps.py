@@ -3,11 +3,13 @@
 It is written apart from `shoal.stages`, in the obvious way, and looks at two tables whose rows agree.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,18 +20,21 @@ from shoal.arrays import Floats, Ints
 from shoal.verify.compare import numbers
 from shoal.verify.requirements import groups_of
 
+if TYPE_CHECKING:
+    from shoal.plan import Plan
+
 #: The mean of a tail is published if no unit holds more than this share of what lies beyond the threshold.
 DOMINANT = 0.5
 #: How far numbers may lie apart that were computed in two ways.
 NEAR = 1e-9
 
 
-def stepped(plan: Any, protected: Sequence[str] = ()) -> list[str]:
+def stepped(plan: Plan, protected: Sequence[str] = ()) -> list[str]:
     """The columns that the plan's steps change, beside the protected."""
     return [str(name) for name in plan.stepped if str(name) not in set(protected)]
 
 
-def recoded(original: pa.Table, plan: Any) -> pa.Table:
+def recoded(original: pa.Table, plan: Plan) -> pa.Table:
     """The original's Arrow table with tails as the plan publishes them; joined levels are texts."""
     for name in map(str, plan.regroup):
         words, places = _words(original[name])
@@ -42,7 +47,7 @@ def recoded(original: pa.Table, plan: Any) -> pa.Table:
     return original
 
 
-def slack(plan: Any, original: pa.Table) -> dict[str, tuple[float, float]]:
+def slack(plan: Plan, original: pa.Table) -> dict[str, tuple[float, float]]:
     """How far rounding may move a value, at the most: by so much, and by this share of itself."""
     found = {}
     for name, rule in _rules(plan, original).items():
@@ -52,7 +57,7 @@ def slack(plan: Any, original: pa.Table) -> dict[str, tuple[float, float]]:
 
 
 def step_faults(
-    original: pa.Table, release: pa.Table, plan: Any, protected: Sequence[str], near: float = NEAR
+    original: pa.Table, release: pa.Table, plan: Plan, protected: Sequence[str], near: float = NEAR
 ) -> list[str]:
     """One sentence for each column that is not what the plan's steps make of the original's rows.
 
@@ -86,7 +91,7 @@ def step_faults(
     return faults
 
 
-def _owners(table: pa.Table, plan: Any) -> Ints:
+def _owners(table: pa.Table, plan: Plan) -> Ints:
     """Whose record each is: a number for each unit."""
     return groups_of([table[str(unit)] for unit in plan.unit]) if plan.unit else np.arange(len(table))
 
@@ -99,12 +104,12 @@ def _words(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     return [_word(level) for level in listed.dictionary.to_pylist()], places
 
 
-def _codes(plan: Any, name: str) -> Sequence[Any]:
+def _codes(plan: Plan, name: str) -> Sequence[Any]:
     codes = plan.missing_codes
     return {str(n): c for n, c in codes.items()}.get(name, ()) if isinstance(codes, Mapping) else codes
 
 
-def _doubles(column: Any, plan: Any, name: str) -> Floats:
+def _doubles(column: pa.ChunkedArray, plan: Plan, name: str) -> Floats:
     """Numbers and dates as doubles; gaps, and the codes for them, as NaN."""
     if {str(n): kind for n, kind in plan.types.items()}.get(name) == "date" and "string" in str(column.type):
         column = column.cast(pa.date32())
@@ -119,7 +124,7 @@ def _doubles(column: Any, plan: Any, name: str) -> Floats:
     return values
 
 
-def _capped(original: pa.Table, plan: Any, name: str) -> Floats:
+def _capped(original: pa.Table, plan: Plan, name: str) -> Floats:
     """The column with its tails at their mean, or at their threshold."""
     values = _doubles(original[name], plan, name)
     owners, weights = _owners(original, plan), np.ones(len(values))
@@ -143,7 +148,7 @@ def _capped(original: pa.Table, plan: Any, name: str) -> Floats:
     return new
 
 
-def _unit(stored: Any) -> float:
+def _unit(stored: pa.DataType) -> float:
     """What values of a type are multiples of; 0 if it holds any. Dates and times count microseconds."""
     if types.is_floating(stored):
         return 0.0
@@ -164,9 +169,9 @@ def _threshold(present: Floats, given: Any, stored: str) -> float:
     return float(word)
 
 
-def _rules(plan: Any, original: pa.Table) -> dict[str, Any]:
+def _rules(plan: Plan, original: pa.Table) -> dict[str, int | str]:
     """How each column is rounded; where decimals are asked for, to as many as the original shows."""
-    rules = {}
+    rules: dict[str, int | str | None] = {}
     if plan.decimals:
         for name in map(str, plan.columns or original.column_names):
             if "double" in str(original[name].type) or "float" in str(original[name].type):
@@ -186,7 +191,7 @@ def _shown(values: Floats) -> int | None:
     return most if most <= 15 else None
 
 
-def _step(rule: Any) -> Fraction | int:
+def _step(rule: int | str) -> Fraction | int:
     """What values are multiples of, or to how many digits they are given."""
     kind, _, number = str(rule).rpartition(":")
     if kind == "sig":
@@ -194,7 +199,7 @@ def _step(rule: Any) -> Fraction | int:
     return Fraction(number) if kind == "base" else Fraction(1, 10 ** int(number))
 
 
-def _rounded(values: Floats, rule: Any) -> Floats:
+def _rounded(values: Floats, rule: int | str) -> Floats:
     """The nearest values that the rule allows; of two the one farther from zero."""
     distinct, places = np.unique(values, return_inverse=True)
     step = _step(rule)
@@ -210,7 +215,7 @@ def _rounded(values: Floats, rule: Any) -> Floats:
     return new[places]
 
 
-def _all_rounded(values: Floats, rule: Any, near: float) -> bool:
+def _all_rounded(values: Floats, rule: int | str, near: float) -> bool:
     distinct = np.unique(values[~np.isnan(values)])
     return bool(np.isclose(distinct, _rounded(distinct, rule), rtol=near, atol=0).all())
 
@@ -223,7 +228,7 @@ def _word(cell: Any) -> str:
         return str(cell)
 
 
-def _levels(original: pa.Table, plan: Any, name: str, joined: Mapping[Any, Any]) -> dict[str, str]:
+def _levels(original: pa.Table, plan: Plan, name: str, joined: Mapping[Any, Any]) -> dict[str, str]:
     """What each level of a column became."""
     words, places = _words(original[name])
     new = {word: word for word in words}
