@@ -1,5 +1,6 @@
 """What holds for the whole run of the tests."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -11,13 +12,17 @@ from tests.missing import missing
 settings.register_profile("shoal", deadline=None)  # no test depends on the clock
 settings.load_profile("shoal")
 
+# Spark's small runs: Java compiles quickly rather than well, and collects garbage with one thread.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 PUBLISHED = Path(__file__).parent / "published"
 
-#: Files that take longest, longest first. They start first, so that no core waits for the other at the end.
+#: Files that take longest start first, so that no core waits for the other at the end. The first one compiles
+#: most kernels, so that Spark's workers need not.
 LONGEST = [
-    "engines/test_spark.py",
-    "app/test_browser.py",
     "algorithms/test_every_method.py",
+    "app/test_browser.py",
+    "engines/test_spark.py",
     "project/test_docs.py",
     "bounds/test_bounds.py",
     "stages/test_mixed_types.py",

@@ -3,11 +3,13 @@
 It is written apart from `shoal.stages`, in the obvious way, and looks at two tables whose rows agree.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +18,21 @@ import pyarrow.types as types
 from shoal.arrays import Floats
 from shoal.verify.compare import numbers
 
+if TYPE_CHECKING:
+    from shoal.plan import Plan
+
 #: The mean of a tail is published if no unit holds more than this share of what lies beyond the threshold.
 DOMINANT = 0.5
 #: How far numbers may lie apart that were computed in two ways.
 NEAR = 1e-9
 
 
-def stepped(plan: Any, protected: Sequence[str] = ()) -> list[str]:
+def stepped(plan: Plan, protected: Sequence[str] = ()) -> list[str]:
     """The columns that the plan's steps change, beside the protected."""
     return [str(name) for name in plan.stepped if str(name) not in set(protected)]
 
 
-def recoded(original: pa.Table, plan: Any) -> pa.Table:
+def recoded(original: pa.Table, plan: Plan) -> pa.Table:
     """The original's Arrow table with tails as the plan publishes them; joined levels are texts."""
     for name in map(str, plan.regroup):
         texts = pa.array([None if cell is None else _word(cell) for cell in original[name].to_pylist()])
@@ -40,7 +45,7 @@ def recoded(original: pa.Table, plan: Any) -> pa.Table:
     return original
 
 
-def slack(plan: Any, original: pa.Table) -> dict[str, tuple[float, float]]:
+def slack(plan: Plan, original: pa.Table) -> dict[str, tuple[float, float]]:
     """How far rounding may move a value, at the most: by so much, and by this share of itself."""
     found = {}
     for name, rule in _rules(plan, original).items():
@@ -49,7 +54,7 @@ def slack(plan: Any, original: pa.Table) -> dict[str, tuple[float, float]]:
     return found
 
 
-def step_faults(original: pa.Table, release: pa.Table, plan: Any, protected: Sequence[str]) -> list[str]:
+def step_faults(original: pa.Table, release: pa.Table, plan: Plan, protected: Sequence[str]) -> list[str]:
     """One sentence for each column that is not what the plan's steps make of the original's rows."""
     faults, after = [], recoded(original, plan)
     rules, kept = _rules(plan, original), stepped(plan, protected)
@@ -78,12 +83,12 @@ def step_faults(original: pa.Table, release: pa.Table, plan: Any, protected: Seq
     return faults
 
 
-def _codes(plan: Any, name: str) -> Sequence[Any]:
+def _codes(plan: Plan, name: str) -> Sequence[Any]:
     codes = plan.missing_codes
     return {str(n): c for n, c in codes.items()}.get(name, ()) if isinstance(codes, Mapping) else codes
 
 
-def _doubles(column: Any, plan: Any, name: str) -> Floats:
+def _doubles(column: pa.ChunkedArray, plan: Plan, name: str) -> Floats:
     """Numbers and dates as doubles; gaps, and the codes for them, as NaN."""
     if {str(n): kind for n, kind in plan.types.items()}.get(name) == "date" and "string" in str(column.type):
         column = column.cast(pa.date32())
@@ -98,7 +103,7 @@ def _doubles(column: Any, plan: Any, name: str) -> Floats:
     return values
 
 
-def _capped(original: pa.Table, plan: Any, name: str) -> Floats:
+def _capped(original: pa.Table, plan: Plan, name: str) -> Floats:
     """The column with its tails at their mean, or at their threshold."""
     values = _doubles(original[name], plan, name)
     rows = range(len(values))
@@ -127,7 +132,7 @@ def _capped(original: pa.Table, plan: Any, name: str) -> Floats:
     return new
 
 
-def _unit(stored: Any) -> float:
+def _unit(stored: pa.DataType) -> float:
     """What values of a type are multiples of; 0 if it holds any. Dates and times count microseconds."""
     if types.is_floating(stored):
         return 0.0
@@ -148,9 +153,9 @@ def _threshold(present: Floats, given: Any, stored: str) -> float:
     return float(word)
 
 
-def _rules(plan: Any, original: pa.Table) -> dict[str, Any]:
+def _rules(plan: Plan, original: pa.Table) -> dict[str, int | str]:
     """How each column is rounded; where decimals are asked for, to as many as the original shows."""
-    rules = {}
+    rules: dict[str, int | str | None] = {}
     if plan.decimals:
         for name in map(str, plan.columns or original.column_names):
             if "double" in str(original[name].type) or "float" in str(original[name].type):
@@ -168,7 +173,7 @@ def _shown(values: Floats) -> int | None:
     return most if most <= 15 else None
 
 
-def _step(rule: Any) -> Fraction | int:
+def _step(rule: int | str) -> Fraction | int:
     """What values are multiples of, or to how many digits they are given."""
     kind, _, number = str(rule).rpartition(":")
     if kind == "sig":
@@ -176,7 +181,7 @@ def _step(rule: Any) -> Fraction | int:
     return Fraction(number) if kind == "base" else Fraction(1, 10 ** int(number))
 
 
-def _rounded(values: Floats, rule: Any) -> Floats:
+def _rounded(values: Floats, rule: int | str) -> Floats:
     return np.array([value if np.isnan(value) else _nearest(value, _step(rule)) for value in values.tolist()])
 
 
@@ -189,7 +194,7 @@ def _nearest(value: float, step: Fraction | int) -> float:
     return float(count * step) * (1 if value >= 0 else -1)
 
 
-def _all_rounded(values: Floats, rule: Any) -> bool:
+def _all_rounded(values: Floats, rule: int | str) -> bool:
     distinct = np.unique(values[~np.isnan(values)])
     return bool(np.isclose(distinct, _rounded(distinct, rule), rtol=NEAR, atol=0).all())
 
@@ -202,7 +207,7 @@ def _word(cell: Any) -> str:
         return str(cell)
 
 
-def _levels(original: pa.Table, plan: Any, name: str, joined: Mapping[Any, Any]) -> dict[str, str]:
+def _levels(original: pa.Table, plan: Plan, name: str, joined: Mapping[Any, Any]) -> dict[str, str]:
     """What each level of a column became."""
     cells = [None if cell is None else _word(cell) for cell in original[name].to_pylist()]
     new = {cell: cell for cell in cells if cell is not None}
