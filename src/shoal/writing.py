@@ -18,14 +18,14 @@ from shoal.io import formulas
 from shoal.io.atomic import refuse_input, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
-from shoal.io.files import as_arrow, file_format
+from shoal.io.files import as_arrow, file_format, file_of
 from shoal.io.origin import with_codes, with_columns
 from shoal.stages.kept import refuse
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
 from shoal.verify.requirements import Held, groups_of, held_by
-from shoal.verify.steps import step_faults
+from shoal.verify.steps import NEAR, step_faults
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -57,6 +57,9 @@ def write(
         refuse_input(path, release.source)
     kind = file_format(path)
     ready = _ready(release, kind)
+    table, expected = (kind.fit(t, [*map(str, release.columns), *release.recoded]) for t in ready[:2])
+    ready = ready._replace(table=table, expected=expected)
+    path = path if ".xlsx#" in path.name else file_of(path)
     notes: tuple[str, ...] = ()
     if kind.family == "text":
         notes = formulas.notes(ready.table, safe_cells)
@@ -123,11 +126,12 @@ def _verify(
     comparable = len(table) == len(expected) and table.column_names == expected.column_names
     shown = table if cells is None else cells
     counted = [count(shown, part, plan.k, strata, units) for part in parts] if comparable else []
-    if comparable and not rounding and (plan.stepped or plan.decimals):
+    if comparable and (plan.stepped or plan.decimals):
         before = as_arrow(release.original)
         before = before if ready.order is None else before.take(ready.order)
         found = table.rename_columns(as_arrow(release.table).column_names)
-        wrong = step_faults(before, found, plan, [str(name) for name in release.columns])
+        near = 1e-6 if rounding else NEAR  # a database may have numbers of 32 bits
+        wrong = step_faults(before, found, plan, [str(name) for name in release.columns], near)
         agreement = replace(agreement, faults=(*agreement.faults, *wrong))
     held: list[Held] = []
     if comparable and plan.rules:
