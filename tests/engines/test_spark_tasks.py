@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.engines.blocks.columns import Needed, stored_columns
+from shoal.engines.blocks.limits import columns_to_protect
 from shoal.engines.blocks.plan import make_plan
 from shoal.engines.disk import engine as disk
 from shoal.engines.spark import tasks as tasks
@@ -30,7 +30,7 @@ def original():
 
 @pytest.fixture(scope="module")
 def chosen(original):
-    return Needed(tuple(stored_columns(original.schema, QUASI, set(), {})))
+    return columns_to_protect(Plan.of(4, columns=QUASI, keep=KEPT), original.schema)
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +105,9 @@ def test_what_is_wrong_with_a_column_is_told_by_its_partition(chosen):
 
 def test_a_negative_weight_is_told_by_its_partition():
     table = pa.table({"w": [1.0, -1.0], "v": [1.0, 2.0]})
-    needed = stored_columns(table.schema, ["w", "v"], set(), {})
-    (answer,) = tasks.find_moments(needed, needed[0])(table.to_batches())
+    asked = columns_to_protect(Plan(2, columns=["v"], weight="w"), table.schema)
+    needed = [*asked.chosen, asked.weight]
+    (answer,) = tasks.find_moments(needed, asked.weight)(table.to_batches())
     assert json.loads(answer["moments"][0].as_py())["error"].startswith("column 'w' has a negative weight: a")
     (answer,) = tasks.find_moments(needed)(table.to_batches())
     assert len(json.loads(answer["moments"][0].as_py())) == 2

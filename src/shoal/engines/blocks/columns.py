@@ -1,6 +1,6 @@
 """The columns that blocks need, read batch by batch, and written back in the type they are stored in."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
-from shoal.errors import CheckFailed, InputError, did_you_mean
+from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column, categories
 from shoal.frame.frame import Frame
 from shoal.frame.types import read_column, stored_kind
@@ -208,17 +208,6 @@ def _dense(column: Column) -> Column:
     if not column.categorical:
         return column
     return categories(column.name, column.type, column.values, column.gaps)
-
-
-def stored_columns(
-    schema: pa.Schema, chosen: Sequence[str] | None, besides: Collection[str], types: Mapping[str, str]
-) -> list[StoredColumn]:
-    """The columns to protect: those named, or every numeric one `besides` those that have another role."""
-    frame = Frame(schema.empty_table())
-    columns = [stored_column(schema, name, types.get(name)) for name in frame.choose(chosen, besides)]
-    for name in {*types, *besides} - set(schema.names):
-        raise InputError(f"there is no column {name!r}: {did_you_mean(str(name), schema.names)}")
-    return columns
 
 
 def stored_column(schema: pa.Schema, name: str, wanted: str | None = None) -> StoredColumn:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from shoal.engines.blocks.columns import Needed, StoredColumn, stored_column, stored_columns
+from shoal.engines.blocks.columns import Needed, StoredColumn, stored_column
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.types import require_few_codes
@@ -40,8 +40,8 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
         )
     codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
     frame = Frame(schema.empty_table())
-    rules = [rule.column for rule in plan.rules]
-    frame.find([*plan.by_record, *(plan.known or ()), *codes, *plan.levels, *rules])
+    named = [*plan.roles, *plan.types, *plan.by_record, *(plan.known or ()), *codes, *plan.levels]
+    frame.find([*named, *(rule.column for rule in plan.rules)])
 
     def of(name: Any, kind: str | None = None) -> StoredColumn:
         kind = kind or plan.types.get(name) or ("ordinal" if name in plan.levels else None)
@@ -49,8 +49,7 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
         stored = stored_column(schema, name, kind)
         return replace(stored, codes=tuple(plan.codes_of(name)), levels=levels)
 
-    chosen = stored_columns(schema, plan.columns, set(plan.roles), plan.types)
-    columns = [of(column.name) for column in chosen]
+    columns = [of(name) for name in frame.choose(plan.columns, set(plan.roles))]
     weight = None if plan.weight is None else of(plan.weight)
     if weight is not None and weight.empty.type not in ("integer", "continuous"):
         raise InputError(f"column {plan.weight!r} is {weight.stored}, but a weight is a number: name another")
