@@ -276,7 +276,7 @@ def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, 
         def here(rows: Ints, begin: int = begin, end: int = begin + len(batch)) -> Ints:
             return rows[slice(*np.searchsorted(rows, [begin, end]))] - begin
 
-        for stored in needed.columns:
+        for stored in {(c.name, c.categorical): c for c in reversed(needed.columns)}.values():  # each once
             cells = batch.column(stored.name)
             if stored.categorical:
                 tally(listed[stored.name], stored.cells(cells))
@@ -284,7 +284,7 @@ def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, 
             column = stored.read(cells, begin)
             if stored is needed.weight:
                 weighs |= bool(as_weights(column, begin).any())
-            elif stored in needed.chosen:
+            elif stored.name in moments:
                 moments[stored.name] += Moments.of(column.present, column.gap_count)
         sample.append(batch.select(names).take(pa.array(here(cut_by))))
         some.append(batch.take(pa.array(here(looked_at))))
