@@ -65,14 +65,14 @@ Written by `make sbom` from `constraints/`, which pins every package with its ha
 installed package says of its own licence; `tests/project/test_dependencies.py` compares. **core** is what
 `pip install shoal-sdc` brings; the rest comes with the extra that is named, or serves development only.
 
-`make` installs nothing without its hash: `constraints/core.txt`, `app.txt`, `dev.txt` and `docs.txt` hold the
-hashes of every wheel and source archive of each version, for all systems and Python 3.11 to 3.14, and go to
-`pip install --no-deps --require-hashes -r`; `constraints/build.txt` holds what builds, so that no build fetches tools
-of its own. To install a release the same way: that command with `constraints/core.txt`, then `pip install
---no-deps` with the wheel. `python -m tools.pins` makes the files anew, `--upgrade` with newer versions. `make
-dist` builds wheel and source archive, byte for byte the same wherever the same commit is built; `make
-try-dist` installs that wheel into an empty environment and runs the demo there; `make sbom` also writes bills
-of materials (CycloneDX) into `dist/`.
+`make` installs nothing without its hash: `constraints/core.txt`, `app.txt`, `dev.txt` and `docs.txt` hold
+the hashes of every wheel and source archive of each version, for all systems and Python 3.11 to 3.14, and
+go to `pip install --no-deps --require-hashes -r`; `constraints/build.txt` holds what builds, so that no
+build fetches tools of its own. To install a release the same way: that command with `constraints/core.txt`,
+then `pip install --no-deps` with the wheel. `python -m tools.pins` makes the files anew, `--upgrade` with
+newer versions. `make dist` builds wheel and source archive, byte for byte the same wherever the same commit
+is built; `make try-dist` installs that wheel into an empty environment and runs the demo there; `make sbom`
+also writes bills of materials (CycloneDX) into `dist/`.
 
 {summary}
 

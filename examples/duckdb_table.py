@@ -1,6 +1,6 @@
 """A table of DuckDB, protected, and back into the database.
 
-DuckDB hands a query over as an Arrow table and reads one by its name, so nothing is written in between.
+DuckDB sends a query as a stream of Arrow and reads a table by its name, so nothing is written in between.
 """
 
 import duckdb
@@ -11,7 +11,7 @@ from shoal.datasets import survey
 
 def protect(connection, query, target, k, columns):
     """Protect what a query gives, and make a table of it; returns the release."""
-    release = shoal.microaggregate(connection.sql(query).to_arrow_table(), k, columns=columns, method="mdav")
+    release = shoal.microaggregate(connection.sql(query), k, columns=columns, method="mdav")
     published = release.table  # DuckDB finds it by this name
     # The order of rows would tell whose each is: shuffle, as `release.write` does with files.
     connection.sql(f"create table {target} as select * from published order by random()")

@@ -1,5 +1,6 @@
 """What holds for the whole run of the tests."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from tests.missing import missing
 
 settings.register_profile("shoal", deadline=None)  # no test depends on the clock
 settings.load_profile("shoal")
+
+# Spark's small runs: Java compiles quickly rather than well, and collects garbage with one thread.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 PUBLISHED = Path(__file__).parent / "published"
 

@@ -1,9 +1,10 @@
 """Pin every package, with the hash of every file that the registry has of it: `python -m tools.pins`.
 
-Writes constraints/*.txt, which `make` hands to `pip install --no-deps --require-hashes -r`. Versions that stand there
-stay; `--upgrade` takes the newest that go together. A package gets a marker where only some versions of
-Python or some systems need it. Asks the registry that pip asks (its setting `index-url`, or pip's own
-default); no address is written down. Run it in `.venv`, then `python -m docs.make_dependencies`.
+Writes constraints/*.txt, which `make` hands to `pip install --no-deps --require-hashes -r`. Versions that
+stand there stay; `--upgrade` takes the newest that go together. A package gets a marker where only some
+versions of Python or some systems need it. Asks the registry that pip asks (its setting
+`index-url`, or pip's own default); no address is written down. Run it in `.venv`, then
+`python -m docs.make_dependencies`.
 """
 
 from __future__ import annotations

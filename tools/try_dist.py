@@ -32,7 +32,8 @@ def environment(folder: Path) -> Path:
 def install(wheel: Path, programs: Path) -> None:
     """Install the core with its hashes, and this wheel, which brings nothing along."""
     pip = [programs / "python", "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
-    run(*pip, "--only-binary", ":all:", "--no-deps", "--require-hashes", "-r", ROOT / "constraints" / "core.txt")
+    pins = ROOT / "constraints" / "core.txt"
+    run(*pip, "--only-binary", ":all:", "--no-deps", "--require-hashes", "-r", pins)
     run(*pip, "--no-deps", "--no-index", wheel)
 
 

@@ -14,22 +14,21 @@ python <- function(name) {
 }
 
 # One column as Python takes it: a list of plain values, gaps as None.
-# Days become numbers, a factor becomes its levels; both come back below.
+# Days and moments become numbers, a factor becomes its levels; all come back below.
 sent <- function(column, name) {
-  if (inherits(column, "POSIXt")) {
-    stop("column '", name, "' holds moments: use as.Date(), or numbers", call. = FALSE)
-  }
   if (is.list(column) || is.complex(column) || is.raw(column) || !is.null(dim(column))) {
     stop("column '", name, "' is of a kind that no table of microdata holds: ", class(column)[1],
          call. = FALSE)
   }
   plain <- if (is.factor(column)) as.character(column) else unclass(column)
   attributes(plain) <- NULL
-  if (inherits(column, "Date")) plain <- as.double(plain)
+  if (is_time(column)) plain <- as.double(plain)
   values <- as.list(plain)
   values[is.na(plain)] <- list(NULL)
   reticulate::r_to_py(unname(values))
 }
+
+is_time <- function(column) inherits(column, c("Date", "POSIXct"))
 
 # What Python gives back, as the column was: its class, levels, labels and other attributes.
 received <- function(values, column) {
@@ -46,7 +45,8 @@ received <- function(values, column) {
   } else {
     made <- as.double(plain)
   }
-  if (inherits(column, "Date")) made <- round(made)
+  whole <- is_time(column) && all(is.na(column) | unclass(column) == round(unclass(column)))
+  if (whole) made <- round(made)  # to days, to seconds
   kept <- attributes(column)
   attributes(made) <- kept[setdiff(names(kept), "names")]
   made

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Unpack
 
 import numpy as np
 
-import shoal
 from shoal.arrays import Ints
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
@@ -99,14 +96,10 @@ class Measurement:
 
     def model(self, edition: str = "internal") -> dict[str, Any]:
         """The report's model, as for a release of our own where that can be known."""
-        from shoal.report.audit import audit
-        from shoal.report.model import EDITIONS, SCHEMA, VERSION, histogram, public
-        from shoal.report.pictures import distributions, record_map
+        from shoal.report.model import histogram, internal, machine, public, refuse_edition
 
-        self._matched("a report")
-        if edition not in EDITIONS:
-            raise InputError(f"a report's edition is 'internal' or 'public', not {edition!r}")
-        assert self.before is not None
+        before = self._matched("a report")
+        refuse_edition(edition)
         both = self.measured.pair()
         labels, sizes = both.groups[0], np.bincount(both.groups[0])
         least, names = int(sizes.min()), [str(name) for name in self.columns]
@@ -135,38 +128,31 @@ class Measurement:
         }
         if edition == "public":
             return plain(public(outcome, self.utility))
-        return plain(
-            {
-                "schema": SCHEMA,
-                "version": VERSION,
-                "edition": edition,
-                "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                "outcome": outcome,
-                "provenance": {
-                    "source": self.source,
-                    "sha256": {},
-                    "plan": {"seed": 0},
-                    "settings": {},
-                    "roles": dict.fromkeys(kept, "published as it is"),
-                    "versions": {"shoal": shoal.__version__, "python": platform.python_version()},
-                    "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-                    "replay": "not known: the release was made elsewhere",
-                    "toml": None,
-                },
-                "why_k": {"reasons": [f"k is what was counted in the release: {least}."], "comparison": None},
-                "bound": None,
-                "utility": self.utility.facts(),
-                "risk": {"before": self.before.facts(), "after": self.risk.facts()},
-                "distributions": distributions(both),
-                "map": record_map(both, labels),
-                "audit": audit(both),
-                "notes": list(self.notes),
-            }
+        return internal(
+            both,
+            labels,
+            (self.utility, before, self.risk),
+            outcome=outcome,
+            provenance={
+                "source": self.source,
+                "sha256": {},
+                "plan": {"seed": 0},
+                "settings": {},
+                "roles": dict.fromkeys(kept, "published as it is"),
+                **machine(),
+                "replay": "not known: the release was made elsewhere",
+                "toml": None,
+            },
+            why_k={"reasons": [f"k is what was counted in the release: {least}."], "comparison": None},
+            bound=None,
+            notes=list(self.notes),
         )
 
-    def _matched(self, what: str) -> None:
+    def _matched(self, what: str) -> Measures:
+        """What would be at risk without protection, which is known only where rows are matched."""
         if self.before is None:
             raise InputError(f"{what} compares records, but {UNMATCHED}")
+        return self.before
 
 
 @explicit(Plan)

@@ -29,6 +29,8 @@ SINCE_0_1 = (
 )
 #: A rounding loss below this share of all squares is the noise of the last digit: nothing was rounded.
 NOISE = 1e-20
+#: A loss within this share of the bound is the least: what "proven" means (docs/optimality.md).
+SAME = 2e-9
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ class Outcome:
         How many blocks the table was divided into; 1 in memory.
     plan_sha256 : str or None
         The fingerprint of the block plan, where there was one.
+    bound : float or None
+        What any grouping of these records loses at least, in percent, where the method proved it ("exact").
+    proven : bool
+        Whether no other grouping, published as means, loses less: the bound is reached.
 
     Examples
     --------
@@ -111,6 +117,8 @@ class Outcome:
     plan_sha256: str | None = None
     recoded: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    bound: float | None = None
+    proven: bool = False
 
     @classmethod
     def of(
@@ -123,10 +131,19 @@ class Outcome:
         notes: Sequence[str],
         began: float,
         kept: Sequence[Any] = (),
+        least: float | None = None,
         **facts: Any,
     ) -> "Outcome":
-        """From the sizes of all groups and what they lose; `began` is the start by `time.perf_counter`."""
+        """From the sizes of all groups and what they lose; `began` is the start by `time.perf_counter`.
+
+        `least`: the sum of squares that any grouping loses, where that is proven.
+        """
         rounding = loss.percent(loss.rounding) if loss.rounding > NOISE * loss.total else 0.0
+        bound = None if least is None else loss.percent(least)
+        means = all(plan.centroid_of(name) in (None, "mean") for name in columns)
+        plain = means and not (plan.unit or plan.rules or rounding)
+        proven = plain and least is not None and least >= loss.within * (1 - SAME)
+        notes = [*_least_words(plan, loss, bound, proven), *notes]
         made = cls(
             columns=tuple(map(str, columns)),
             groups=len(sizes),
@@ -147,6 +164,8 @@ class Outcome:
             order=plan.order,
             seconds=time.perf_counter() - began,
             notes=tuple(notes),
+            bound=bound,
+            proven=proven,
             **facts,
         )
         logging.getLogger("shoal").info("%r, method %s, %.2f s", made, ", ".join(made.used), made.seconds)
@@ -231,6 +250,10 @@ class Outcome:
         return self.summary()[name]
 
 
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
 def _centroids(plan: Plan) -> list[str]:
     return [plan.centroids] if isinstance(plan.centroids, str) else list(plan.centroids.values())
 
@@ -265,6 +288,24 @@ def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str
             f"{whom}; taken together, a record's values may still be its own; {rest}"
         )
     return f"every published combination of {_listed(columns)} is shared by {whom}; {rest}"
+
+
+def _least_words(plan: Plan, loss: Loss, bound: float | None, proven: bool) -> list[str]:
+    """What is proven of the loss, in a sentence that stays true when read alone."""
+    lost = f"lost {percent(loss.percent(loss.within))}"
+    if bound is None:
+        why = "nothing is proven: that needs whole, unweighted records, standardised and grouped in one piece"
+        return [f"{lost}; {why}"] if get_method(plan.method).proves else []
+    apart = ", each column by itself," if plan.per_column else ", each block of columns by itself,"
+    within = (" within their strata" if plan.strata else "") + (
+        apart if plan.apart or plan.per_column else ""
+    )
+    grouping = (
+        f"no grouping of these records{within} on these standardised columns into groups of at least {plan.k}"
+    )
+    if proven:
+        return [f"{lost}; proven: {grouping}, published as means, loses less"]
+    return [f"{lost}; {grouping} loses less than {percent(bound)}"]
 
 
 def _listed(names: Sequence[Any]) -> str:
@@ -305,21 +346,25 @@ def notes_on(
         why = f": records with gaps like theirs are too few for a group of k={plan.k} {whom}"
         why = why if plan.missing == "group" else ""
         total = "; they come on top of the totals" if plan.preserve == "totals" else ""
-        notes.append(f"{filled} gaps were filled with their group's value{why}{total}")
+        notes.append(f"{_many(filled, 'gap was', 'gaps were')} filled with their group's value{why}{total}")
     if thinned:
         notes.append(
-            f"{thinned} values became gaps: fewer than {plan.contributors} records make up their cell"
+            f"{_many(thinned, 'value became a gap', 'values became gaps')}: fewer than "
+            f"{plan.contributors} records make up their cell"
         )
     if zeros_lost:
         notes.append(
-            f"{zeros_lost} zeros became other numbers"
+            f"{_many(zeros_lost, 'zero became another number', 'zeros became other numbers')}"
             + ("" if plan.zeros == "group" else "; zeros='group' (--zeros group) keeps them apart")
         )
     single = [word for word in ("median", "trimmed", "mode") if word in _centroids(plan)]
     if single:
         notes.append(f"what a group publishes as its {' or '.join(single)} is often one record's own value")
     if moved:
-        notes.append(f"{moved} records changed their group so that totals could be kept")
+        notes.append(
+            _many(moved, "record changed its group", "records changed their group")
+            + " so that totals could be kept"
+        )
     if plan.time_limit is not None:
         if any("time_limit" in get_method(key).supplied for key in used):
             notes.append(

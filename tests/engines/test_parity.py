@@ -145,6 +145,78 @@ def test_an_identifier_that_repeats_is_noted_on_disk_too(table, tmp_path):
     assert said[0] in disk.run(plan, table, tmp_path / "out.parquet").notes
 
 
+def panel(units=150, years=8):
+    """Records of units over years in random order: rent is one for each unit, wage another each year."""
+    rng = np.random.default_rng(7)
+    house = rng.permutation(np.repeat(np.arange(units), years))
+    rent = rng.lognormal(6, 0.5, units)[house]
+    wage = rng.lognormal(3, 0.6, units)[house] * rng.lognormal(0, 0.4, len(house))
+    return pa.table(
+        {"house": house, "rent": rent, "wage": wage, "flat": house * 0, "row": np.arange(len(house))}
+    )
+
+
+@pytest.mark.parametrize("columns", [["rent", "wage"], ["rent"], ["wage"], ["flat"]])
+def test_no_unit_lies_in_two_blocks(columns, tmp_path, monkeypatch):
+    table = panel()
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=100)
+    homes = []
+
+    def spy(*facts, plain=disk.protect_block):
+        homes.append(set(facts[-1].tolist()))
+        return plain(*facts)
+
+    monkeypatch.setattr(disk, "protect_block", spy)
+    others = [name for name in ("rent", "wage", "flat", "row") if name not in columns]
+    k = 2 if columns == ["flat"] else 5  # all alike: dealt out by chance
+    plan = shoal.Plan(k, columns=columns, unit="house", method="mdav", keep=others)
+    outcome = disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=200)
+    assert outcome.blocks == len(homes) > 3
+    assert sum(map(len, homes)) == len(set.union(*homes)) == 150
+    released = pq.read_table(tmp_path / "out.parquet").sort_by("row").to_pandas()
+    released = released.assign(house=table["house"].to_numpy())
+    assert released.groupby(columns)["house"].nunique().min() >= outcome.smallest_group >= k
+    if "rent" in columns:
+        assert (released.groupby("house")["rent"].nunique() == 1).all()
+        assert released.groupby("rent")["house"].nunique().min() >= 5
+    said = [note for note in outcome.notes if "published once for each" in note]
+    assert said == [note for note in run(plan, tmp_path / "in.parquet").notes if note in said]
+    assert len(said) == (columns != ["wage"])
+
+
+def test_units_too_few_for_k_are_told_on_disk_too(tmp_path):
+    pq.write_table(panel(4), tmp_path / "in.parquet")
+    plan = shoal.Plan(5, columns=["wage"], unit="house", keep=["rent", "flat", "row"])
+    with pytest.raises(InputError, match="k=5 needs at least 5 units, but the table has 4"):
+        disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet")
+
+
+def late(n=60_000, harmless=20_000):
+    """The first rows look harmless: later ones have codes for gaps, own names, and a telling column."""
+    rng = np.random.default_rng(2)
+    after = np.arange(n) >= harmless
+    wage = np.round(rng.lognormal(7, 0.5, n))
+    return pa.table(
+        {
+            "wage": np.where(after & (rng.random(n) < 0.02), 999_999, wage),
+            "tag": [f"t{i}" if late else None for i, late in enumerate(after)],
+            "log": np.where(after, np.log(wage), rng.normal(7, 0.5, n)),
+        }
+    )
+
+
+def test_what_later_rows_give_away_is_seen_on_disk(tmp_path):
+    pq.write_table(late(), tmp_path / "in.parquet")
+    paths = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    for keep, reason in (["log"], "'tag' looks like an identifier"), (["tag"], "'log' gives back 'wage'"):
+        with pytest.raises(InputError, match=reason):
+            disk.run(shoal.Plan(5, columns=["wage"], keep=keep), *paths, batch_records=1000)
+    assert not (tmp_path / "out.parquet").exists()
+    plan = shoal.Plan(5, columns=["wage"], keep=["tag", "log"])
+    outcome = disk.run(plan, *paths, batch_records=1000)
+    assert any("999999" in note for note in outcome.notes)
+
+
 def test_one_whole_number_column_is_grouped_by_the_same_method_everywhere(table, tmp_path):
     plan = plan_of({"columns": ["age"]})
     assert run(plan, table).outcome.used == ("univariate_integer",)

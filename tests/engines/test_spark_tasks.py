@@ -84,13 +84,13 @@ def test_blocks_are_released_as_the_disk_engine_would(blocks, plan, chosen, orig
     local = read(tmp_path / "out.parquet").sort_by("id")
     for name in QUASI:
         assert released[name].combine_chunks().equals(local[name].combine_chunks())
-    facts = {name: released[name].drop_null() for name in tasks.FACTS}
-    assert all(len(told) == len(blocks) for told in facts.values())  # once for each block
-    assert pa.compute.sum(facts["__shoal_groups"]).as_py() == outcome.groups
-    assert pa.compute.min(facts["__shoal_smallest"]).as_py() == outcome.smallest_group
-    assert pa.compute.max(facts["__shoal_largest"]).as_py() == outcome.largest_group
-    lost = pa.compute.sum(facts["__shoal_within"]).as_py() / pa.compute.sum(facts["__shoal_total"]).as_py()
-    assert 100 * lost == pytest.approx(outcome.information_loss)
+    facts = [json.loads(told) for told in released[tasks.FACTS].drop_null().to_pylist()]
+    assert sorted(fact["block"] for fact in facts) == list(blocks)  # once for each block
+    assert sum(fact["groups"] for fact in facts) == outcome.groups
+    assert min(fact["sizes"][0] for fact in facts) == outcome.smallest_group
+    assert max(fact["sizes"][1] for fact in facts) == outcome.largest_group
+    total, within, _ = np.sum([fact["loss"] for fact in facts], axis=0)
+    assert 100 * within / total == pytest.approx(outcome.information_loss)
 
 
 def test_a_block_with_other_records_than_were_counted_is_refused(blocks, plan, chosen):

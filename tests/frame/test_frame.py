@@ -188,10 +188,54 @@ def test_a_single_column_comes_back_as_what_it_was(given, missing, tmp_path):
     assert shoal.read(tmp_path / "out.csv").columns[0].to_pylist() == values
 
 
-def test_a_lazy_table_is_asked_to_be_collected(recwarn):
-    with pytest.raises(InputError, match=r"collect\(\)"):
-        shoal.microaggregate(pl.LazyFrame({"x": [1, 2]}), 2)
-    assert not recwarn.list
+def streams():
+    """The same records as each library sends them when they are asked for."""
+    import duckdb
+
+    table = pa.table({"x": [1.0, 2.0, 9.0, 11.0], "name": ["a", "b", "c", "d"]})
+
+    class Sender:  # any object with Arrow's interface, as cursors of ADBC and tables of Ibis are
+        def __arrow_c_stream__(self, requested_schema=None):
+            return table.__arrow_c_stream__(requested_schema)
+
+    return {
+        "duckdb": duckdb.sql(
+            "select * from (values (1.0::double, 'a'), (2, 'b'), (9, 'c'), (11, 'd')) t(x, name)"
+        ),
+        "reader": pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=1)),
+        "sender": Sender(),
+        "lazy": pl.from_arrow(table).lazy().filter(pl.col("x") > 0),
+    }
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "reader", "sender", "lazy"])
+def test_a_stream_of_records_is_read_and_its_release_is_a_stream_again(kind):
+    release = shoal.microaggregate(streams()[kind], 2, columns=["x"])
+    assert isinstance(release.table, pl.DataFrame if kind == "lazy" else pa.Table)
+    again = pa.RecordBatchReader.from_stream(release.table).read_all()
+    assert again.column("x").to_pylist() == [1.5, 1.5, 10.0, 10.0]
+    assert again.column("name").to_pylist() == ["a", "b", "c", "d"]
+
+
+def test_a_stream_that_ends_early_is_one_sentence():
+    def batches():
+        yield pa.record_batch({"x": [1.0, 2.0]})
+        raise OSError("the cable was pulled")
+
+    broken = pa.RecordBatchReader.from_batches(pa.schema([("x", pa.float64())]), batches())
+    with pytest.raises(InputError, match=r"stream of records broke off: .*the cable was pulled"):
+        shoal.microaggregate(broken, 2)
+    with pytest.raises(InputError, match=r"stream of records broke off: .*nowhere"):
+        shoal.microaggregate(pl.LazyFrame({"x": [1]}).select("nowhere"), 2)
+
+
+def test_a_stream_with_two_columns_of_one_name_is_refused():
+    class Doubled:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table([[1, 2], [3, 4]], names=["x", "x"]).__arrow_c_stream__(requested_schema)
+
+    with pytest.raises(InputError, match="two columns of the table have the same name"):
+        shoal.microaggregate(Doubled(), 2)
 
 
 def test_frames_of_odd_kinds():

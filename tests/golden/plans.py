@@ -166,6 +166,7 @@ METHODS: dict[str, tuple[dict[str, Any], str]] = {
     "univariate_integer": ({"k": 3, "columns": ("age",)}, "pyarrow"),
     "optimise": ({"k": 3, "seed": 2}, "polars"),
     "auto": ({"k": 4, "seed": 1}, "pyarrow"),
+    "exact": ({"k": 3}, "pyarrow"),
 }
 
 

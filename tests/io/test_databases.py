@@ -84,6 +84,28 @@ def test_sqlite_release_goes_into_a_new_table_of_the_same_types(lite):
     assert rows(lite, "people")[0] == before
 
 
+@pytest.mark.parametrize(
+    "address", ["s3://bucket//x.parquet", "https://me:secret@host/x.csv", "duckdb://x.db"]
+)
+def test_an_address_that_is_not_opened_is_named_as_it_was_given(address, tmp_path):
+    named = "is an address that shoal does not open"
+    calls = {
+        "read": lambda: shoal.read(address),
+        "write": lambda: shoal.write(shoal.datasets.survey(5), address),
+        "protect": lambda: shoal.microaggregate(address, 3),
+        "check": lambda: shoal.check(address, k=3),
+        "release": lambda: shoal.microaggregate([[1.0], [2.0], [3.0]], 3).write(address),
+    }
+    for call in calls.values():
+        with pytest.raises(InputError, match=named) as told:
+            call()
+        assert shown(address) in str(told.value)
+        assert "secret" not in str(told.value)
+    done = CliRunner().invoke(app, ["protect", address, "-k", "3", "-c", "x", "-o", str(tmp_path / "o.csv")])
+    assert done.exit_code == 2
+    assert not list(tmp_path.iterdir())
+
+
 def test_sqlite_query_and_other_formats(lite, tmp_path):
     url = f"sqlite:///{lite}#SELECT age, pay FROM people WHERE age > 25"
     release = shoal.microaggregate(url, 4, method="mdav")

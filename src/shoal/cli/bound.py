@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,56 +22,70 @@ if TYPE_CHECKING:
 BoundTime = Annotated[
     float, typer.Option("--bound-time", metavar="SECONDS", help="What finding the proven bound may take.")
 ]
+Verify = Annotated[Path | None, typer.Option(help="Prove this saved certificate again, from the data alone.")]
+#: The fields of a plan that a proof looks at.
+PROVABLE = (
+    *("columns", "types", "levels", "roles", "missing", "missing_codes", "time_limit"),
+    *("weight", "blocks", "per_column"),  # for which no bound is known, as is said then
+)
 
 
 @app.command()
 @guarded
-@planned(
-    only=(
-        *("columns", "types", "levels", "roles", "missing", "missing_codes", "time_limit"),
-        *("weight", "blocks", "per_column"),  # for which no bound is known, as is said then
-    ),
-    why="a bound holds for every method, scaling, stratum and requirement",
-)
+@planned(only=PROVABLE, why="a bound holds for every method, scaling, stratum and requirement")
 def bound(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The original table.")],
     wanted: Wanted,
     save: Annotated[Path | None, typer.Option(help="Keep the certificate in this .npz file.")] = None,
-    verify: Annotated[
-        Path | None, typer.Option(help="Prove this saved certificate again, from the data alone.")
-    ] = None,
+    verify: Verify = None,
     as_json: AsJson = False,
 ) -> None:
     """Prove, within 60 s or --time-limit, how much every release of this table with this k must lose."""
     from shoal.bounds import SECONDS, Bound, bound_matrix, standardised
     from shoal.outcome import percent
 
-    size = wanted.k
+    def prove(source: str) -> Bound:
+        records = standardised(source, plan=wanted)
+        return bound_matrix(records, wanted.k, time_limit=wanted.time_limit or SECONDS)
+
+    proven = certified(file, wanted, prove, Bound, verify, save)
+    rows = [("must be lost", f"at least {percent(proven.information_loss)}")]
+    show_proof(wanted.k, rows, proven, proven.information_loss, verify, facts(proven) if as_json else None)
+
+
+def certified(
+    file: str, wanted: Wanted, prove: Callable[[str], Any], kind: Any, verify: Path | None, save: Path | None
+) -> Any:
+    """What is proven of a table, or what a saved certificate proves again."""
     with source_of(file) as source:
         if verify is None:
-            records = standardised(source, plan=wanted)
-            limit = wanted.time_limit or SECONDS
-            proven = interruptible(lambda: bound_matrix(records, size, time_limit=limit))
+            proven = interruptible(partial(prove, source))
         else:
-            proven = Bound.load(verify)
+            proven = kind.load(verify)
             again = partial(proven.verify, source, plan=wanted)
-            if proven.certificate.k != size or not interruptible(again):
+            if proven.certificate.k != wanted.k or not interruptible(again):
+                what = kind.__name__.lower()
                 raise CheckFailed(
-                    f"{str(verify)!r} does not prove its bound for this table, these columns and k={size}"
+                    f"{str(verify)!r} does not prove its {what} for this table, these columns and "
+                    f"k={wanted.k}"
                 )
     if save is not None:
         proven.save(save)
-    rows = [
-        ("k", str(size)),
-        ("must be lost", f"at least {percent(proven.information_loss)}"),
-        ("proven again by" if verify else "proven by", proven.method),
-        ("time", f"{proven.seconds:.1f} s"),
-    ]
-    print_table(None, rows, stderr=True)
-    if as_json:
-        print(json_text({"k": size, **facts(proven)}))
-    else:
-        print(proven.information_loss, file=sys.stdout)
+    return proven
+
+
+def show_proof(
+    k: int,
+    rows: list[tuple[str, str]],
+    proof: Bound,
+    loss: float,
+    verify: Path | None,
+    as_json: Mapping[str, Any] | None,
+) -> None:
+    """What is proven and how, for people on stderr; the loss alone, or the facts `as_json`, on stdout."""
+    how = [("proven again by" if verify else "proven by", proof.method), ("time", f"{proof.seconds:.1f} s")]
+    print_table(None, [("k", str(k)), *rows, *how], stderr=True)
+    print(loss if as_json is None else json_text({"k": k, **as_json}))
 
 
 def facts(bound: Bound, information_loss: float | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Any kind of table (numpy, pandas, polars, pyarrow) seen alike: columns out as arrays, columns replaced."""
+"""Any kind of table (numpy, pandas, polars, Arrow, streams) seen alike: columns as arrays, out and in."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ class Frame:
     def __init__(self, data: Any, origin: Any = None, first_row: int | None = 0):
         self.origin = origin
         self._first_row = first_row  # its place in a larger table; None where rows have no place
-        if type(data).__name__ == "LazyFrame":
-            raise InputError("a LazyFrame holds no records yet: give what its collect() returns")
         self.notes = foreign(data)
         self.index = index_names(data)
         data, self._give_back = as_table(data)

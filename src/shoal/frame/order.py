@@ -53,7 +53,8 @@ def row_ids(table: pa.RecordBatch | pa.Table, names: Sequence[str]) -> Ints:
     """A number for each row of an Arrow table, the same where these columns have the same cells."""
     ids = np.zeros(len(table), np.uint64)
     for name in names:
-        ids = (ids ^ cells(table.column(name))) * np.uint64(0x9E3779B97F4A7C15)
+        ids ^= cells(table.column(name))
+        ids = (ids ^ ids >> np.uint64(32)) * np.uint64(0x9E3779B97F4A7C15)
         ids ^= ids >> np.uint64(29)
     return ids.view(np.int64)
 

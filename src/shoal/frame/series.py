@@ -1,8 +1,9 @@
-"""What is given as no plain table (a single column, an index with names, masked cells), as one and back."""
+"""What is no plain table (a stream, a single column, an index with names, masked cells), as one and back."""
 
 from collections.abc import Callable
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
@@ -31,7 +32,27 @@ def as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
         chunked = isinstance(data, pa.ChunkedArray)
         give_back = lambda table: table.column(0) if chunked else table.column(0).combine_chunks()  # noqa: E731
         return pa.table({"0": data}), give_back
+    if library == "polars" and kind == "LazyFrame":
+        return _read(lambda: data.collect(engine="streaming")), lambda table: table
+    if hasattr(data, "__arrow_c_stream__") and not _is_table(data):
+        return _read(lambda: pa.RecordBatchReader.from_stream(data).read_all()), lambda table: table
     return data, lambda table: table
+
+
+def _is_table(data: Any) -> bool:
+    """Whether the records are there, and not yet to come, as those of DuckDB's relations or a reader are."""
+    try:
+        return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+    except nw.exceptions.DuplicateError:  # told where the table is looked at
+        return True
+
+
+def _read(records: Callable[[], Any]) -> Any:
+    try:
+        return records()
+    except Exception as error:  # whatever the library that sends them raises
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(f"the stream of records broke off: {reason}") from error
 
 
 def index_names(data: Any) -> list[Any]:

@@ -52,10 +52,12 @@ class Partition:
     sizes: Ints
     #: Of the column that the method grouped by, where it grouped by one and handed over its values.
     moments: ColumnMoments | None
+    #: The SSE that any partition of these records has at least, where the method proved it.
+    least: float | None
     _in_order: tuple[NDArray, Ints] | None
     _tuning: Tuning
 
-    def __init__(self, labels: ArrayLike, tuning: Tuning = USUAL):
+    def __init__(self, labels: ArrayLike, tuning: Tuning = USUAL, least: float | None = None):
         given = np.asarray(labels)
         if given.ndim != 1 or given.dtype.kind not in "iu":
             raise TypeError("labels must be one whole number for each record")
@@ -65,7 +67,7 @@ class Partition:
             given = np.unique(given, return_inverse=True)[1]
             low, high = 0, len(given)
         fresh, sizes = relabel(np.ascontiguousarray(given), low, high - low + 1)
-        self._set(fresh, sizes, tuning)
+        self._set(fresh, sizes, tuning, least=least)
 
     @classmethod
     def in_order(
@@ -102,11 +104,13 @@ class Partition:
         tuning: Tuning,
         moments: ColumnMoments | None = None,
         in_order: tuple[NDArray, Ints] | None = None,
+        least: float | None = None,
     ) -> None:
         for array in (labels, sizes, *(moments or ())):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
-        self.__dict__.update(labels=labels, sizes=sizes, moments=moments, _in_order=in_order, _tuning=tuning)
+        self.__dict__.update(labels=labels, sizes=sizes, moments=moments, least=least)
+        self.__dict__.update(_in_order=in_order, _tuning=tuning)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a partition cannot be changed: {name!r} is fixed")

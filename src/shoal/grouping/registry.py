@@ -35,6 +35,8 @@ class MethodInfo:
     optimal: bool = False  # finds the partition of least SSE
     whole: bool = False  # that SSE is about the whole number nearest to the mean
     mixed: bool = False  # serves tables with categories too
+    proves: bool = False  # its partition says what any other loses at least: `Partition.least`
+    seconds: float | None = None  # the time limit where none is given
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
     supplied: tuple[str, ...] = ()
     summary: str = ""

@@ -23,10 +23,9 @@ def run_method(
 ) -> Partition:
     """Group the rows of X and check the outcome: the one door through which every method is called."""
     n = len(X)
-    if k == 1:
-        return Partition(np.arange(n))
-    if n < 2 * k:
-        return Partition(np.zeros(n, np.int64))
+    if k == 1 or n < 2 * k:
+        only = Partition(np.arange(n) if k == 1 else np.zeros(n, np.int64))
+        return Partition(only.labels, least=only.sse(X)) if info.proves else only
     X = np.ascontiguousarray(X).view()
     X.flags.writeable = False
     supply = {"rng": np.random.default_rng(seed), "time_limit": time_limit, "progress": progress}
@@ -52,6 +51,7 @@ def run_within(
         return run_method(info, X, k, time_limit=time_limit, progress=progress, **options)
     order = np.argsort(strata, kind="stable")
     labels = np.empty(len(X), np.int64)
+    least: float | None = 0.0
     done = groups = 0
     for rows in np.split(order, np.cumsum(np.bincount(strata))[:-1]):
         part = run_method(
@@ -64,8 +64,9 @@ def run_within(
         )
         labels[rows] = part.labels + groups
         groups += len(part)
+        least = None if least is None or part.least is None else least + part.least
         done += len(rows)
-    return Partition(labels)
+    return Partition(labels, least=least)
 
 
 def share(

@@ -1,5 +1,5 @@
-"""Our own search: `optimise` improves a partition, `auto` chooses what to run."""
+"""Our own search: `optimise` improves a partition, `exact` proves the least loss, `auto` chooses."""
 
-from shoal.optimise import auto, improve
+from shoal.optimise import auto, exact, improve
 
-__all__ = ["auto", "improve"]
+__all__ = ["auto", "exact", "improve"]

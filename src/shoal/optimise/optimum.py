@@ -17,9 +17,9 @@ from shoal.bounds.cuts import Cuts
 from shoal.bounds.program import Program
 from shoal.bounds.tree import Tree
 from shoal.errors import InputError
+from shoal.optimise.search import SECONDS, renumber, tidy
 from shoal.plan import Plan
 
-SECONDS = 600.0  # what the search may take, unless said
 #: The largest k for which prices and a tree are tried; above, `bound_matrix` proves what it can.
 LARGEST_K = 6
 #: The share of the time that the search for a partition takes above that.
@@ -165,7 +165,6 @@ def optimum_of(
     from shoal.grouping.runner import run_method
     from shoal.optimise.improve import optimise
     from shoal.optimise.prove import solve
-    from shoal.optimise.search import renumber, tidy
 
     began = time.perf_counter()
     X = np.ascontiguousarray(X, np.float64)

@@ -21,6 +21,10 @@ CHUNK = 500_000
 FRESH = 10
 
 
+#: What the search for the optimum may take, in seconds, unless said.
+SECONDS = 600.0
+
+
 class Clock:
     """The time that is left, if it is limited at all."""
 

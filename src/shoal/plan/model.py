@@ -17,17 +17,14 @@ from shoal.plan.roles import spread_roles
 from shoal.plan.rules import KINDS, Rule, read_rule
 from shoal.plan.values import check_words, plain_value, value_of
 
-_FIELDS_BY_POSITION = 20  # as 0.1 allowed
 
-
-@explicit_class(positional=_FIELDS_BY_POSITION)
+@explicit_class(positional=20)  # as 0.1 allowed
 @dataclass(frozen=True, init=False, repr=False)
 class Plan:
     """What is asked for: everything needed to make the same release again.
 
     A plan never changes; `dataclasses.replace` gives another one. Plans that ask for the same are equal.
-    After it is made, `columns`, `log` and `strata` are tuples, and `roles` has the roles that `columns`,
-    `strata`, `weight`, `unit` and `keep` give.
+    Its lists are tuples, and its `roles` have those that other fields give.
 
     Parameters
     ----------
@@ -77,8 +74,7 @@ class Plan:
         Whom k protects, where one has several records: a household, a firm, a person over years. k then
         counts distinct units. These columns are dropped.
     by_record : column or list of columns
-        Protected columns to group over records, though they are the same in all records of each unit. Without
-        it such a column is grouped over units, and published once for each.
+        Protected columns to group over records, not over units, though each unit has one value of them.
     keep : column or list of columns
         Columns to publish as they are, though they look like identifiers or give others away: role "other".
     known : column or list of columns, optional
@@ -118,10 +114,8 @@ class Plan:
         Round protected columns to as many decimals as the original shows.
     pseudonyms : path, optional
         Publish units as new numbers, made under the key in this private file; it is made if there is none.
-    version : str, optional
-        The version of shoal that wrote the plan.
-    sha256 : str, optional
-        The fingerprint of the data that the plan was written for.
+    version, sha256 : str, optional
+        The version of shoal that wrote the plan; the fingerprint of the data that it was written for.
 
     Raises
     ------
@@ -187,10 +181,9 @@ class Plan:
 
     def __init__(self, k: int, **given: Unpack[PlanFields]) -> None:
         put = partial(object.__setattr__, self)  # the plan is frozen
-        put("k", value_of("k", k))
-        for f in fields(self)[1:]:
-            value = given.get(f.name, None if f.default is MISSING else f.default)
-            put(f.name, value_of(f.name, value))
+        asked = {"k": k, **given}
+        for f in fields(self):
+            put(f.name, value_of(f.name, asked.get(f.name, None if f.default is MISSING else f.default)))
         check_words(self)
         for name, value in spread_roles(self).items():
             put(name, value)
@@ -209,15 +202,17 @@ class Plan:
         """As Python would ask for it again: what is at its default is left out."""
         return f"Plan({', '.join([str(self.k), *(f'{n}={v!r}' for n, v in self._given().items())])})"
 
-    def _given(self) -> dict[str, Any]:
-        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
+    def _differs(self, **instead: Any) -> dict[str, Any]:
+        """The fields that are not at their default; some with another value instead."""
         plain = type(self)(self.k)
+        found = {f.name: getattr(self, f.name) for f in fields(self)} | instead
+        return {name: value for name, value in found.items() if value != getattr(plain, name)}
+
+    def _given(self) -> dict[str, Any]:
         implied = {*(self.columns or ()), *self.strata, *self.unit, *self.keep, self.weight}
         implied |= {*self.diversity, *self.closeness}
-        given["roles"] = {name: role for name, role in self.roles.items() if name not in implied}
-        if self.blocks is not None:
-            del given["columns"]
-        return {name: value for name, value in given.items() if value != getattr(plain, name)}
+        roles = {name: role for name, role in self.roles.items() if name not in implied}
+        return self._differs(roles=roles, columns=self.columns if self.blocks is None else None)
 
     def _repr_html_(self) -> str:
         return card("Plan", [("k", self.k), *self._given().items()])
@@ -267,9 +262,9 @@ class Plan:
                 return tuple(spell(name) for name in given)
             return known.get(given, given)
 
-        asked = {name: getattr(self, name) for name in ABOUT_COLUMNS}
-        for_all = [name for name in FOR_ALL if not isinstance(asked[name], Mapping)]
-        return replace(self, **{name: spell(asked[name]) for name in asked if name not in for_all})
+        asked = {n: getattr(self, n) for n in ABOUT_COLUMNS}
+        asked = {n: x for n, x in asked.items() if n not in FOR_ALL or isinstance(x, Mapping)}
+        return replace(self, **{n: spell(x) for n, x in asked.items()})
 
     def canonical(self, columns: Sequence[Column] | None = None) -> str:
         """The plan as one text: the same for plans that ask for the same, whoever wrote them.
@@ -277,21 +272,16 @@ class Plan:
         `columns` are those that are protected, where the plan leaves them open. What is at its default is
         left out, so that a field that is added later changes no text.
         """
-        plain = type(self)(self.k)
-        asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("version", "sha256")}
-        asked["roles"] = {
-            name: role for name, role in self.roles.items() if role in ("identifier", "confidential")
-        }
-        asked["pseudonyms"] = None if self.pseudonyms is None else True  # a key file may be moved
-        asked = {name: plain_value(value) for name, value in asked.items() if value != getattr(plain, name)}
-        asked |= {
-            name: sorted(map(str, asked[name]))
-            for name in ("log", "keep", "known", "by_record")
-            if name in asked
-        }
-        return json.dumps(
-            {"k": self.k, **asked, "columns": plain_value(columns or self.columns)}, sort_keys=True
+        asked = self._differs(
+            roles={n: role for n, role in self.roles.items() if role in ("identifier", "confidential")},
+            pseudonyms=None if self.pseudonyms is None else True,  # a key file may be moved
+            version=None,
+            sha256=None,
         )
+        for name in {"log", "keep", "known", "by_record"} & asked.keys():
+            asked[name] = sorted(map(str, asked[name]))
+        asked |= {"k": self.k, "columns": columns or self.columns}
+        return json.dumps(plain_value(asked), sort_keys=True)
 
     @classmethod
     def of(cls, k: int, **options: Any) -> Plan:

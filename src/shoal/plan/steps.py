@@ -145,7 +145,9 @@ def said(plan: Any) -> list[str]:
     kinds = {"": "to {} decimals", "sig": "to {} significant digits", "base": "to multiples of {}"}
     for name, rule in plan.round.items():
         kind, _, number = str(rule).rpartition(":")
-        found.append(f"{name}: rounded {kinds[kind].format(number)}")
+        words = kinds[kind].format(number)
+        words = words.removesuffix("s") if number == "1" else words  # 1 decimal
+        found.append(f"{name}: rounded {words}")
     if plan.decimals:
         found.append("protected columns are rounded to as many decimals as the original shows")
     if plan.pseudonyms is not None:

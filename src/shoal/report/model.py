@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from shoal.bounds import Bound
     from shoal.comparison import Comparison
     from shoal.measures.measure import Measures
+    from shoal.measures.pair import Pair
     from shoal.plan import Plan
     from shoal.release import Release
 
@@ -81,8 +82,7 @@ def build(
     up, such as "total = wages + profit". `bound` is what `Release.bound` found; without it `bound_time`
     seconds are spent on finding one.
     """
-    if edition not in EDITIONS:
-        raise InputError(f"a report's edition is 'internal' or 'public', not {edition!r}")
+    refuse_edition(edition)
     both = release.measured.pair()  # held until the end, so that the columns are read once
     if subgroups is None:
         subgroups = _subgroups(both.original, release.columns)
@@ -101,24 +101,46 @@ def build(
     after = release.risk(confidential=confidential)
     before = release.risk(confidential=confidential, before=True)
     least = _bound(release, bound, bound_time)
-    return plain(
-        {
-            "schema": SCHEMA,
-            "version": VERSION,
-            "edition": edition,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "outcome": outcome,
-            "provenance": _provenance(release, both.original),
-            "why_k": _why(release, after, comparison, least),
-            "bound": least,
-            "utility": lost.facts(),
-            "risk": {"before": before.facts(), "after": after.facts()},
-            "distributions": distributions(both),
-            "map": record_map(both, release.labels),
-            "audit": audit(both, sums),
-            "notes": list(dict.fromkeys([*lost.notes, *after.notes])),
-        }
+    return internal(
+        both,
+        release.labels,
+        (lost, before, after),
+        sums,
+        outcome=outcome,
+        provenance=_provenance(release, both.original),
+        why_k=_why(release, after, comparison, least),
+        bound=least,
+        notes=list(dict.fromkeys([*lost.notes, *after.notes])),
     )
+
+
+def refuse_edition(edition: str) -> None:
+    """Refuse what is no edition of a report."""
+    if edition not in EDITIONS:
+        raise InputError(f"a report's edition is 'internal' or 'public', not {edition!r}")
+
+
+def internal(
+    both: Pair,
+    labels: Ints,
+    measures: tuple[Measures, Measures, Measures],
+    sums: Sequence[str] = (),
+    **facts: Any,
+) -> dict[str, Any]:
+    """The internal edition: the `facts`, what was lost, what was and is at risk, and what pictures show."""
+    lost, before, after = measures
+    model = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "edition": "internal",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "utility": lost.facts(),
+        "risk": {"before": before.facts(), "after": after.facts()},
+        "distributions": distributions(both),
+        "map": record_map(both, labels),
+        "audit": audit(both, sums),
+    }
+    return plain(model | facts)
 
 
 def histogram(sizes: Ints) -> dict[int, int]:
@@ -217,11 +239,18 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
         "plan": {f.name: getattr(plan, f.name) for f in fields(plan)},
         "settings": {name: getattr(plan, name) for name in settings},
         "roles": {str(name): ROLES.get(role := roles.get(name, "other"), role) for name in original.names},
-        "versions": {"shoal": shoal.__version__, "python": platform.python_version()}
-        | {name: version(name) for name in ("numpy", "scipy", "numba")},
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        **machine("numpy", "scipy", "numba"),
         "replay": replay(release),
         "toml": plan.toml() if more or needs_file(plan) or {*plan.roles.values()} - {"quasi"} else None,
+    }
+
+
+def machine(*packages: str) -> dict[str, Any]:
+    """What ran here: versions and the machine."""
+    own = {"shoal": shoal.__version__, "python": platform.python_version()}
+    return {
+        "versions": own | {name: version(name) for name in packages},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
 
 

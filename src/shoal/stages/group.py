@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
@@ -34,6 +36,7 @@ class Grouping:
     space: Space
     method: MethodInfo
     moved: int = 0  # records that changed their group so that totals can be kept
+    least: float | None = None  # what any partition within the strata loses at least, where that is proven
 
 
 def group(
@@ -64,7 +67,7 @@ def group(
         columns, strata, plan.k, units, required, gaps=plan.missing == "group", zeros=plan.zeros == "group"
     )
     points = space.matrix if info.input == "raw" else _points(plan, columns, space, scales, patterns)
-    limit = time_limit if "time_limit" in info.supplied else None
+    limit = (time_limit or info.seconds) if "time_limit" in info.supplied else None
     whole = not required and all(column.gaps is None for column in columns)
     partition = run_within(
         info,
@@ -75,6 +78,9 @@ def group(
         time_limit=limit and limit * (1.0 if whole else 1 - REFINING),
         progress=progress,
         parameters=plan.parameters,
+    )
+    least = (
+        None if weight is not None or plan.zeros == "group" else _carried(partition, columns, points, space)
     )
     limit = limit and REFINING * limit
     partition = refine_gaps(partition, points, columns, space.spans, patterns, plan.k, limit)
@@ -87,7 +93,7 @@ def group(
             *(columns, partition, space.matrix, plan.k, patterns),
             lambda partition: failing(partition, required).sum() <= most,
         )
-    return Grouping(partition, space, info, moved)
+    return Grouping(partition, space, info, moved, least)
 
 
 def choose(plan: Plan, columns: Sequence[Column], weight: Floats | None) -> MethodInfo:
@@ -105,6 +111,12 @@ def choose(plan: Plan, columns: Sequence[Column], weight: Floats | None) -> Meth
     spread = int(column.values.max()) - int(column.values.min()) if whole else 0
     affordable = 11 * plan.k * spread**2 < 2**62 or plan.k * len(column.values) <= 200_000
     return get_method("univariate_integer" if whole and plain and affordable else "univariate")
+
+
+def _carried(partition: Partition, columns: Sequence[Column], points: Floats, space: Space) -> float | None:
+    """What the method proved of the points, if the loss is measured by these too."""
+    measured = partition.least is not None and all(column.gaps is None for column in columns)
+    return partition.least if measured and np.array_equal(points, space.matrix) else None
 
 
 def _drawn_to_scale(plan: Plan, column: Column) -> bool:

@@ -85,20 +85,32 @@ def repeated_units(
     `ids_of` gives a number for each record of a column, the same for the same cells; None if it cannot.
     """
     notes = []
-    for name in () if plan.unit else names:
-        if name in columns or not (plan.roles.get(name) == "identifier" or named_like_identifier(name)):
-            continue
+    for name in identifiers(plan, names, columns):
         ids = ids_of(name)
-        if ids is None or not plan.k <= len(np.unique(ids)) < len(ids):
-            continue
-        few = sum(few_units(ids, part, plan.k) for part in labels)
-        groups = sum(len(np.unique(part)) for part in labels)
-        if few:
-            notes.append(
-                f"column {name!r} repeats, and {few:,} of {groups:,} groups hold fewer than k={plan.k} of "
-                f"its values: if it tells whom you protect, say so (--unit {name}, unit={name!r})"
-            )
+        if ids is not None:
+            few = sum(few_units(ids, part, plan.k) for part in labels)
+            groups = sum(len(np.unique(part)) for part in labels)
+            notes += repeating(plan.k, name, few, groups, len(np.unique(ids)), len(ids))
     return notes
+
+
+def identifiers(plan: Plan, names: Sequence[Any], columns: Collection[Any]) -> list[Any]:
+    """Which names beside these columns tell whom k may protect, where the plan does not say it."""
+    return [
+        name
+        for name in (() if plan.unit else names)
+        if name not in columns and (plan.roles.get(name) == "identifier" or named_like_identifier(name))
+    ]
+
+
+def repeating(k: int, name: Any, few: int, groups: int, distinct: int, records: int) -> list[str]:
+    """A note on an identifier of which `few` groups hold fewer than k values, if it repeats at all."""
+    if not few or not k <= distinct < records:
+        return []
+    return [
+        f"column {name!r} repeats, and {few:,} of {groups:,} groups hold fewer than k={k} of "
+        f"its values: if it tells whom you protect, say so (--unit {name}, unit={name!r})"
+    ]
 
 
 def few_units(ids: Ints, labels: Any, k: int) -> int:

@@ -12,12 +12,13 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
+from shoal.io.origin import marked
 from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
 from shoal.stages.recode import recode
 from shoal.stages.round import decimals_of
 from shoal.stages.strata import merge_small, read_strata
-from shoal.stages.units import published_once, read_units
+from shoal.stages.units import once_note, published_once, read_units
 from shoal.verify.requirements import read_watched
 
 
@@ -86,11 +87,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     original, frame, columns = frame, recoded.frame, recoded.columns
     notes += recoded.notes
     once = [] if units is None else [n for n, c in columns.items() if published_once(plan, c, units)]
-    if once:
-        notes.append(
-            f"the same in all records of a unit, so published once for each: {', '.join(map(str, once))} "
-            "(by_record, --by-record, groups them over records)"
-        )
+    notes += once_note(once)
     strata, changed = None, dict[Any, Column]()
     if plan.strata:
         merged = merge_small(
@@ -109,6 +106,8 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         (rule, read_watched(original if rule.column in columns else frame, rule, plan)) for rule in plan.rules
     )
     notes += [note for rule, column in watched for note in _notes_on_watched(rule, column)]
+    if frame.origin is not None:
+        columns = {name: marked(column, original) for name, column in columns.items()}
     kept = look(plan, frame, columns, {*changed, *recoded.names})
     return Prepared(
         *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),

@@ -42,9 +42,24 @@ def read_units(frame: Frame, names: Sequence[Any], k: int) -> Ints:
     names = frame.find(names)
     refuse_without_unit({name: frame.arrow(name) for name in names}, names, 0)
     ids = read_strata(frame, names).ids
-    if ids.max() + 1 < k:
-        raise InputError(f"k={k} needs at least {k} units, but the table has {ids.max() + 1}: lower k")
+    refuse_few_units(k, int(ids.max()) + 1)
     return ids
+
+
+def once_note(names: Sequence[Any]) -> list[str]:
+    """A note on columns that are published once for each unit."""
+    if not names:
+        return []
+    return [
+        f"the same in all records of a unit, so published once for each: {', '.join(map(str, names))} "
+        "(by_record, --by-record, groups them over records)"
+    ]
+
+
+def refuse_few_units(k: int, units: int) -> None:
+    """Say that there are too few units for any group."""
+    if units < k:
+        raise InputError(f"k={k} needs at least {k} units, but the table has {units}: lower k")
 
 
 def refuse_without_unit(cells: Any, names: Sequence[Any], begin: int) -> None:
@@ -66,7 +81,8 @@ def published_once(plan: Plan, column: Column, units: Ints) -> bool:
     first, unit = _first_seen(units)
     rows = first[unit]
     same = np.array_equal(column.values[rows], column.values)
-    return same and (column.gaps is None or np.array_equal(column.gaps[rows], column.gaps))
+    holes = column.holes
+    return same and (holes is None or np.array_equal(holes[rows], holes))
 
 
 def protect_units(
@@ -107,7 +123,7 @@ def protect_units(
         half = part / 2 if others else part
         over = protect_part(
             replace(plan, k=k),
-            [column.holding(column.values[first], _at(column.gaps, first)) for column in same],
+            [column.at(first) for column in same],
             _at(strata, first),
             None if weight is None else np.bincount(entry, weight) / np.bincount(entry),
             guides=guides,
@@ -117,9 +133,7 @@ def protect_units(
             **options,
         )
         made = [over]
-        cells = {
-            name: cell.holding(cell.values[entry], _at(cell.gaps, entry)) for name, cell in over.cells.items()
-        }
+        cells = {name: cell.at(entry) for name, cell in over.cells.items()}
         labels = over.partition.labels[entry]
         partition, groups = _by_group(labels, cells)
         space = loss_space(same, scaled(same))
@@ -144,7 +158,8 @@ def protect_units(
         cells = {column.name: cells[column.name] for column in columns}
         check_groups(cells, labels, plan.k, strata, units)
         counts = {name: sum(getattr(p, name) for p in made) for name in COUNTS}
-        return Published(*_by_group(labels, cells), cells, loss, over.method, **counts)
+        once = tuple(column.name for column in same)
+        return Published(*_by_group(labels, cells), cells, loss, over.method, **counts, once=once)
 
     # Small groups of units that are alike in all columns leave their records little choice, large groups
     # that are alike in the units' own columns leave them much. Which loses less depends on the table.
@@ -161,7 +176,7 @@ def _published_alike(labels: Ints, cells: Mapping[Any, Column], strata: Ints | N
     """One number for all records of a stratum whose units publish the same, in one group or in several."""
     ids = np.zeros_like(labels) if strata is None else strata
     for cell in cells.values():
-        for values in [cell.values] if cell.gaps is None else [cell.values, cell.gaps]:
+        for values in [cell.values] if cell.holes is None else [cell.values, cell.holes]:
             levels = np.unique(values, return_inverse=True)[1]
             ids = np.unique(ids * (levels.max() + 1) + levels, return_inverse=True)[1]
     return ids

@@ -57,11 +57,9 @@ def columns_to_protect(plan: Plan, schema: Any) -> Sequence[StoredColumn]:
     return columns
 
 
-def first_look(
-    plan: Plan, chosen: Sequence[StoredColumn], some: Any, first_row: int | None = None
-) -> tuple[str, ...]:
-    """Notes on some rows of the table, an Arrow table; what must not be published as it is is refused."""
-    columns = {c.name: require_few_codes(c.read(some[c.name], first_row)) for c in chosen}
+def look_at_some(plan: Plan, chosen: Sequence[StoredColumn], some: Any) -> tuple[str, ...]:
+    """Notes on rows drawn from the whole table; what must not be published as it is is refused."""
+    columns = {c.name: require_few_codes(c.read(some[c.name])) for c in chosen}
     kept = look(plan, Frame(some), columns)
     refuse(kept.suspects)
     return kept.notes

@@ -18,9 +18,11 @@ from shoal.arrays import Ints
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.errors import InputError
 from shoal.frame.column import Column
+from shoal.frame.order import row_ids
 from shoal.outcome import Outcome
 from shoal.plan import Plan
 from shoal.stages.moments import Moments, Scale
+from shoal.stages.units import refuse_few_units
 
 #: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
 #: larger the blocks, the fewer groups lie at a border and cannot reach across (see docs/scaling.md).
@@ -29,6 +31,8 @@ SMALL, LARGE = 50_000, 500_000
 SLACK = 1.4
 #: Records of the sample for each block, and the least and most in all.
 SAMPLE, SAMPLE_LEAST, SAMPLE_MOST = 1000, 20_000, 1_000_000
+#: Alike units are dealt out by chance: with so many times k for each block, none is short (k = 2: 1e-11).
+ENOUGH = 16
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class BlockPlan:
 
     `tree` is a leaf's number, or [column, threshold, tree of values up to it, tree of those above].
     `places` has for each leaf its first block and how many blocks share it (more than one only where too
-    many records are alike to be cut apart); `counts` the records of each block.
+    many records are alike to be cut apart); `counts` the records of each block. All records of a unit lie in
+    the leaf of the one with the least key (`keys_of`), so that no unit is cut apart.
     """
 
     plan: Plan
@@ -68,17 +73,23 @@ class BlockPlan:
             waiting += [(low, rows[below]), (high, rows[~below])]
         return leaves
 
+    def keys_of(self, cells: Any) -> Ints:
+        """A number for each record of an Arrow batch, the same for the same values: as if drawn at random."""
+        return row_ids(cells, self.names)
+
     def blocks_of(self, leaves: NDArray[np.int32], ties: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """The block of each record; `ties` are numbers that tell alike records apart."""
+        """The block of each record; `ties` are numbers that tell alike records (or units) apart."""
         first, shards = np.array(self.places, np.int64).T
         blocks = first[leaves]
         if shards.max() > 1:
             blocks += (ties % shards.astype(np.uint64)[leaves]).astype(np.int64)
         return blocks.astype(np.int32)
 
-    def placed(self, counts: Sequence[int]) -> "BlockPlan":
-        """The plan with its leaves joined or shared out to blocks, by the records that each leaf has."""
-        places, sizes = _place(_depths(self.tree), list(counts), self.target, max(self.plan.k, 2))
+    def placed(self, counts: Sequence[int], units: Sequence[int] | None = None) -> "BlockPlan":
+        """The plan with its leaves joined or shared out to blocks, by each leaf's records and units."""
+        if units is not None:
+            refuse_few_units(self.plan.k, sum(units))
+        places, sizes = _place(_depths(self.tree), counts, self.target, max(self.plan.k, 2), units)
         return replace(self, places=tuple(places), counts=tuple(sizes))
 
     def seed_of(self, block: int) -> int:
@@ -120,16 +131,6 @@ class BlockPlan:
     def sha256(self) -> str:
         """The plan's fingerprint."""
         return hashlib.sha256(self.json().encode()).hexdigest()
-
-
-def units_in_blocks(blocks: BlockPlan) -> tuple[str, ...]:
-    """A note on units whose records lie apart: k units share each combination all the same."""
-    if not blocks.plan.unit or len(blocks.counts) == 1:
-        return ()
-    return (
-        "a unit's records may lie in several blocks: what is the same in all of them is published once for "
-        "each unit and block",
-    )
 
 
 def private(outcome: Outcome, blocks: BlockPlan) -> dict[str, Any]:
@@ -221,24 +222,31 @@ def _depths(tree: Any) -> list[int]:
 
 
 def _place(
-    parting: list[int], counts: list[int], target: int, k: int
+    parting: list[int], counts: Sequence[int], target: int, k: int, units: Sequence[int] | None = None
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Join leaves that are too small to the neighbour most alike, and share out those that are too large."""
+    """Join leaves that are too small to the neighbour most alike, and share out those that are too large.
+
+    A block has k `units` at least, and so many of a leaf that is shared out that chance gives each block k.
+    """
     least = max(k, target // 8)
     groups = [[leaf] for leaf in range(len(counts))]
-    sizes, parting = list(counts), list(parting)
-    while len(sizes) > 1 and min(sizes) < least:
-        small = sizes.index(min(sizes))
+    sizes, people, parting = list(counts), list(counts if units is None else units), list(parting)
+    while len(sizes) > 1:
+        lacking = [j for j in range(len(sizes)) if sizes[j] < least or people[j] < k]
+        if not lacking:
+            break
+        small = min(lacking, key=sizes.__getitem__)
         before = (parting[small - 1], -sizes[small - 1]) if small else (-1, 0)
         after = (parting[small], -sizes[small + 1]) if small + 1 < len(sizes) else (-1, 0)
         left = small - 1 if before > after else small
         groups[left] += groups.pop(left + 1)
         sizes[left] += sizes.pop(left + 1)
+        people[left] += people.pop(left + 1)
         parting.pop(left)
     places: list[tuple[int, int]] = [(0, 1)] * len(counts)
     blocks: list[int] = []
-    for group, size in zip(groups, sizes):
-        shards = max(1, size // target) if size > 3 * target else 1
+    for group, size, count in zip(groups, sizes, people):
+        shards = max(1, min(size // target, count // (ENOUGH * k))) if size > 3 * target else 1
         for leaf in group:
             places[leaf] = (len(blocks), shards)
         blocks += [size // shards] * shards

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,8 @@ import pyarrow as pa
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn, joined
-from shoal.engines.blocks.limits import columns_to_protect, first_look
-from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size, units_in_blocks
+from shoal.engines.blocks.limits import columns_to_protect, look_at_some
+from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
 from shoal.engines.disk.groups import Groups
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
@@ -33,7 +33,7 @@ from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE, repeated_units
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
-from shoal.stages.units import group_sizes
+from shoal.stages.units import group_sizes, once_note
 from shoal.verify import policy
 from shoal.verify.count import Counter
 from shoal.verify.stream import compare_batches
@@ -125,10 +125,10 @@ def run(
     if len(table) < plan.k:
         raise too_few(plan.k, len(table))
     chosen = columns_to_protect(plan, table.schema)
-    said = first_look(plan, chosen, _first_rows(table, SAMPLE), 0)
-    if blocks is None:
-        size = block_records or block_size(len(table))
-        blocks = _plan(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
+    size = block_records or block_size(len(table))
+    seen = _look(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
+    said = look_at_some(plan, chosen, seen.some)
+    blocks = blocks or make_plan(plan, chosen, seen.moments, seen.sample, size)
     blocks.require(plan, chosen)
     if blocks.records != len(table):
         raise InputError(f"the block plan is of {blocks.records} records, but there are {len(table)}")
@@ -140,7 +140,7 @@ def run(
         dropped = [*plan.named("identifier"), *plan.unit]
         schema = table.schema.empty_table().drop_columns(dropped).schema
         writer = parquet.PartWriter(made, schema, part_records)
-        places = _places(plan, table, blocks.names)
+        places = seen.places(len(table))
         stretch = min(STRETCH, part_records)
         shuffle = None if places is None else Shuffle(folder / "shuffle", schema, places, stretch)
         for begin, batch in table.batches(schema.names):
@@ -160,7 +160,7 @@ def run(
             return np.concatenate([row_ids(batch, [name]) for _, batch in table.batches([name])])
 
         notes = [
-            *(*table.notes, *said, *units_in_blocks(blocks)),
+            *(*table.notes, *once_note(groups.once), *said),
             *repeated_units(plan, table.schema.names, groups.columns, [groups.labels], ids),
             *notes_on(plan, list(groups.used), groups.counts),
         ]
@@ -174,6 +174,7 @@ def run(
             began,
             kept=[name for name in schema.names if name not in groups.columns],
             records=len(table),
+            least=groups.least if len(blocks.counts) == 1 else None,
             unique_on_categories=unique[0],
             unique_rows=unique[1],
             engine="disk",
@@ -185,18 +186,6 @@ def run(
             outcome = outcome.noting(parquet.write_private(target, private(outcome, blocks)))
         parquet.publish(made, target)
     return outcome
-
-
-def _places(plan: Plan, table: parquet.ParquetTable, columns: Sequence[str]) -> Ints | None:
-    """For each row of the input its place in the output; None if it is the same."""
-    if plan.order == "keep":
-        return None
-    key = Key(table.schema.names, plan.canonical(columns))
-    for _, batch in table.batches(table.schema.names):
-        key.add(batch)
-    places = np.empty(len(table), np.int64)
-    places[key.order(len(table))] = np.arange(len(table))
-    return places
 
 
 def _verify(
@@ -242,37 +231,53 @@ def _verify(
     return tuple(int((counter.sizes() == 1).sum()) for counter in whole)
 
 
-def _first_rows(table: parquet.ParquetTable, enough: int) -> Any:
-    """The first batches with at least so many records, or all of them, as an Arrow table."""
-    batches: list[pa.RecordBatch] = []
-    for begin, batch in table.batches(table.schema.names):
-        batches.append(batch)
-        if begin + len(batch) >= enough:
-            break
-    return pa.Table.from_batches(batches)
-
-
 def _between(stage: int, part: float) -> float:
     return SHARES[stage] + part * (SHARES[stage + 1] - SHARES[stage])
 
 
-def _plan(
+class _Seen(NamedTuple):
+    """What one reading of the whole table finds."""
+
+    some: Any  # rows drawn by chance from all of it, an Arrow table
+    moments: list[Moments]
+    sample: list[Column]  # what blocks are cut by
+    key: Key | None  # of the order of rows; None if it stays
+
+    def places(self, records: int) -> Ints | None:
+        """For each row of the input its place in the output; None if it is the same."""
+        if self.key is None:
+            return None
+        places = np.empty(records, np.int64)
+        places[self.key.order(records)] = np.arange(records)
+        return places
+
+
+def _look(
     plan: Plan, table: parquet.ParquetTable, chosen: Sequence[StoredColumn], target: int, report: Progress
-) -> BlockPlan:
-    """One pass: the moments of every column, and the records of the sample."""
+) -> _Seen:
+    def drawn(seed: int, count: int) -> Ints:
+        return np.sort(np.random.default_rng(seed).choice(len(table), min(count, len(table)), replace=False))
+
     moments = [Moments()] * len(chosen)
-    rows = np.sort(
-        np.random.default_rng(plan.seed).choice(len(table), sample_size(len(table), target), replace=False)
-    )
+    cut_by, looked_at = drawn(plan.seed, sample_size(len(table), target)), drawn(0, SAMPLE)
     sample: list[list[Column]] = [[] for _ in chosen]
-    for begin, batch in table.batches([column.name for column in chosen]):
-        first, last = np.searchsorted(rows, [begin, begin + len(batch)])
+    some = []
+    names = [column.name for column in chosen]
+    key = None if plan.order == "keep" else Key(table.schema.names, plan.canonical(names))
+    for begin, batch in table.batches(table.schema.names):
+
+        def here(rows: Ints, begin: int = begin, end: int = begin + len(batch)) -> Ints:
+            return rows[slice(*np.searchsorted(rows, [begin, end]))] - begin
+
         for j, stored in enumerate(chosen):
-            column = stored.read(batch.column(j), begin)
+            column = stored.read(batch.column(stored.name), begin)
             moments[j] = moments[j] + Moments.of(column.present, column.gap_count)
-            sample[j].append(column.at(rows[first:last] - begin))
+            sample[j].append(column.at(here(cut_by)))
+        some.append(batch.take(pa.array(here(looked_at))))
+        if key is not None:
+            key.add(batch)
         report((begin + len(batch)) / len(table))
-    return make_plan(plan, chosen, moments, [joined(parts) for parts in sample], target)
+    return _Seen(pa.Table.from_batches(some), moments, [joined(parts) for parts in sample], key)
 
 
 def _group(

@@ -24,7 +24,9 @@ class Groups:
         self.labels = np.full(blocks.records, -1, np.int32)
         self.units: Ints | None = None  # whose record each is, where units are protected
         self.loss = Loss()
+        self.least: float | None = None  # what was proven of the last block
         self.used: dict[str, None] = {}
+        self.once = list(self.columns)  # columns that are the same in all records of a unit
         self.counts = dict.fromkeys(COUNTS, 0)
         self._count = 0
         self._sizes: list[NDArray] = []
@@ -38,7 +40,9 @@ class Groups:
         self.labels[rows] = labels + self._count
         self._count += len(published.partition)
         self.loss += published.loss
+        self.least = published.least
         self.used |= {published.method: None}
+        self.once = [name for name in self.once if name in published.once]
         for name in self.counts:
             self.counts[name] += getattr(published, name)
         self._sizes.append(published.partition.sizes.astype(np.int32))

@@ -10,18 +10,22 @@ from typing import Any, Unpack
 import numpy as np
 
 from shoal.engines.blocks.columns import StoredColumn
-from shoal.engines.blocks.limits import columns_to_protect, first_look
-from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size, units_in_blocks
+from shoal.engines.blocks.limits import columns_to_protect, look_at_some
+from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.spark.fingerprint import fingerprint, hashable
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import session, speaking
 from shoal.engines.spark.tasks import (
     BLOCK,
     FACTS,
+    IDS,
+    KEY,
+    LEAF,
     PLACE,
     TIE,
     UNIT,
     assign_blocks,
+    assign_leaves,
     count_leaves,
     find_moments,
     release_block,
@@ -31,7 +35,7 @@ from shoal.errors import InputError, too_few
 from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
-from shoal.stages.kept import SAMPLE
+from shoal.stages.kept import SAMPLE, identifiers
 from shoal.stages.moments import Moments
 
 
@@ -83,7 +87,7 @@ def protect(
 
 def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None) -> SparkRelease:
     from pyspark.sql import functions as F
-    from pyspark.sql.types import IntegerType, StructField, StructType
+    from pyspark.sql.types import StructType
 
     began = time.perf_counter()
     for name in df.columns:
@@ -91,26 +95,50 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
             raise InputError(f"a column is called {name!r} twice, or by a name that shoal needs: rename it")
     with speaking("Spark could not look at the data"):
         chosen = columns_to_protect(plan, df.limit(0).toArrow().schema)
-        said = first_look(plan, chosen, df.limit(SAMPLE).toArrow())
+        units = _units(plan, df)
+        moments = _moments(df, chosen) if blocks is None else []
+        records = moments[0].present + moments[0].gaps if blocks is None else blocks.records
+        if records < plan.k:
+            raise too_few(plan.k, records)
+        said = look_at_some(plan, chosen, _some(df, SAMPLE, records, 0))
         if blocks is None:
-            blocks = _plan(plan, df, chosen, block_records)
+            blocks = _plan(plan, units, chosen, moments, records, block_records or block_size(records))
     blocks.require(plan, chosen)
     with speaking("Spark could not look at the data"):
         salt = _salt(plan, df, blocks.names)
-        units = _units(plan, df)
     dropped = [*plan.named("identifier"), *plan.unit]
-    published = units.withColumn(PLACE, F.xxhash64(F.lit(salt), *hashable(df))).drop(*dropped)
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
-    assigned = published.withColumn(TIE, F.xxhash64(*hashable(df.drop(*dropped))))
-    schema = StructType([*assigned.schema.fields, StructField(BLOCK, IntegerType())])
+    told_by = {
+        f"{IDS}{j}": F.xxhash64(*hashable(df.select(f"`{name}`")))
+        for j, name in enumerate(identifiers(plan, df.columns, blocks.names))
+    }
+    place = {PLACE: F.xxhash64(F.lit(salt), *hashable(df)), TIE: F.xxhash64(*hashable(df.drop(*dropped)))}
+    assigned = units.withColumns(place | told_by).drop(*dropped)
+    out = _bare(assigned.drop(TIE, *told_by).schema).add(FACTS, "string")
+    if plan.unit:
+        assigned = _homed(assigned, blocks, chosen)
+    schema = StructType([f for f in assigned.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
     assigned = assigned.mapInArrow(assign_blocks(blocks, chosen), schema)
-    out = _bare(published.schema)
-    for name, kind in FACTS.items():
-        out = out.add(name, kind)
     measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, chosen), out)
     told = [field.name for field in df.schema.fields if field.metadata]
-    said = (*said, *units_in_blocks(blocks), *([f"metadata left out: of {', '.join(told)}"] if told else ()))
-    return SparkRelease(measured.drop(*FACTS, PLACE, UNIT), blocks, df, measured, began, said)
+    said = (*said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
+    return SparkRelease(measured.drop(FACTS, PLACE, UNIT), blocks, df, measured, began, said)
+
+
+def _homed(units: Any, blocks: BlockPlan, chosen: Sequence[StoredColumn]) -> Any:
+    """The DataFrame with the leaf of each record: that of its unit's record with the least key."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    schema = type(units.schema)([*units.schema.fields]).add(KEY, "long").add(LEAF, "integer")
+    leaves = units.mapInArrow(assign_leaves(blocks, chosen), schema)
+    home = F.min(F.struct(KEY, LEAF)).over(Window.partitionBy(UNIT))
+    return leaves.withColumn(LEAF, home[LEAF]).drop(KEY)
+
+
+def _some(df: Any, wanted: int, records: int, seed: int) -> Any:
+    """About so many records, drawn by chance from all of them, as an Arrow table."""
+    return (df if wanted >= records else df.sample(wanted / records, seed=seed)).toArrow()
 
 
 def _bare(schema: Any) -> Any:
@@ -150,29 +178,42 @@ def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def _plan(plan: Plan, df: Any, chosen: Sequence[StoredColumn], block_records: int | None) -> BlockPlan:
-    """Statistics, a sample of bounded size, and exact counts: the only things that come to the driver."""
-    names = [f"`{column.name}`" for column in chosen]
-    quasi = df.select(*names)
+def _moments(df: Any, chosen: Sequence[StoredColumn]) -> list[Moments]:
     moments = [Moments()] * len(chosen)
+    quasi = df.select(*[f"`{column.name}`" for column in chosen])
     for row in quasi.mapInArrow(find_moments(chosen), "moments string").collect():
         found = json.loads(row["moments"])
         if isinstance(found, dict):
             raise InputError(found["error"])
         moments = [one + Moments(*new) for one, new in zip(moments, found)]
-    records = moments[0].present + moments[0].gaps
-    if records < plan.k:
-        raise too_few(plan.k, records)
-    size = block_records or block_size(records)
-    share = sample_size(records, size) / records
-    sample = (quasi if share >= 1 else quasi.sample(share, seed=plan.seed)).toArrow()
+    return moments
+
+
+def _plan(
+    plan: Plan,
+    units: Any,
+    chosen: Sequence[StoredColumn],
+    moments: Sequence[Moments],
+    records: int,
+    size: int,
+) -> BlockPlan:
+    """A sample of bounded size and exact counts: the only things that come to the driver."""
+    from pyspark.sql import functions as F
+
+    quasi = units.select(*[f"`{column.name}`" for column in chosen], *([UNIT] if plan.unit else []))
+    sample = _some(quasi, sample_size(records, size), records, plan.seed)
     columns = [column.read(sample[column.name]) for column in chosen]
     blocks = make_plan(plan, chosen, moments, columns, size)
-    counts = np.zeros(blocks.leaves, np.int64)
-    counted = quasi.mapInArrow(count_leaves(blocks, chosen), "leaf bigint, records bigint")
-    for row in counted.groupBy("leaf").sum("records").collect():
-        counts[row[0]] = row[1]
-    return blocks.placed(counts.tolist())
+    if plan.unit:
+        by_leaf = _homed(quasi, blocks, chosen).groupBy(LEAF)
+        counted = by_leaf.agg(F.count(F.lit(1)), F.countDistinct(UNIT))
+    else:
+        leaves = quasi.mapInArrow(count_leaves(blocks, chosen), "leaf bigint, records bigint")
+        counted = leaves.groupBy("leaf").agg(F.sum("records"), F.sum("records"))
+    counts = np.zeros((2, blocks.leaves), np.int64)
+    for leaf, *found in counted.collect():
+        counts[:, leaf] = found
+    return blocks.placed(counts[0].tolist(), counts[1].tolist() if plan.unit else None)
 
 
 def run(
@@ -191,5 +232,5 @@ def run(
         with speaking("Spark could not read the files"):
             df = spark.read.parquet(*[str(path.resolve()) for path in table.files])
         size = block_records or block_size(len(table))
-        spark.conf.set("spark.sql.shuffle.partitions", str(max(8, 4 * (len(table) // size))))
+        spark.conf.set("spark.sql.shuffle.partitions", str(4 * -(-len(table) // size)))
         return write(_protect(plan, df, None, size), os.path.abspath(target), replace=replace)

@@ -12,22 +12,17 @@ from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed, InputError
+from shoal.stages.kept import few_units
 from shoal.stages.moments import Moments
 from shoal.stages.part import COUNTS
 from shoal.stages.units import group_sizes
 
 BLOCK, TIE, PLACE, UNIT = "__shoal_block", "__shoal_tie", "__shoal_place", "__shoal_unit"
-#: What is known of each block, told on its first row and null on all others.
-FACTS = {
-    "__shoal_groups": "long",
-    "__shoal_smallest": "long",
-    "__shoal_largest": "long",
-    "__shoal_total": "double",
-    "__shoal_within": "double",
-    "__shoal_rounding": "double",
-    **{f"__shoal_{name}": "long" for name in COUNTS},
-    "__shoal_method": "string",
-}
+KEY, LEAF = "__shoal_key", "__shoal_leaf"
+#: Numbers for the values of columns that look like identifiers: IDS + "0", IDS + "1", ..
+IDS = "__shoal_id"
+#: What is known of each block as JSON, told on its first row and null on all others.
+FACTS = "__shoal_facts"
 
 
 def find_moments(chosen: Sequence[StoredColumn]) -> Callable:
@@ -61,13 +56,30 @@ def count_leaves(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
     return task
 
 
-def assign_blocks(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
-    """The batches with one more column: the block of each record."""
+def assign_leaves(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
+    """The batches with the key and the leaf of each record."""
 
     def task(batches):
         for batch in batches:
             leaves = plan.leaves_of([stored.read(batch.column(stored.name)) for stored in chosen])
-            blocks = plan.blocks_of(leaves, _ties(batch))
+            keyed = batch.append_column(KEY, pa.array(plan.keys_of(batch)))
+            yield keyed.append_column(LEAF, pa.array(leaves))
+
+    return task
+
+
+def assign_blocks(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
+    """The batches with one more column: the block of each record; a unit's records know their leaf."""
+
+    def task(batches):
+        for batch in batches:
+            if LEAF in batch.schema.names:
+                leaves, ties = np.asarray(batch.column(LEAF)), _numbers(batch, UNIT)
+                batch = batch.drop_columns([LEAF])
+            else:
+                leaves = plan.leaves_of([stored.read(batch.column(stored.name)) for stored in chosen])
+                ties = _numbers(batch, TIE)
+            blocks = plan.blocks_of(leaves, ties)
             yield batch.append_column(BLOCK, pa.array(blocks, pa.int32()))
 
     return task
@@ -87,22 +99,28 @@ def release_block(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
             )
         columns = [stored.read(table[stored.name]) for stored in chosen]
         units = np.asarray(table[UNIT]) if UNIT in table.column_names else None
-        labels, published = protect_block(plan, block, columns, _ties(table), units=units)
+        labels, published = protect_block(plan, block, columns, _numbers(table, TIE), units=units)
         for stored, groups in zip(chosen, published.groups):
             at = table.schema.get_field_index(stored.name)
             table = table.set_column(at, table.schema.field(at), stored.published(groups, labels))
-        table = table.drop_columns([BLOCK, TIE])
+        ids = [name for name in table.column_names if name.startswith(IDS)]
         sizes = group_sizes(labels, units)
-        facts = (len(sizes), int(sizes.min()), int(sizes.max()), *map(float, published.loss))
-        counts = [getattr(published, name) for name in COUNTS]
-        for (name, word), value in zip(FACTS.items(), (*facts, *counts, published.method)):
-            kind = {"long": pa.int64(), "double": pa.float64(), "string": pa.string()}[word]
-            table = table.append_column(name, pa.array([value] + [None] * (len(table) - 1), kind))
-        return table
+        facts = {
+            "block": block,
+            "groups": len(sizes),
+            "sizes": [int(sizes.min()), int(sizes.max())],
+            "loss": [float(part) for part in published.loss],
+            "counts": {name: getattr(published, name) for name in COUNTS},
+            "method": published.method,
+            "once": published.once,
+            "few": [few_units(np.asarray(table[name]), labels, plan.plan.k) for name in ids],
+        }
+        told = pa.array([json.dumps(facts)] + [None] * (len(table) - 1), pa.string())
+        return table.drop_columns([BLOCK, TIE, *ids]).append_column(FACTS, told)
 
     return task
 
 
-def _ties(table: Any) -> np.ndarray:
-    at = table.schema.get_field_index(TIE)
+def _numbers(table: Any, name: str) -> np.ndarray:
+    at = table.schema.get_field_index(name)
     return np.ascontiguousarray(np.asarray(table.column(at))).view(np.uint64)

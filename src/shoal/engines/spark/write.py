@@ -2,9 +2,11 @@
 
 import contextlib
 import dataclasses
+import json
 import os
 import secrets
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,10 @@ from shoal.io.json_text import json_text
 from shoal.io.parquet import MANIFEST, private_note
 from shoal.measures.uniqueness import FEW
 from shoal.outcome import Outcome, notes_on
+from shoal.stages.kept import identifiers, repeating
 from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS
+from shoal.stages.units import once_note
 from shoal.verify import policy
 from shoal.verify.compare import Agreement
 from shoal.verify.count import Finding
@@ -44,37 +48,26 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
     with speaking("Spark cannot reach the output"):
         place = _Place(spark, str(path), replace)
     seen = Observation()
-    groups, smallest, largest, total, within, rounding, *counts, method = (F.col(name) for name in FACTS)
     measured = release.measured
     if blocks.plan.unit:  # units are not written, so they are counted in what is written from
         measured = measured.persist(StorageLevel.DISK_ONLY)
-    observed = measured.observe(
-        seen,
-        F.sum(groups).alias("groups"),
-        F.min(smallest).alias("smallest"),
-        F.max(largest).alias("largest"),
-        F.sum(total).alias("total"),
-        F.sum(within).alias("within"),
-        F.sum(rounding).alias("rounding"),
-        *(F.sum(count).alias(name) for count, name in zip(counts, COUNTS)),
-        F.min(method).alias("method"),
-        F.max(method).alias("other_method"),
-    )
+    observed = measured.observe(seen, F.collect_list(FACTS).alias("facts"))
     try:
         with speaking("Spark could not finish, nothing is published"):
-            sorted_rows = observed.drop(*FACTS).sort(PLACE, *[f"`{name}`" for name in blocks.names])
+            sorted_rows = observed.drop(FACTS).sort(PLACE, *[f"`{name}`" for name in blocks.names])
             sorted_rows.drop(PLACE, UNIT).write.parquet(place.made)
-            facts = dict(seen.get)
             written = spark.read.parquet(place.made)
             _verify(release, measured, written)
-            used = sorted({facts["method"], facts["other_method"]})
+            facts = sorted(map(json.loads, seen.get["facts"]), key=itemgetter("block"))
+            used = sorted({fact["method"] for fact in facts})
+            counts = {name: sum(fact["counts"][name] for fact in facts) for name in COUNTS}
             outcome = Outcome.of(
                 blocks.plan,
                 blocks.names,
-                np.array([facts["smallest"], facts["largest"]]),
-                Loss(facts["total"], facts["within"], facts["rounding"]),
+                np.array([fact["sizes"] for fact in facts]).ravel(),
+                sum((Loss(*fact["loss"]) for fact in facts), Loss()),
                 used,
-                [*release.notes, *notes_on(blocks.plan, used, facts)],
+                [*_told(release, facts), *notes_on(blocks.plan, used, counts)],
                 release.began,
                 kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
@@ -84,7 +77,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 blocks=len(blocks.counts),
                 plan_sha256=blocks.sha256(),
             )
-            outcome = dataclasses.replace(outcome, groups=facts["groups"])
+            outcome = dataclasses.replace(outcome, groups=sum(fact["groups"] for fact in facts))
             parts = spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(place.made)
             listed = parts.select("path", "length", F.sha2("content", 256).alias("sha256")).collect()
             manifest = {
@@ -129,6 +122,22 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
     finding = Finding(plan.k, tuple(names), records, combinations, rarest, too_few, counted)
     agreement = Agreement(after.rows, tuple(untouched), tuple(faults))
     policy.require(plan.k, [names], [finding] if agreement.passed else [], agreement, counted)
+
+
+def _told(release: SparkRelease, facts: Sequence[dict[str, Any]]) -> list[str]:
+    """Notes on units, and on columns that may tell whom k should protect."""
+    from pyspark.sql import functions as F
+
+    plan, names, original = release.plan.plan, release.plan.names, release.original
+    notes = once_note([name for name in names if all(name in fact["once"] for fact in facts)])
+    for j, name in enumerate(identifiers(plan, original.columns, names)):
+        few = sum(fact["few"][j] for fact in facts)
+        if few:
+            hashes = F.xxhash64(*hashable(original.select(f"`{name}`")))
+            distinct = original.agg(F.countDistinct(hashes)).collect()[0][0]
+            groups = sum(fact["groups"] for fact in facts)
+            notes += repeating(plan.k, name, few, groups, distinct, release.plan.records)
+    return [*notes, *release.notes]
 
 
 def _few_valued(written: Any, protected: Sequence[str]) -> list[str]:

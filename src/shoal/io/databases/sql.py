@@ -36,7 +36,14 @@ _DATABASES: dict[str, type[Sqlite | Postgresql]] = {"sqlite": Sqlite, "postgresq
 
 
 def is_url(data: Any) -> bool:
-    return isinstance(data, str) and data.partition("://")[0] in _SCHEMES and "://" in data
+    """Whether this names a table of a database; an address of any other kind is refused, as it was given."""
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", data) if isinstance(data, str) else None
+    if found and found[1] not in _SCHEMES:
+        raise InputError(
+            f"{shown(data)!r} is an address that shoal does not open: it reads files of this machine, "
+            "sqlite:/// and postgresql://; bring the file here first"
+        )
+    return found is not None
 
 
 def address(url: str) -> Address:
@@ -89,7 +96,9 @@ class SqlOrigin:
             return None
         return self.cells if self.chosen is None else self.cells.filter(self.chosen)
 
-    def restore(self, table: pa.Table, cells: pa.Table, protected: Collection[str]) -> pa.Table:
+    def restore(
+        self, table: pa.Table, cells: pa.Table, protected: Collection[str], coded: Collection[str]
+    ) -> pa.Table:
         """The table with the database's own `cells` in every column that is not protected."""
         for j, name in enumerate(table.column_names):
             if name not in protected:
