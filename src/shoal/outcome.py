@@ -346,7 +346,10 @@ def notes_on(
         why = f": records with gaps like theirs are too few for a group of k={plan.k} {whom}"
         why = why if plan.missing == "group" else ""
         total = "; they come on top of the totals" if plan.preserve == "totals" else ""
-        notes.append(f"{_many(filled, 'gap was', 'gaps were')} filled with their group's value{why}{total}")
+        notes.append(
+            _many(filled, "gap was filled with its", "gaps were filled with their")
+            + f" group's value{why}{total}"
+        )
     if thinned:
         notes.append(
             f"{_many(thinned, 'value became a gap', 'values became gaps')}: fewer than "

@@ -25,7 +25,7 @@ from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
 from shoal.verify.requirements import Held, groups_of, held_by
-from shoal.verify.steps import step_faults
+from shoal.verify.steps import NEAR, step_faults
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -123,11 +123,12 @@ def _verify(
     comparable = len(table) == len(expected) and table.column_names == expected.column_names
     shown = table if cells is None else cells
     counted = [count(shown, part, plan.k, strata, units) for part in parts] if comparable else []
-    if comparable and not rounding and (plan.stepped or plan.decimals):
+    if comparable and (plan.stepped or plan.decimals):
         before = as_arrow(release.original)
         before = before if ready.order is None else before.take(ready.order)
         found = table.rename_columns(as_arrow(release.table).column_names)
-        wrong = step_faults(before, found, plan, [str(name) for name in release.columns])
+        near = 1e-6 if rounding else NEAR  # a database may have numbers of 32 bits
+        wrong = step_faults(before, found, plan, [str(name) for name in release.columns], near)
         agreement = replace(agreement, faults=(*agreement.faults, *wrong))
     held: list[Held] = []
     if comparable and plan.rules:

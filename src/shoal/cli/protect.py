@@ -13,7 +13,7 @@ from shoal.cli.app import AsJson, app
 from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.guesses import show_guesses, with_guesses
-from shoal.cli.large import Engine, Master, engine_for, protect_large
+from shoal.cli.large import Engine, Master, engine_for, head_of, protect_large
 from shoal.cli.large import refuse_reports as refuse_large
 from shoal.cli.light import without_scipy
 from shoal.cli.options import Tried, Wanted, listed, planned
@@ -95,7 +95,8 @@ def protect(
     if accept_guesses and named:
         raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")
     if where != "memory":
-        refuse_large(bound=bound, report=report, public_report=public_report, accept_guesses=accept_guesses)
+        refuse_large(bound=bound, report=report, public_report=public_report)
+        wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
         outcome, target = protect_large(where, wanted, file, output, replace, master)
         show_outcome(outcome, target)
         if as_json:
