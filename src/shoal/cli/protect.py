@@ -61,6 +61,9 @@ def protect(
         bool, typer.Option("--bound", help="Prove how little any release with this k could lose.")
     ] = False,
     bound_time: BoundTime = 60.0,
+    price: Annotated[
+        bool, typer.Option("--price", help="Tell the loss without each requirement too.")
+    ] = False,
     report: Annotated[
         Path | None, typer.Option(help="Write the internal report there: .html, .json, .txt; - prints it.")
     ] = None,
@@ -95,7 +98,7 @@ def protect(
     if accept_guesses and named:
         raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")
     if where != "memory":
-        refuse_large(bound=bound, report=report, public_report=public_report)
+        refuse_large(bound=bound, price=price, report=report, public_report=public_report)
         wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
         outcome, target = protect_large(where, wanted, file, output, replace, master)
         show_outcome(outcome, target)
@@ -112,6 +115,10 @@ def protect(
         refuse_questions(frame, options, any(editions.values()))
         wanted = wanted if named else guessed(wanted, frame, accept_guesses)
         unproven = no_bound(frame, wanted) if bound else []
+        if price:
+            from shoal.comparison import refuse_price
+
+            refuse_price(wanted)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, frame, progress, strict=True))
             notes = [*release.write(target, replace=replace, safe_cells=safe_cells), *unproven]
@@ -123,6 +130,8 @@ def protect(
                 except (ShoalError, ArithmeticError, MemoryError) as error:
                     notes.append(f"no bound was proven ({type(error).__name__}: {error})")
             show_outcome(release.outcome, output or target, proof, notes)
+            if price:
+                proof |= show_price(release)
             for edition, path in write_reports(release, editions, options):
                 say(f"{edition} report: {path}")
             failure = None
@@ -134,6 +143,17 @@ def protect(
         print(json_text(answer))
     if failure is not None:
         raise failure
+
+
+def show_price(release: Release) -> dict[str, Any]:
+    """Print what the release loses beside what it would without each requirement; the same for JSON."""
+    from shoal.cli.compare import show
+    from shoal.comparison import price
+
+    with watching(doing="price of protection") as progress:
+        tried = interruptible(lambda: price(release, progress=progress))
+    show(tried, None)
+    return {"price": tried.facts()}
 
 
 def after_the_release(error: Exception, target: str) -> ShoalError:
