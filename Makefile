@@ -6,11 +6,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
 HASHED := $(PIP) --use-pep517 --no-deps --require-hashes -r
 SHOAL := $(PIP) --no-deps -e .
-KERNEL_TESTS := tests/kernels tests/grouping/test_partition.py
+KERNEL_TESTS := tests/kernels tests/grouping/test_partition.py --ignore tests/kernels/test_jit.py
 
 .PHONY: demo app test test-r test-py published lint bench reproduce figures docs man screenshots dist try-dist sbom clean
 

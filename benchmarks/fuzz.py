@@ -8,6 +8,7 @@ last case is reported.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -22,7 +23,8 @@ from typing import Any
 
 from benchmarks import _common
 
-ENDINGS = ["csv", "tsv", "csv.gz", "csv.zst", "parquet", "arrow", "xlsx", "sav", "dta", "xpt", "sas7bdat"]
+ENDINGS = ["csv", "tsv", "csv.gz", "csv.zst", "parquet", "arrow", "xlsx", "sav", "dta", "rds", "xpt"]
+ENDINGS += ["sas7bdat"]
 PIECES = [b"\0", b'"', b'""', b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b";", b",", b"\t", b"=1+1"]
 PIECES += [
     b"1e999",
@@ -56,7 +58,7 @@ def samples(folder: Path) -> dict[str, bytes]:
             )
         else:
             shoal.write(survey(20), path)
-        found[ending] = path.read_bytes()
+        found[ending] = path.read_bytes() if ending != "rds" else gzip.decompress(path.read_bytes())
     return found
 
 
@@ -135,7 +137,7 @@ def child(folder: Path, seed: int, begin: int, end: int, progress: Any = sys.std
 CHILD = """
 import resource, sys
 from pathlib import Path
-import shoal.pipeline, pyreadstat, fastexcel
+import shoal.pipeline, pyreadstat, fastexcel, rdata
 from benchmarks.fuzz import child
 resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))
 child(Path(sys.argv[1]), *map(int, sys.argv[2:5]))

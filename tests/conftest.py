@@ -17,11 +17,12 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 PUBLISHED = Path(__file__).parent / "published"
 
-#: Files that take longest, longest first. They start first, so that no core waits for the other at the end.
+#: Files that take longest start first, so that no core waits for the other at the end. The first one compiles
+#: most kernels, so that Spark's workers need not.
 LONGEST = [
-    "engines/test_spark.py",
-    "app/test_browser.py",
     "algorithms/test_every_method.py",
+    "app/test_browser.py",
+    "engines/test_spark.py",
     "project/test_docs.py",
     "bounds/test_bounds.py",
     "stages/test_mixed_types.py",

@@ -222,3 +222,98 @@ def test_command_line(table, tmp_path):
         (("suggest", path, "--max-risk", "2"), "between 0 and 1"),
     ):
         assert sentence in call(*bad, status=2).stderr
+
+
+FIRMS = {"columns": ["turnover", "wages"], "method": "mdav"}
+
+
+def test_rules_are_tried_as_k_is():
+    tried = shoal.compare(
+        shoal.datasets.survey(80), k=[3, 5], bound_time=5, diversity={"sector": [2, 3]}, **FIRMS
+    )
+    found = {(run.k, run.requirements): run.information_loss for run in tried.runs}
+    assert set(found) == {(k, f"diversity sector={least}") for k in (3, 5) for least in (2, 3)}
+    assert found[3, "diversity sector=2"] <= found[3, "diversity sector=3"]
+    assert all(run.information_loss >= tried.bounds[run.k] > 0 for run in tried.runs)
+    with pytest.raises(InputError, match="an empty list of rules"):
+        shoal.compare(shoal.datasets.survey(80), k=3, diversity={"sector": []}, **FIRMS)
+
+
+def test_the_price_is_the_loss_without_each_requirement_and_without_all():
+    firms = shoal.datasets.survey(80)
+    asked = {"diversity": {"sector": 3}, "dominance": {"turnover": "1:60"}}
+    release = shoal.microaggregate(firms, 3, **FIRMS, **asked)
+    priced = shoal.price(release, bound_time=5)
+    found = {run.requirements: run.information_loss for run in priced.runs}
+    assert set(found) == {
+        "diversity sector=3, dominance turnover=1:60",
+        "diversity sector=3",
+        "dominance turnover=1:60",
+        "",
+    }
+    assert found["diversity sector=3, dominance turnover=1:60"] == release.information_loss
+    assert found[""] == shoal.microaggregate(firms, 3, **FIRMS).information_loss < release.information_loss
+    assert 0 < priced.bounds[3] <= found[""]
+    compared = shoal.compare(firms, k=3, price=True, bound_time=None, **FIRMS, **asked)
+    assert {run.requirements: run.information_loss for run in compared.runs} == found
+    with pytest.raises(InputError, match="asks for no requirement whose price could be told"):
+        shoal.price(shoal.microaggregate(firms, 3, **FIRMS))
+
+
+def test_a_suggestion_names_the_requirement_and_a_method_is_not_tried_without_what_it_needs():
+    firms = shoal.datasets.survey(80)
+    found = shoal.suggest(
+        firms,
+        0.5,
+        k=[5],
+        methods=["tclose_merge"],
+        known=(),
+        columns=["turnover", "wages"],
+        closeness={"sector": [0.2, 0.4]},
+    )
+    assert found.requirements == "closeness sector=0.4"
+    assert "k=5 (tclose_merge; closeness sector=0.4)" in found.reason
+    assert found.facts()["requirements"] == found.requirements
+    tried = shoal.compare(
+        firms,
+        k=5,
+        methods=["tclose_merge", "mdav"],
+        columns=["turnover", "wages"],
+        price=True,
+        closeness={"sector": 0.4},
+        bound_time=None,
+    )
+    assert {(run.method, run.requirements) for run in tried.runs} == {
+        ("tclose_merge", "closeness sector=0.4"),
+        ("mdav", "closeness sector=0.4"),
+        ("mdav", ""),
+    }
+    none = shoal.compare(firms, k=[5], closeness={"sector": [0.0001, 0.4]}, bound_time=None, **FIRMS)
+    assert [failure.requirements for failure in none.failures] == ["closeness sector=0.0001"]
+
+
+def test_the_command_line_tries_rules_and_tells_prices(tmp_path):
+    shoal.write(survey(60), tmp_path / "firms.csv")
+    firms = (tmp_path / "firms.csv", "-c", "turnover,wages", "-k", 3)
+    rules = ("--diversity", "sector=2", "--diversity", "sector=recursive:3,2")
+    done = call("compare", *firms, "-m", "mdav", *rules, "--price", "--bound-time", 0, "--json")
+    found = {run["requirements"] for run in json.loads(done.stdout)["runs"]}
+    assert found == {"diversity sector=2", "diversity sector=recursive:3,2", ""}
+    assert "beyond k" in done.stderr
+    done = call("suggest", *firms, "-m", "mdav", *rules, "--max-risk", 1, "--json")
+    assert json.loads(done.stdout)["requirements"] in found
+    out = ("-o", tmp_path / "out.csv", "-m", "mdav", "--keep", "region,sector,employees")
+    assert "a column has two rules" in call("protect", *firms, *rules, *out, status=2).stderr
+    assert "no requirement whose price" in call("protect", *firms, *out, "--price", status=2).stderr
+    priced = ("--dominance", "turnover=pq:10,50", "--price", "--json")
+    done = call("protect", *firms, *out, *rules[:2], *priced)
+    assert [run["requirements"] for run in json.loads(done.stdout)["price"]["runs"]].count("") == 1
+
+
+def test_a_report_tells_the_loss_without_each_requirement():
+    release = shoal.microaggregate(survey(60), 3, diversity={"sector": 2}, **FIRMS)
+    from shoal.report import build
+
+    reasons = build(release, comparison=neighbours(release), bound_time=None)["why_k"]["reasons"]
+    told = [reason for reason in reasons if reason.startswith("With no requirement beyond k only")]
+    assert len(told) == 1

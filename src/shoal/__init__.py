@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from shoal.bounds import lower_bound as lower_bound
     from shoal.comparison import Comparison as Comparison
     from shoal.comparison import compare as compare
+    from shoal.comparison import price as price
     from shoal.engines.disk.engine import protect_files as protect_files
     from shoal.errors import CheckFailed as CheckFailed
     from shoal.errors import InputError as InputError
@@ -60,6 +61,7 @@ _NAMES = {
     "methods": "shoal.grouping.registry",
     "microaggregate": "shoal.pipeline",
     "optimum": "shoal.optimise.optimum",
+    "price": "shoal.comparison",
     "protect_files": "shoal.engines.disk.engine",
     "read": "shoal.io.files",
     "risk": "shoal.measures.risk",

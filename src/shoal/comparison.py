@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,6 +23,7 @@ from shoal.io.source import frame_of
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.pipeline import run
 from shoal.plan import Plan, PlanFields, explicit
+from shoal.plan.rules import KINDS, alternatives, required_by
 from shoal.release import Release
 from shoal.report.pictures import front
 
@@ -40,7 +42,8 @@ ENDINGS = (".csv", ".json", ".svg")
 @dataclass(frozen=True)
 class Run:
     """One plan carried out. `risk` is the share of records correctly linked by all columns, `risk_high` the
-    upper end of its confidence interval; `pareto` says that no other run loses less and risks less."""
+    upper end of its confidence interval; `pareto` says that no other run loses less and risks less;
+    `requirements` says what each group holds beyond k, as it is typed."""
 
     method: str
     k: int
@@ -53,6 +56,7 @@ class Run:
     largest_group: int
     seconds: float
     pareto: bool = False
+    requirements: str = ""
 
     @classmethod
     def of(cls, release: Release, sample: int | None = None) -> Run:
@@ -70,6 +74,7 @@ class Run:
             outcome.smallest_group,
             outcome.largest_group,
             outcome.seconds,
+            requirements=required_by(release.plan),
         )
 
 
@@ -80,6 +85,7 @@ class Failure:
     method: str
     k: int
     error: str
+    requirements: str = ""
 
 
 @dataclass(frozen=True)
@@ -190,6 +196,7 @@ def compare(
     *,
     bound_time: float | None = BOUND_SECONDS,
     sample: int | None = None,
+    price: bool = False,
     workers: int | None = None,
     progress: Progress | None = None,
     **fields: Unpack[PlanFields],
@@ -201,13 +208,16 @@ def compare(
     data
         A table, a path, or the URL of a table in a database.
     k : list of int
-        The group sizes to try.
+        The group sizes to try. A list of rules for a column of `diversity`, `closeness`, `dominance` or
+        `spread` is tried likewise: `closeness={"income": [0.1, 0.2]}`.
     methods : list of str, optional
         The methods to try; see `shoal.methods`. Without it the plan's `method`.
     bound_time : float or None
         Seconds for the proven bound at each k; None for no bounds.
     sample : int, optional
         How many records record linkage tries; see `shoal.risk`.
+    price : bool
+        Run each plan without each of its requirements too: what each costs.
     workers : int, optional
         How many runs go on at a time.
     progress : callable, optional
@@ -231,11 +241,26 @@ def compare(
     keys = [methods] if isinstance(methods, str) else methods
     if not sizes or (keys is not None and not keys):
         raise InputError("nothing to compare: name at least one k and one method")
-    return compare_plan(Plan(sizes[0], **fields), data, sizes, keys, bound_time, sample, workers, progress)
+    plans = [Plan(sizes[0], **chosen) for chosen in alternatives(fields)]
+    plans += [less for plan in plans if price for less in without(plan)]
+    return compare_plans(plans, data, sizes, keys, bound_time, sample, workers, progress)
 
 
-def compare_plan(
-    plan: Plan,
+def without(plan: Plan) -> list[Plan]:
+    """The plan without each of its requirements, and without all of them."""
+    asked: dict[str, Any] = {word: getattr(plan, word) for word in KINDS}
+    less: list[dict[str, Any]] = [
+        {word: {other: rules[other] for other in rules if other != column}}
+        for word, rules in asked.items()
+        for column in rules
+    ]
+    if len(less) > 1:
+        less.append({word: {} for word in asked})
+    return [replace(plan, **rest) for rest in less]
+
+
+def compare_plans(
+    wanted: Sequence[Plan],
     data: Any,
     sizes: Iterable[int],
     keys: Iterable[str] | None = None,
@@ -244,18 +269,22 @@ def compare_plan(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """The plan with each of these k and each of these methods; without any, with its own."""
+    """The plans with each of these k and each of these methods; without any, with their own.
+
+    A method that needs a requirement is not tried without it, where another of the plans has it.
+    """
     frame = frame_of(data)
-    plan = plan.called(frame.names)
-    names = tuple(frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight}))
-    plans = [
-        replace(plan, k=size, method=key) for size in dict.fromkeys(sizes) for key in keys or [plan.method]
-    ]
-    plans = list({(each.k, each.method): each for each in plans}.values())
-    for each in plans:
-        get_method(each.method, each.parameters)
-    runs: list[Job] = [partial(_run, each, frame.native, sample) for each in plans]
-    proven = {each.k: each for each in plans if bound_time}
+    wanted = [plan.called(frame.names) for plan in wanted]
+    first = wanted[0]
+    names = tuple(frame.choose(first.columns, {*first.roles, *first.strata, first.weight}))
+    plans: dict[tuple[int, str, str], Plan] = {}
+    for size, plan in itertools.product(dict.fromkeys(sizes), wanted):
+        for key in keys or [plan.method]:
+            needs = get_method(key, plan.parameters).needs
+            if needs is None or getattr(plan, needs) or not getattr(first, needs):
+                plans.setdefault((size, key, required_by(plan)), replace(plan, k=size, method=key))
+    runs: list[Job] = [partial(_run, each, frame.native, sample) for each in plans.values()]
+    proven = {each.k: each for each in plans.values() if bound_time}
     bounds: list[Job] = [partial(_bound, frame, each, bound_time) for each in proven.values() if bound_time]
     done = _results([*runs, *bounds], workers, progress)
     least = {size: value for size, value in zip(proven, done[len(runs) :]) if isinstance(value, float)}
@@ -263,7 +292,7 @@ def compare_plan(
 
 
 def neighbours(release: Release, progress: Progress | None = None) -> Comparison | None:
-    """The same plan at half, twice and four times its k, beside the release itself.
+    """The same plan at half, twice and four times its k, and without its requirements, beside the release.
 
     It answers "why this k" in a report. None where the release took so long that nobody wants to wait for
     three more.
@@ -280,8 +309,57 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
         for size in sizes
         if size <= max(k, records // 2)
     ]
+    jobs += [partial(_run, less, release.original) for less in without(release.plan)]
     done = _results(jobs, None, progress)
     return _compared(done, records, release.columns, {})
+
+
+def price(
+    release: Release, *, bound_time: float | None = BOUND_SECONDS, progress: Progress | None = None
+) -> Comparison:
+    """The price of protection: the release beside those without each of its requirements, and without all.
+
+    Parameters
+    ----------
+    release : Release
+        What `microaggregate` gave back.
+    bound_time : float or None
+        Seconds for the proven bound, which holds with and without requirements; None for no bound.
+    progress : callable, optional
+        Called with the share that is done.
+
+    Returns
+    -------
+    Comparison
+        `requirements` of each run says what it holds.
+
+    Raises
+    ------
+    InputError
+        If the plan asks for no requirement.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> firms = shoal.datasets.survey(60)
+    >>> release = shoal.microaggregate(firms, 3, columns=["turnover", "wages"], diversity={"sector": 2})
+    >>> [run.requirements for run in shoal.price(release, bound_time=None).runs]
+    ['', 'diversity sector=2']
+    """
+    refuse_price(release.plan)
+    jobs: list[Job] = [partial(_run, less, release.original) for less in without(release.plan)]
+    done = _results([partial(Run.of, release), *jobs], None, progress)
+    least = None if bound_time is None else _bound(frame_of(release.original), release.plan, bound_time)
+    bounds = {} if least is None else {release.plan.k: least}
+    return _compared(done, len(release.labels), release.columns, bounds)
+
+
+def refuse_price(plan: Plan) -> None:
+    """Refuse to price a plan that asks for nothing beyond k."""
+    if not required_by(plan):
+        raise InputError(
+            "the plan asks for no requirement whose price could be told: add one, such as diversity"
+        )
 
 
 def _compared(
@@ -301,7 +379,7 @@ def _run(plan: Plan, data: Any, sample: int | None = None) -> Run | Failure:
     try:
         return Run.of(run(plan, data), sample)
     except ShoalError as error:
-        return Failure(plan.method, plan.k, str(error))
+        return Failure(plan.method, plan.k, str(error), required_by(plan))
 
 
 def _bound(frame: Frame, plan: Plan, seconds: float) -> float | None:

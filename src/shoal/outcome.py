@@ -250,6 +250,10 @@ class Outcome:
         return self.summary()[name]
 
 
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
 def _centroids(plan: Plan) -> list[str]:
     return [plan.centroids] if isinstance(plan.centroids, str) else list(plan.centroids.values())
 
@@ -342,21 +346,28 @@ def notes_on(
         why = f": records with gaps like theirs are too few for a group of k={plan.k} {whom}"
         why = why if plan.missing == "group" else ""
         total = "; they come on top of the totals" if plan.preserve == "totals" else ""
-        notes.append(f"{filled} gaps were filled with their group's value{why}{total}")
+        notes.append(
+            _many(filled, "gap was filled with its", "gaps were filled with their")
+            + f" group's value{why}{total}"
+        )
     if thinned:
         notes.append(
-            f"{thinned} values became gaps: fewer than {plan.contributors} records make up their cell"
+            f"{_many(thinned, 'value became a gap', 'values became gaps')}: fewer than "
+            f"{plan.contributors} records make up their cell"
         )
     if zeros_lost:
         notes.append(
-            f"{zeros_lost} zeros became other numbers"
+            f"{_many(zeros_lost, 'zero became another number', 'zeros became other numbers')}"
             + ("" if plan.zeros == "group" else "; zeros='group' (--zeros group) keeps them apart")
         )
     single = [word for word in ("median", "trimmed", "mode") if word in _centroids(plan)]
     if single:
         notes.append(f"what a group publishes as its {' or '.join(single)} is often one record's own value")
     if moved:
-        notes.append(f"{moved} records changed their group so that totals could be kept")
+        notes.append(
+            _many(moved, "record changed its group", "records changed their group")
+            + " so that totals could be kept"
+        )
     if plan.time_limit is not None:
         if any("time_limit" in get_method(key).supplied for key in used):
             notes.append(

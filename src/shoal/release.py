@@ -39,7 +39,8 @@ class Release:
     grouped on its own. `strata` has the stratum of each record, small ones merged; `changed` has the
     stratum columns in which a merged stratum publishes the cells of another: for each record, their row.
     `units` tells whose record each is, where the plan names units. `suspects` are columns that are written
-    only if `keep` names them; `recoded` are columns that are neither protected nor as they were. `table` and
+    only if `keep` names them; `recoded` are columns that are neither protected nor as they were; `codes` are
+    what a file of SPSS or Stata calls missing, for gaps of columns that are not as they were. `table` and
     `labels` are in the order of the original; `write` shuffles rows, unless the plan's `order` is "keep".
     """
 
@@ -55,6 +56,7 @@ class Release:
     changed: Mapping[str, Ints] = field(default_factory=dict)
     suspects: tuple[Suspect, ...] = ()
     recoded: tuple[str, ...] = ()
+    codes: Mapping[str, pa.Array] = field(default_factory=dict)
 
     @classmethod
     def made(

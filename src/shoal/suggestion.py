@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from shoal.comparison import Comparison, Progress, Run, compare_plan
+from shoal.comparison import Comparison, Progress, Run, compare_plans
 from shoal.errors import InputError
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
+from shoal.plan.rules import alternatives
 
 #: For k, if none are named. Steps grow with k, for the risk falls about like 1/k.
 CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
@@ -23,6 +24,8 @@ class Suggestion:
         The group size; None where no run keeps the risk low enough.
     method : str or None
         The method that it was found with.
+    requirements : str
+        What each group holds beyond k, as it is typed; empty for nothing.
     max_risk : float
         The wish.
     reason : str
@@ -42,6 +45,7 @@ class Suggestion:
     max_risk: float
     reason: str
     comparison: Comparison
+    requirements: str = ""
 
     def __repr__(self) -> str:
         return f"Suggestion(k={self.k}, method={self.method!r}, at most {100 * self.max_risk:.3g} % linked)"
@@ -51,6 +55,7 @@ class Suggestion:
         return {
             "k": self.k,
             "method": self.method,
+            "requirements": self.requirements,
             "max_risk": self.max_risk,
             "reason": self.reason,
             "comparison": self.comparison.facts(),
@@ -80,7 +85,8 @@ def suggest(
         The share of records that an intruder may link correctly. Where it is estimated from a sample, the
         upper end of its confidence interval counts.
     k : list of int, optional
-        The group sizes to try; without it some from 2 to 50.
+        The group sizes to try; without it some from 2 to 50. A list of rules for a column of `diversity`,
+        `closeness`, `dominance` or `spread` is tried likewise.
     methods : list of str, optional
         The methods to try; without it the plan's `method`.
     bound_time, sample, workers, progress
@@ -100,14 +106,14 @@ def suggest(
     True
     """
     keys = [methods] if isinstance(methods, str) else methods
-    plan = Plan(CANDIDATES[0], **fields)
-    return suggest_plan(plan, data, max_risk, k, keys, bound_time, sample, workers, progress)
+    plans = [Plan(CANDIDATES[0], **chosen) for chosen in alternatives(fields)]
+    return suggest_plans(plans, data, max_risk, k, keys, bound_time, sample, workers, progress)
 
 
-def suggest_plan(
-    plan: Plan, data: Any, max_risk: float, sizes: Sequence[int] | None, *options: Any, **more: Any
+def suggest_plans(
+    plans: Sequence[Plan], data: Any, max_risk: float, sizes: Sequence[int] | None, *options: Any, **more: Any
 ) -> Suggestion:
-    """The plan with the k that is best of these; the rest is as for `compare_plan`."""
+    """The plan and k that are best of these; the rest is as for `compare_plans`."""
     if not 0 < max_risk <= 1:
         raise InputError(f"max_risk is a share between 0 and 1, not {max_risk!r}")
     frame = frame_of(data)
@@ -115,7 +121,7 @@ def suggest_plan(
         sizes = [size for size in CANDIDATES if size <= len(frame)]
         if not sizes:
             raise InputError(f"the table has {len(frame)} records: too few to hide one among others")
-    comparison = compare_plan(plan, frame.native, sizes, *options, **more)
+    comparison = compare_plans(plans, frame.native, sizes, *options, **more)
     tried = comparison.runs
     safe = [run for run in tried if run.risk_high <= max_risk]
     wish = f"at most {100 * max_risk:.3g} %"
@@ -123,13 +129,13 @@ def suggest_plan(
         least = min(tried, key=lambda r: r.risk_high)
         reason = (
             f"no k tried keeps the share of correctly linked records to {wish}: the lowest was "
-            f"{_share(least)} at k={least.k} ({least.method}). Try larger k, protect or drop more "
+            f"{_share(least)} at {_named(least)}. Try larger k, protect or drop more "
             "columns, or allow more"
         )
         return Suggestion(None, None, max_risk, reason, comparison)
     best = min(safe, key=lambda r: (r.information_loss, r.k))
     reason = (
-        f"k={best.k} ({best.method}): of all {len(tried)} runs that were tried it loses least "
+        f"{_named(best)}: of all {len(tried)} runs that were tried it loses least "
         f"({best.information_loss:.3g} %) among those where an intruder who knows all the columns' true "
         f"values links {wish} of the records correctly ({_share(best)})"
     )
@@ -139,10 +145,14 @@ def suggest_plan(
     if riskier:
         nearest = max(riskier, key=lambda r: r.information_loss)
         reason += (
-            f". The next with less loss, k={nearest.k} ({nearest.method}), loses "
+            f". The next with less loss, {_named(nearest)}, loses "
             f"{nearest.information_loss:.3g} % but lets {_share(nearest)} be linked"
         )
-    return Suggestion(best.k, best.method, max_risk, reason, comparison)
+    return Suggestion(best.k, best.method, max_risk, reason, comparison, best.requirements)
+
+
+def _named(entry: Run) -> str:
+    return f"k={entry.k} ({entry.method}{'; ' if entry.requirements else ''}{entry.requirements})"
 
 
 def _share(entry: Run) -> str:

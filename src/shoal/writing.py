@@ -19,13 +19,13 @@ from shoal.io.atomic import refuse_input, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
 from shoal.io.files import as_arrow, file_format
-from shoal.io.origin import with_columns
+from shoal.io.origin import with_codes, with_columns
 from shoal.stages.kept import refuse
 from shoal.verify import policy
 from shoal.verify.compare import compare, first_difference
 from shoal.verify.count import count
 from shoal.verify.requirements import Held, groups_of, held_by
-from shoal.verify.steps import step_faults
+from shoal.verify.steps import NEAR, step_faults
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -88,8 +88,9 @@ def _ready(release: Release, target: Any) -> Ready:
         for name, rows in release.changed.items():
             at = cells.column_names.index(name)
             cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
+        table = with_codes(table, release.codes)
         expected = with_columns(table, cells, protected)
-        table = release.origin.restore(table, cells, protected)
+        table = release.origin.restore(table, cells, protected, release.codes)
     order = file_order(original, release.plan, release.columns)
     if order is not None:
         table, expected = table.take(order), expected.take(order)
@@ -120,12 +121,14 @@ def _verify(
     parts = [[names[str(name)] for name in part] for part in plan.parts(release.columns)]
     strata, units = by_row(release.strata), by_row(release.units)
     comparable = len(table) == len(expected) and table.column_names == expected.column_names
-    counted = [count(table, part, plan.k, strata, units) for part in parts] if comparable else []
-    if comparable and not rounding and (plan.stepped or plan.decimals):
+    shown = table if cells is None else cells
+    counted = [count(shown, part, plan.k, strata, units) for part in parts] if comparable else []
+    if comparable and (plan.stepped or plan.decimals):
         before = as_arrow(release.original)
         before = before if ready.order is None else before.take(ready.order)
         found = table.rename_columns(as_arrow(release.table).column_names)
-        wrong = step_faults(before, found, plan, [str(name) for name in release.columns])
+        near = 1e-6 if rounding else NEAR  # a database may have numbers of 32 bits
+        wrong = step_faults(before, found, plan, [str(name) for name in release.columns], near)
         agreement = replace(agreement, faults=(*agreement.faults, *wrong))
     held: list[Held] = []
     if comparable and plan.rules:

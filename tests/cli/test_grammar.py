@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.commands import app
+from shoal.cli.large import head_of
 from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.plan.options import OPTIONS
@@ -224,3 +225,24 @@ def test_plain_numbers_need_no_word(tmp_path):
     path = tmp_path / "numbers.csv"
     shoal.write(survey(60).select(["turnover", "wages", "profit"]), path)
     call("protect", path, "-k", 3)
+
+
+def test_guesses_are_shown_for_tables_on_disk_too(tmp_path):
+    path, target = tmp_path / "firms.parquet", tmp_path / "out.parquet"
+    shoal.write(survey(150), path)
+    large = ("protect", path, "-k", 3, "--engine", "disk", "-o", target)
+    said = call(*large, status=2).stderr
+    assert "guesses are not applied unasked: add --accept-guesses" in said
+    assert "turnover" in said
+    assert not target.exists()
+    call(*large, "--accept-guesses")
+    assert shoal.read(target).num_rows == 150
+    gone = str(tmp_path / "hdfs" / "firms.parquet")
+    said = call("protect", gone, "-k", 3, "--engine", "spark", status=2).stderr
+    assert "is not on this machine, so nothing is guessed: name the columns with -c" in said
+
+
+def test_guesses_look_at_the_first_records(tmp_path):
+    shoal.write(survey(150), tmp_path / "firms.parquet")
+    assert len(head_of(str(tmp_path / "firms.parquet"), 40)) == 40
+    assert len(head_of(str(tmp_path / "firms.parquet"))) == 150

@@ -459,8 +459,9 @@ def test_the_command_line_takes_a_folder(tmp_path):
 
 def test_ctrl_c_leaves_nothing(tmp_path):
     folder_of(people(60_000), tmp_path / "in")
+    choice = ("-c", "income,age", "--keep", "id,name")
     process = subprocess.Popen(
-        [sys.executable, "-m", "shoal", "protect", "in", "-k", "5", "-m", "optimise", "--keep", "name"],
+        [*(sys.executable, "-m", "shoal", "protect", "in", "-k", "5", "-m", "optimise"), *choice],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,

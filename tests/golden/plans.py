@@ -129,6 +129,8 @@ LEVELS = {"school": SCHOOLS}
 TYPES = {"trade": "nominal"}
 HOLES = ("income", "age", "steps", "born")
 
+CLOSE = {"columns": ("x", "y"), "closeness": {"z": 0.3}}
+
 #: Every method: what its plan says besides the columns, and the kind of table it gets.
 METHODS: dict[str, tuple[dict[str, Any], str]] = {
     "mdav": ({"k": 3}, "pandas"),
@@ -167,6 +169,9 @@ METHODS: dict[str, tuple[dict[str, Any], str]] = {
     "optimise": ({"k": 3, "seed": 2}, "polars"),
     "auto": ({"k": 4, "seed": 1}, "pyarrow"),
     "exact": ({"k": 3}, "pyarrow"),
+    "tclose_merge": ({"k": 3, **CLOSE}, "pandas"),
+    "tclose_k_first": ({"k": 3, **CLOSE}, "pyarrow"),
+    "tclose_t_first": ({"k": 3, **CLOSE}, "polars"),
 }
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.algorithms.tclose import t_first
 from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column, categories
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method, run_within
-from shoal.kernels.search.gather import one_of_each
 from shoal.plan import Plan
 from shoal.plan.rules import read_rule
 from shoal.requirements import requirements
@@ -358,9 +358,7 @@ def test_groups_are_gathered_anew_where_most_are_far_from_the_whole_table():
     assert len(part) >= 40  # not merged into a few large groups
     wage = Column("wage", "continuous", X[:, 0].copy())
     rule = requirements()["closeness"].of(read_rule("closeness", "wage", 0.15), wage)
-    parts = rule.parts(400)
-    subset = np.argsort(np.argsort(X[:, 0])) * parts // 400
-    labels = one_of_each(X - X.mean(axis=0), subset, parts)
+    labels = t_first(X, 4, rule.codes, 0.15)
     assert not failing(Partition(labels), [rule]).any()  # as the paper proves
     part = hold(start, X, 4, None, [rule])
     assert not failing(part, [rule]).any()

@@ -7,7 +7,12 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal import writing
 from shoal.check import check_original
+from shoal.errors import CheckFailed
+from shoal.io.contents import Contents
+from shoal.io.databases import sql
+from shoal.verify import steps
 
 
 def table(n=60):
@@ -77,3 +82,36 @@ def test_numbers_with_endless_decimals_are_not_rounded():
     release = shoal.microaggregate(original, 3, columns=["x"], keep=["y"], decimals=True)
     assert release.rounding_loss == 0
     assert check_original(release.table, original, ["x"], plan=release.plan).passed
+
+
+def test_halves_are_decided_by_the_numbers_themselves():
+    values = np.array([0.125, 2.675, -0.125, 1e300, 1.0049999999])
+    assert steps._rounded(values, 2).tolist() == [0.13, 2.67, -0.13, 1e300, 1.0]
+    assert steps._rounded(np.array([2.5, -2.5, 7.0]), "base:5").tolist() == [5.0, -5.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "good"),
+    [
+        ([7, 7, 5], True),
+        ([7, 6, 5], False),
+        ([7, 7, 7], False),
+        (["a", "a", "b"], False),
+        ([7, 7, None], False),
+    ],
+)
+def test_new_numbers_are_one_for_each_unit(numbers, good):
+    assert steps._one_to_one(np.array([0, 0, 1]), pa.chunked_array([numbers])) is good
+
+
+def test_steps_are_judged_in_a_database_too(tmp_path):
+    table = pa.table({"x": np.arange(60.0), "y": np.arange(60.0) / 7})
+    release = shoal.microaggregate(table, 3, columns=["x"], round={"y": 1}, keep=["y"])
+    url = f"sqlite:///{tmp_path}/base.db#t"
+    release.write(url)
+    assert shoal.read(url).num_rows == 60
+    ready = writing._ready(release, sql.address(url))
+    place = ready.table.column_names.index("y")
+    exact = ready.table.set_column(place, "y", table["y"].take(ready.order))
+    with pytest.raises(CheckFailed, match="'y' is not what its steps make"):
+        writing._verify(release, Contents(exact), ready, rounding=True)

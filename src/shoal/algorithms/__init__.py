@@ -4,7 +4,7 @@ from importlib import import_module
 
 FAMILIES = (
     *("density", "fixed_size", "fuzzy", "igd", "imhm", "k_ward", "mdav", "mhm", "mu_approx"),
-    *("pairwise", "repordmic", "tfrp", "trees", "univariate"),
+    *("pairwise", "repordmic", "tclose", "tfrp", "trees", "univariate"),
 )
 for _family in FAMILIES:
     import_module(f"{__name__}.{_family}")

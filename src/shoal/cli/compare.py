@@ -39,16 +39,24 @@ def compare(
     bound_time: Annotated[
         float, typer.Option(metavar="SECONDS", help="For the proven bound at each k; 0 for none.")
     ] = 10.0,
+    price: Annotated[
+        bool, typer.Option("--price", help="Try each plan without each of its requirements too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run several methods at several k (without -k: 3, 5 and 10) and show what each loses and risks."""
-    from shoal.comparison import compare_plan
+    """Run several methods at several k (without -k: 3, 5 and 10) and show what each loses and risks.
+
+    A requirement typed again for the same column, such as --closeness income=0.1 --closeness income=0.2, is
+    tried likewise.
+    """
+    from shoal.comparison import compare_plans, without
 
     refuse_outputs(output)
+    plans = [*wanted, *(less for plan in wanted if price for less in without(plan))]
     with source_of(file) as source, watching() as progress:
         comparison = interruptible(
-            lambda: compare_plan(
-                wanted, source, sizes or SIZES, methods, bound_time or None, progress=progress
+            lambda: compare_plans(
+                plans, source, sizes or SIZES, methods, bound_time or None, progress=progress
             )
         )
     show(comparison, output)
@@ -68,7 +76,7 @@ def refuse_outputs(paths: Sequence[Path] | None) -> None:
 
 def show(comparison: Comparison, outputs: Sequence[Path] | None) -> None:
     """Print the runs as a table, by growing loss, and write the files that were asked for."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for run in comparison.runs:
         bound = comparison.bounds.get(run.k)
         rows.append(
@@ -84,11 +92,15 @@ def show(comparison: Comparison, outputs: Sequence[Path] | None) -> None:
                 f"{run.seconds:.2f} s",
             )
         )
-    heads = ("", "method", "k", "lost", "proven least", "linked", "within 5 % sd", "groups", "time")
+    heads = ["", "method", "k", "lost", "proven least", "linked", "within 5 % sd", "groups", "time"]
+    if any(run.requirements for run in comparison.runs):  # which need the room
+        heads = [*heads[:6], "beyond k"]
+        rows = [(*row[:6], run.requirements) for row, run in zip(rows, comparison.runs)]
     print_table(heads, rows, stderr=True)
     say("* no other run loses less and risks less; linked: knowing all protected columns and --known")
     for failure in comparison.failures:
-        say(f"note: {failure.method} at k={failure.k}: {failure.error}")
+        beyond = f" with {failure.requirements}" if failure.requirements else ""
+        say(f"note: {failure.method} at k={failure.k}{beyond}: {failure.error}")
     for path in outputs or ():
         comparison.write(path)
         say(f"written to {path}")

@@ -21,12 +21,13 @@ def inspect(
     """Guess what each column is, with reasons. Nothing is changed, and no guess is applied."""
     from shoal.frame.guess import guess_roles, notes_on_codes
     from shoal.frame.types import read_column
+    from shoal.io.origin import notes_on_signs
     from shoal.io.source import frame_of
 
     with source_of(file) as source:
         frame = frame_of(source)
     guesses = guess_roles(frame)
-    notes = notes_on_codes(read_column(frame, name) for name in frame.numeric())
+    notes = notes_on_codes(read_column(frame, name) for name in frame.numeric()) + notes_on_signs(frame)
     if as_json:
         facts = {"records": len(frame), "columns": [asdict(guess) for guess in guesses], "notes": notes}
         print(json_text(facts))
@@ -37,4 +38,4 @@ def inspect(
     name = shown(file)
     told = f"{len(frame):,} records. These are guesses; `shoal plan {name} > plan.toml` writes them down."
     print(plain(told))
-    print("Without a plan or -c, `shoal protect` uses every numeric column, whatever its role.")
+    print("`shoal protect` applies them only with --accept-guesses; else name the columns with -c.")

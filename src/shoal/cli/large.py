@@ -12,6 +12,7 @@ from shoal.cli.places import beside, free
 from shoal.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
+    from shoal.frame.frame import Frame
     from shoal.outcome import Outcome
     from shoal.plan import Plan
 
@@ -26,6 +27,8 @@ Master = Annotated[
 ENGINES = ("auto", "memory", "disk", "spark")
 #: Rows of a Parquet file above which it is protected on disk unless --engine says otherwise.
 IN_MEMORY = 3_000_000
+#: Records of a large table that its guesses look at.
+HEAD = 100_000
 
 
 def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY) -> str:
@@ -77,6 +80,24 @@ def protect_large(
                 plan, file, target, replace=replace, progress=progress, compute=interruptible
             )
     return outcome, target
+
+
+def head_of(file: str, most: int = HEAD) -> Frame:
+    """The first records of a table, from which roles and types are guessed."""
+    import pyarrow as pa
+
+    from shoal.frame.frame import Frame
+    from shoal.io.parquet import ParquetTable
+
+    if not Path(file).exists():
+        raise InputError(f"{file!r} is not on this machine, so nothing is guessed: name the columns with -c")
+    parts = ParquetTable(file)
+    batches: list[pa.RecordBatch] = []
+    for _, batch in parts.batches(parts.schema.names):
+        batches.append(batch)
+        if sum(map(len, batches)) >= most:
+            break
+    return Frame(pa.Table.from_batches(batches, parts.schema).slice(0, most))
 
 
 def _beside(file: str) -> str:

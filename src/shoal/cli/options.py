@@ -63,7 +63,8 @@ def planned(
                 typed["method"], size = None, None
             if "from_file" in taken:
                 options["from_file"] = file is not None
-            command(*arguments, wanted=plan_of(size, file, typed, k), **options)
+            options["wanted"] = (plans_of if several else plan_of)(size, file, typed, k)
+            command(*arguments, **options)
 
         parameters = [p.replace(annotation=hints[p.name]) for p in own[:at]] + given
         parameters += [p.replace(kind=by_name, annotation=hints[p.name]) for p in own[at + 1 :]]
@@ -103,21 +104,41 @@ def refuse_idle(typed: dict[str, Any], only: Collection[str], why: str) -> None:
 
 
 def plan_of(k: str | None, file: Path | None, typed: dict[str, Any], default: str | None = None) -> Plan:
-    """The plan in the file, or one of k and what was typed.
+    """The one plan that was asked for."""
+    plan, *more = plans_of(k, file, typed, default)
+    if more:
+        raise InputError("a column has two rules of one kind: `shoal compare` tries both, here name one")
+    return plan
+
+
+def plans_of(
+    k: str | None, file: Path | None, typed: dict[str, Any], default: str | None = None
+) -> list[Plan]:
+    """The plan in the file, or one of k and what was typed; several where a column has several rules.
 
     A plan says everything: an option beside it would make another release than the plan's.
     """
     from shoal.plan import Plan
+    from shoal.plan.rules import KINDS, alternatives
 
     asked = _asked(typed)
     if file is not None:
         for option in asked:
             raise InputError(f"{option.flags[-1]} is the plan's to say: change it there, or leave --plan out")
-        return Plan.read(file, None if k is None else whole(k))
+        return [Plan.read(file, None if k is None else whole(k))]
     k = k or default
     if k is None:
         raise InputError("how many records must share each combination? give -k, such as -k 5, or a --plan")
-    return Plan(whole(k), **{option.field: option.read(typed[option.field]) for option in asked})
+    fields = {option.field: option.read(typed[option.field]) for option in asked}
+    for option in asked:
+        if option.field in KINDS:  # a column that was named again has several rules
+            rules: dict[str, list[Any]] = {}
+            for column, rule in (
+                pair for word in typed[option.field] for pair in option.read([word]).items()
+            ):
+                rules.setdefault(column, []).append(rule)
+            fields[option.field] = rules
+    return [Plan(whole(k), **chosen) for chosen in alternatives(fields)]
 
 
 def _sizes(words: list[str] | None) -> list[int] | None:

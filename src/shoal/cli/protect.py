@@ -13,7 +13,7 @@ from shoal.cli.app import AsJson, app
 from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.guesses import show_guesses, with_guesses
-from shoal.cli.large import Engine, Master, engine_for, protect_large
+from shoal.cli.large import Engine, Master, engine_for, head_of, protect_large
 from shoal.cli.large import refuse_reports as refuse_large
 from shoal.cli.light import without_scipy
 from shoal.cli.options import Tried, Wanted, listed, planned
@@ -61,6 +61,9 @@ def protect(
         bool, typer.Option("--bound", help="Prove how little any release with this k could lose.")
     ] = False,
     bound_time: BoundTime = 60.0,
+    price: Annotated[
+        bool, typer.Option("--price", help="Tell the loss without each requirement too.")
+    ] = False,
     report: Annotated[
         Path | None, typer.Option(help="Write the internal report there: .html, .json, .txt; - prints it.")
     ] = None,
@@ -95,7 +98,8 @@ def protect(
     if accept_guesses and named:
         raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")
     if where != "memory":
-        refuse_large(bound=bound, report=report, public_report=public_report, accept_guesses=accept_guesses)
+        refuse_large(bound=bound, price=price, report=report, public_report=public_report)
+        wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
         outcome, target = protect_large(where, wanted, file, output, replace, master)
         show_outcome(outcome, target)
         if as_json:
@@ -112,6 +116,10 @@ def protect(
         wanted = wanted if named else guessed(wanted, frame, accept_guesses)
         if bound:
             refuse_bound(frame, wanted)
+        if price:
+            from shoal.comparison import refuse_price
+
+            refuse_price(wanted)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, frame, progress, strict=True))
             notes = release.write(target, replace=replace, safe_cells=safe_cells)
@@ -120,6 +128,8 @@ def protect(
                 options["bound"] = interruptible(lambda: release.bound(bound_time))
                 proof = facts(options["bound"], release.information_loss)
             show_outcome(release.outcome, output or target, proof, notes)
+            if price:
+                proof |= show_price(release)
             for edition, path in write_reports(release, editions, options):
                 say(f"{edition} report: {path}")
             failure = None
@@ -131,6 +141,17 @@ def protect(
         print(json_text(answer))
     if failure is not None:
         raise failure
+
+
+def show_price(release: Release) -> dict[str, Any]:
+    """Print what the release loses beside what it would without each requirement; the same for JSON."""
+    from shoal.cli.compare import show
+    from shoal.comparison import price
+
+    with watching(doing="price of protection") as progress:
+        tried = interruptible(lambda: price(release, progress=progress))
+    show(tried, None)
+    return {"price": tried.facts()}
 
 
 def after_the_release(error: Exception, target: str) -> ShoalError:

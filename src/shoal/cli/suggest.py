@@ -29,12 +29,12 @@ def suggest(
     as_json: AsJson = False,
 ) -> None:
     """Which k, of -k or from 2 to 50? The least loss whose risk is low enough. Exit 1 if there is none."""
-    from shoal.suggestion import suggest_plan
+    from shoal.suggestion import suggest_plans
 
     refuse_outputs(output)
     with source_of(file) as source, watching() as progress:
         suggestion = interruptible(
-            lambda: suggest_plan(wanted, source, max_risk, sizes, methods, None, progress=progress)
+            lambda: suggest_plans(wanted, source, max_risk, sizes, methods, None, progress=progress)
         )
     show(suggestion.comparison, output)
     say(suggestion.reason)

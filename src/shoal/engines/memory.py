@@ -1,17 +1,20 @@
 """The table in memory: every stage runs on all of it at once."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.arrays import Ints
 from shoal.frame.column import Column
+from shoal.frame.frame import Frame
 from shoal.frame.guess import index_roles
 from shoal.grouping.runner import share
+from shoal.io.origin import Origin, told_apart
 from shoal.io.source import frame_of
 from shoal.measures.order import order_attack
 from shoal.measures.uniqueness import unique_units
@@ -69,18 +72,20 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         *_linked_units(plan, table, labels),
     ]
     origin = table.frame.origin
+    made_of = table.frame.replace(
+        released | table.changed, [*plan.named("identifier"), *plan.unnumbered], plan.levels
+    )
+    codes, lost = told_apart(_codes(table, released), origin, made_of)
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
-        table=table.frame.replace(
-            released | table.changed, [*plan.named("identifier"), *plan.unnumbered], plan.levels
-        ),
+        table=made_of,
         labels=np.stack(labels, axis=1) if plan.apart else labels[0],
         plan=plan,
         columns=tuple(released),
         loss=sum((published.loss for published in made), Loss()),
         least=sum(proven) if len(proven) == len(made) else None,
         used=used,
-        notes=[*notes, *notes_on(plan, used, counts, sha256)],
+        notes=[*notes, *lost, *notes_on(plan, used, counts, sha256)],
         began=began,
         origin=origin
         and origin.columns([str(n) for n in table.frame.names if n not in {*released, *table.recoded}]),
@@ -92,9 +97,19 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
             if name not in table.recoded
         },
         recoded=tuple(map(str, table.recoded)),
+        codes=codes,
         suspects=table.suspects,
         units=table.units,
     )
+
+
+def _codes(table: Prepared, released: Mapping[Any, Column]) -> dict[str, pa.Array]:
+    """What the file calls missing, in gaps of columns that are protected or recoded."""
+    found = {str(name): column.codes() for name, column in released.items()}
+    if isinstance(table.frame.origin, Origin):
+        before = Frame(table.original)
+        found |= {str(n): table.frame.origin.signs(str(n), before.arrow(n).is_null()) for n in table.recoded}
+    return {name: signs for name, signs in found.items() if signs is not None}
 
 
 def _linked_units(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:

@@ -31,6 +31,8 @@ class Column:
     code: Any = None  # of numbers: such a code, for types that have no gaps
     before: "Column | None" = None  # the same column before it was recoded
     decimals: int | None = None  # to round what is published to
+    marks: Ints | None = None  # of gaps: which of `signs` the file has there, 1, 2, ..; 0 for none
+    signs: pa.Array | None = None  # the values that the file itself calls missing
 
     @property
     def categorical(self) -> bool:
@@ -42,16 +44,28 @@ class Column:
         return self.values if self.gaps is None else self.values[~self.gaps]
 
     @property
+    def holes(self) -> NDArray | None:
+        """What is missing: 0 where a value is, 1 for a plain gap, more for each of the signs."""
+        return self.gaps if self.gaps is None or self.marks is None else self.gaps + self.marks
+
+    @property
     def gap_count(self) -> int:
         return 0 if self.gaps is None else int(self.gaps.sum())
 
     def holding(self, values: NDArray, gaps: Bools | None) -> "Column":
         """The same column with other cells."""
-        return replace(self, values=values, gaps=gaps, before=None)
+        return replace(self, values=values, gaps=gaps, before=None, marks=None)
 
     def at(self, rows: Ints) -> "Column":
         """The cells at these rows."""
-        return self.holding(self.values[rows], None if self.gaps is None else self.gaps[rows])
+        part = self.holding(self.values[rows], None if self.gaps is None else self.gaps[rows])
+        return part if self.marks is None else replace(part, marks=self.marks[rows])
+
+    def codes(self) -> pa.Array | None:
+        """The signs for gaps, cell by cell, where a file has them."""
+        if self.marks is None or self.signs is None or not self.marks.any():
+            return None
+        return self.signs.take(pa.array(self.marks - 1, mask=self.marks == 0))
 
     def filled(self, value: int | float) -> NDArray:
         """The values, with this one in the place of gaps."""

@@ -7,18 +7,28 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.arrays import Ints
+from shoal.arrays import Floats, Ints
 from shoal.display import Tabular
 from shoal.errors import InputError, did_you_mean
 
 #: Keyword parameters that the caller fills in and that no user sets by name.
-SUPPLIED = ("rng", "time_limit", "progress")
+SUPPLIED = ("rng", "time_limit", "progress", "confidential")
 
 _registry: dict[str, MethodInfo] = {}
+
+
+class Confidential(NamedTuple):
+    """The column of a rule on closeness, as methods that need one are handed it."""
+
+    codes: Ints  # the level of each record
+    one: Floats  # of each level the share in the whole table; if `ordered`, the share up to it
+    two: Floats  # if `ordered`, the sums of these
+    ordered: bool
+    t: float
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,7 @@ class MethodInfo:
     optimal: bool = False  # finds the partition of least SSE
     whole: bool = False  # that SSE is about the whole number nearest to the mean
     mixed: bool = False  # serves tables with categories too
+    needs: str | None = None  # a field of the plan, without which it cannot group: "closeness"
     proves: bool = False  # its partition says what any other loses at least: `Partition.least`
     seconds: float | None = None  # the time limit where none is given
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default
@@ -47,7 +58,8 @@ def method(*, title: str, paper: str, sizes: str, cost: str, **facts: Any) -> Ca
     """Register a function as a method, under its own name.
 
     The function may count on 2 <= k and 2k <= n: smaller tables have only one partition, and
-    `run_method` answers them itself. X is C-ordered, read-only and never empty.
+    `run_method` answers them itself. X is C-ordered, read-only and never empty. One that needs closeness
+    names `confidential` among its parameters and is handed the coded column and t.
     """
 
     def register(function: Callable) -> Callable:

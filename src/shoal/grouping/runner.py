@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.errors import InputError
 from shoal.grouping.partition import Partition
-from shoal.grouping.registry import MethodInfo
+from shoal.grouping.registry import Confidential, MethodInfo
 
 
 def run_method(
@@ -20,20 +21,31 @@ def run_method(
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,
     parameters: Mapping[str, Any] | None = None,
+    confidential: Confidential | None = None,
 ) -> Partition:
     """Group the rows of X and check the outcome: the one door through which every method is called."""
     n = len(X)
+    refuse_need(info, confidential)
     if k == 1 or n < 2 * k:
         only = Partition(np.arange(n) if k == 1 else np.zeros(n, np.int64))
         return Partition(only.labels, least=only.sse(X)) if info.proves else only
     X = np.ascontiguousarray(X).view()
     X.flags.writeable = False
-    supply = {"rng": np.random.default_rng(seed), "time_limit": time_limit, "progress": progress}
-    given = {name: supply[name] for name in info.supplied}
+    supply = {"time_limit": time_limit, "progress": progress, "confidential": confidential}
+    given = {name: np.random.default_rng(seed) if name == "rng" else supply[name] for name in info.supplied}
     outcome = info.function(X, k, **given, **(parameters or {}))
     partition = outcome if isinstance(outcome, Partition) else Partition(outcome)
     partition.check(k, n, 2 * k - 1 if info.sizes == "k..2k-1" else None)
     return partition
+
+
+def refuse_need(info: MethodInfo, confidential: Confidential | None) -> None:
+    """Refuse a method that needs a column of which nothing is asked."""
+    if info.needs is not None and confidential is None:
+        raise InputError(
+            f"method {info.key!r} needs a column whose distribution it keeps within t: ask for {info.needs}, "
+            f'such as {info.needs}={{"income": 0.2}} (--{info.needs} income=0.2), or take another method'
+        )
 
 
 def run_within(
@@ -44,11 +56,14 @@ def run_within(
     *,
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,
+    confidential: Confidential | None = None,
     **options: Any,
 ) -> Partition:
     """Group the rows of X, each stratum (0, 1, ..) for itself; None is one stratum of all rows."""
     if strata is None:
-        return run_method(info, X, k, time_limit=time_limit, progress=progress, **options)
+        return run_method(
+            info, X, k, time_limit=time_limit, progress=progress, confidential=confidential, **options
+        )
     order = np.argsort(strata, kind="stable")
     labels = np.empty(len(X), np.int64)
     least: float | None = 0.0
@@ -60,6 +75,7 @@ def run_within(
             k,
             time_limit=time_limit and max(time_limit * len(rows) / len(X), 1e-3),
             progress=share(progress, done / len(X), len(rows) / len(X)),
+            confidential=confidential and confidential._replace(codes=confidential.codes[rows]),
             **options,
         )
         labels[rows] = part.labels + groups

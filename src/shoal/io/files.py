@@ -16,7 +16,7 @@ from shoal.frame.series import as_table
 from shoal.io.atomic import first_sentence, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
-from shoal.io.formats import arrow, excel, stats, text
+from shoal.io.formats import arrow, excel, r, stats, text
 from shoal.io.limits import refuse_memory, refuse_names
 from shoal.io.parquet import ParquetTable
 
@@ -45,6 +45,7 @@ FORMATS: dict[str, Format] = {
     ".dta": Format("Stata", stats.reader("dta"), stats.writer("dta"), "dta"),
     ".sas7bdat": Format("SAS", stats.reader("sas7bdat"), stats.refuse_sas),
     ".xpt": Format("SAS", stats.reader("xport"), stats.refuse_sas),
+    ".rds": Format("R", r.read, r.write),
     ".xlsx": Format("Excel", excel.read, excel.write, "excel"),
 }
 for _name, _sign in (("CSV", ","), ("TSV", "\t")):

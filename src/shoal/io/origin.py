@@ -2,16 +2,20 @@
 
 import hashlib
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.arrays import Bools
 from shoal.errors import InputError
-from shoal.frame.metadata import described
+from shoal.frame.column import Column
+from shoal.frame.frame import Frame
+from shoal.frame.metadata import described, details_of
 from shoal.io.files import file_format, file_of, read_contents
 from shoal.io.formats import stats
 
@@ -44,12 +48,79 @@ class Origin:
         """The file's own cells, for a target of the same family; None where a table holds them all."""
         return self.cells if file_format(self.path).family == getattr(target, "family", None) else None
 
-    def restore(self, table: pa.Table, cells: pa.Table, protected: Collection[str]) -> pa.Table:
-        """The table with the file's own `cells` in every column that is not protected."""
+    def signs(self, name: str, gaps: pa.Array) -> pa.Array | None:
+        """What a file of SPSS or Stata has in these gaps of a column, and calls missing; None if nothing."""
+        if self.cells is None or file_format(self.path).family not in ("sav", "dta"):
+            return None
+        cells = self.cells[name].combine_chunks()
+        signs = pc.if_else(gaps, cells, pa.scalar(None, cells.type))
+        return signs if signs.null_count < len(signs) else None
+
+    def restore(
+        self, table: pa.Table, cells: pa.Table, protected: Collection[str], coded: Collection[str]
+    ) -> pa.Table:
+        """The table with the file's own `cells` in every column that is not protected.
+
+        Those that are `coded` have codes of the file in their gaps.
+        """
         table = with_columns(table, cells, protected)
         table = table.replace_schema_metadata(cells.schema.metadata or table.schema.metadata)
         family = file_format(self.path).family
-        return described(stats.forget_codes(table, protected) if family == "sav" else table)
+        return described(
+            stats.forget_codes(table, set(protected).difference(coded)) if family == "sav" else table
+        )
+
+
+def marked(column: Column, frame: Frame) -> Column:
+    """The column with the signs that its file has for gaps; `frame` is the table as it was read."""
+    if column.gaps is None or not isinstance(frame.origin, Origin):
+        return column
+    signs = frame.origin.signs(str(column.name), frame.arrow(column.name).is_null())
+    if signs is None:
+        return column
+    distinct = pa.array(sorted(signs.unique().drop_null().to_pylist()), signs.type)
+    marks = pc.fill_null(pc.index_in(signs, distinct), -1).to_numpy(zero_copy_only=False) + 1
+    return replace(column, marks=marks.astype(np.int64), signs=distinct)
+
+
+def notes_on_signs(frame: Frame) -> list[str]:
+    """Which values of a table its file calls missing, by column."""
+    if not isinstance(frame.origin, Origin) or frame.origin.cells is None:
+        return []
+    notes = []
+    for name in frame.names:
+        signs = frame.origin.signs(name, frame.arrow(name).is_null())
+        if signs is not None:
+            dot = "." if frame.origin.path.suffix.lower() == ".dta" else ""
+            listed = ", ".join(f"{dot}{sign}" for sign in sorted(signs.unique().drop_null().to_pylist()))
+            notes.append(
+                f"the file calls {listed} missing in {name!r}: {len(signs) - signs.null_count:,} gaps"
+            )
+    return notes
+
+
+def told_apart(
+    codes: Mapping[str, pa.Array], origin: Any, published: pa.Table
+) -> tuple[dict[str, pa.Array], list[str]]:
+    """The codes of columns in which no published value would be taken for one; a note on the others."""
+    told = {} if not codes else details_of(origin.cells)["stats"]["missing_ranges"]
+    lost = [n for n in codes if stats.any_missing(published[n].unique().to_pylist(), told.get(n, ()))]
+    notes = [
+        f"values that are published in {name!r} lie among its codes for gaps, which became plain gaps"
+        for name in lost
+    ]
+    return {name: signs for name, signs in codes.items() if name not in lost}, notes
+
+
+def with_codes(table: pa.Table, codes: Mapping[str, pa.Array]) -> pa.Table:
+    """The table with these codes in its gaps; a column of numbers with letters among them holds texts."""
+    for name, signs in codes.items():
+        column, place = table[name].combine_chunks(), table.column_names.index(name)
+        if pa.types.is_string(signs.type) and not pa.types.is_string(column.type):
+            column = pa.array([None if cell is None else str(float(cell)) for cell in column.to_pylist()])
+        column = pc.coalesce(column.cast(signs.type), signs)
+        table = table.set_column(place, table.schema.field(place).with_type(column.type), column)
+    return table
 
 
 def with_columns(table: pa.Table, other: pa.Table, besides: Collection[str]) -> pa.Table:

@@ -98,6 +98,17 @@ def _numbers(words: Sequence[str], option: str) -> dict[str, Any]:
     return {name: _scalar(word) for name, word in _assigned(words, option)}
 
 
+def _rules(words: Sequence[str], option: str) -> dict[str, Any]:
+    """`column=rule`, several with commas between; a rule such as recursive:3,2 has commas of its own."""
+    texts: list[str] = []
+    for part in [part for word in words for part in split(word, option)]:
+        if "=" in part or not texts:
+            texts.append(part)
+        else:
+            texts[-1] += f",{part}"
+    return {name: _scalar(rule) for name, rule in _assigned(texts, option, commas=False)}
+
+
 def _joins(words: Sequence[str], option: str) -> dict[str, dict[str, Any]]:
     joins: dict[str, dict[str, Any]] = {}
     for name, word in _assigned(words, option, commas=False):
@@ -174,6 +185,7 @@ SHAPES: dict[str, Shape] = {
     ),
     "pairs": Shape(list, lambda words, flag: dict(_assigned(words, flag)), _pairs),
     "word or pairs": Shape(list, _word_or_pairs, _each),
+    "rules": Shape(list, _rules, _pairs),
     "numbers": Shape(list, _numbers, _pairs),
     "lists": Shape(
         list, lambda words, flag: {n: split(w, flag) for n, w in _assigned(words, flag, False)}, _lists
@@ -210,12 +222,10 @@ OPTIONS: tuple[Option, ...] = (
     _option("contributors", "whole", "N", "Units that each published cell is made of; default: 2"),
     _option("contributor_share", "number", "SHARE", "The most weight that one unit has in it; default: 0.9"),
     _option("thin", "word", None, "Cells of too few: widen their group, or publish a gap"),
-    _option(
-        "diversity", "numbers", "COL=RULE", "Values of a confidential column in each group: 3, entropy:2"
-    ),
-    _option("closeness", "numbers", "COL=RULE", "How far from the whole table: 0.2, beta:1, delta:1"),
-    _option("dominance", "numbers", "COL=RULE", "The largest in a group's sum: 1:80, p:10, pq:10,50"),
-    _option("spread", "numbers", "COL=RULE", "Standard deviations that a group's values span: 0.2, rel:0.1"),
+    _option("diversity", "rules", "COL=RULE", "Values of a confidential column in each group: 3, entropy:2"),
+    _option("closeness", "rules", "COL=RULE", "How far from the whole table: 0.2, beta:1, delta:1"),
+    _option("dominance", "rules", "COL=RULE", "The largest in a group's sum: 1:80, p:10, pq:10,50"),
+    _option("spread", "rules", "COL=RULE", "Standard deviations that a group's values span: 0.2, rel:0.1"),
     _option("scaling", "word or pairs", "[COL=]WORD", "standard, robust, range, rank or none"),
     _option("log", "names", "COL", "Group this column by its logarithm"),
     _option("column_weights", "numbers", "COL=W", "A column's share in distances", "--column-weight"),
@@ -235,7 +245,7 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 #: Fields that name columns.
-_BY_COLUMN = ("names", "blocks", "pairs", "word or pairs", "numbers", "lists", "joins", "codes")
+_BY_COLUMN = ("names", "blocks", "pairs", "word or pairs", "numbers", "rules", "lists", "joins", "codes")
 ABOUT_COLUMNS = ("weight", *(option.field for option in OPTIONS if option.shape in _BY_COLUMN))
 #: Of these, those that may say one thing for all columns.
 FOR_ALL = tuple(option.field for option in OPTIONS if option.shape in ("word or pairs", "codes"))

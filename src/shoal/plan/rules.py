@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.plan.model import Plan
 
 
 class Limits(NamedTuple):
@@ -92,3 +97,29 @@ def read_rule(field: str, column: Any, given: Any) -> Rule:
     ):
         raise InputError(f"{field} of column {column!r} is {_FORMS[field]}, not {given!r}")
     return Rule(field, column, word, numbers)
+
+
+def alternatives(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The fields of a plan, once for each choice of the rules where a column has a list of them."""
+    several = [
+        (word, column, rules)
+        for word in KINDS
+        for column, rules in (fields.get(word) or {}).items()
+        if isinstance(rules, list | tuple)
+    ]
+    made = []
+    for chosen in itertools.product(*(rules for _, _, rules in several)):
+        own = {word: dict(fields[word]) for word, _, _ in several}
+        for (word, column, _), rule in zip(several, chosen):
+            own[word][column] = rule
+        made.append({**fields, **own})
+    if not made:
+        raise InputError("nothing to compare: a column has an empty list of rules")
+    return made
+
+
+def required_by(plan: Plan) -> str:
+    """What the plan asks of each group beyond k, as it is typed."""
+    return ", ".join(
+        f"{word} {column}={rule}" for word in KINDS for column, rule in getattr(plan, word).items()
+    )

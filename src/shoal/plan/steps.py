@@ -7,9 +7,12 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.plan.model import Plan
 
 
 def tails(name: str, given: Any) -> dict[Any, Any]:
@@ -132,7 +135,7 @@ def _number(value: Any) -> int | float | None:
     return int(number) if number % 1 == 0 and abs(number) < 2**63 else float(number)
 
 
-def said(plan: Any) -> list[str]:
+def said(plan: Plan) -> list[str]:
     """The steps of a plan, one sentence each; nothing in them stems from the data."""
     found = [f"{name}: values above {value} are capped" for name, value in plan.top.items()]
     found += [f"{name}: values below {value} are capped" for name, value in plan.bottom.items()]
@@ -145,7 +148,9 @@ def said(plan: Any) -> list[str]:
     kinds = {"": "to {} decimals", "sig": "to {} significant digits", "base": "to multiples of {}"}
     for name, rule in plan.round.items():
         kind, _, number = str(rule).rpartition(":")
-        found.append(f"{name}: rounded {kinds[kind].format(number)}")
+        words = kinds[kind].format(number)
+        words = words.removesuffix("s") if number == "1" else words  # 1 decimal
+        found.append(f"{name}: rounded {words}")
     if plan.decimals:
         found.append("protected columns are rounded to as many decimals as the original shows")
     if plan.pseudonyms is not None:

@@ -24,7 +24,8 @@ _MADE = ("version", "sha256")
 _FIELDS = {
     o.field if o.shape == "codes" else o.flags[-1][2:].replace("-", "_"): o.field
     for o in OPTIONS
-    if o.shape in ("pairs", "numbers", "lists", "joins", "word or pairs", "codes") and o.field != "roles"
+    if o.shape in ("pairs", "numbers", "rules", "lists", "joins", "word or pairs", "codes")
+    and o.field != "roles"
 }
 #: Key of a column, true or false -> field of the plan, which lists columns. A role says the other lists.
 _SIGNS = {

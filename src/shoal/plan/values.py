@@ -144,7 +144,7 @@ _BY_SHAPE: dict[str, Maker] = {
     "blocks": _blocks,
     "codes": _codes,
     "word or pairs": _word_or_pairs,
-    **dict.fromkeys(("pairs", "numbers", "lists", "settings"), _mapping),
+    **dict.fromkeys(("pairs", "numbers", "rules", "lists", "settings"), _mapping),
 }
 #: By the field, where its shape does not say all.
 _MADE_OF: dict[str, Maker] = {

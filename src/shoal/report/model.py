@@ -24,6 +24,7 @@ from shoal.frame.frame import Frame
 from shoal.grouping.registry import methods
 from shoal.measures.measure import plain, shown
 from shoal.measures.pair import column_values
+from shoal.plan.rules import required_by
 from shoal.plan.text import as_command, as_python, changed, needs_file
 from shoal.report.audit import audit
 from shoal.report.pictures import distributions, record_map
@@ -285,7 +286,7 @@ def _why(
     ]
     facts = None
     if comparison is not None:
-        facts = comparison.facts()
+        facts, required = comparison.facts(), required_by(release.plan)
         if bound is not None:
             least = facts["bounds"].get(str(k), 0.0)
             facts["bounds"][str(k)] = max(least, bound["information_loss"])
@@ -294,6 +295,12 @@ def _why(
             f"k = {entry['k']} would lose {shown(entry['information_loss'], '%')} instead of "
             f"{shown(release.information_loss, '%')}, and let {shown(entry['risk'], 'share')} be linked."
             for entry in sorted(others, key=lambda r: r["k"])
+        ]
+        reasons += [
+            f"With {entry['requirements'] or 'no requirement beyond k'} only, it would lose "
+            f"{shown(entry['information_loss'], '%')} instead of {shown(release.information_loss, '%')}."
+            for entry in facts["runs"]
+            if entry["k"] == k and entry["requirements"] != required
         ]
     else:
         reasons.append("Other sizes were not compared; `shoal compare` and `shoal suggest` do that.")

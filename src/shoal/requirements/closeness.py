@@ -6,6 +6,8 @@ import numpy as np
 
 from shoal.arrays import Ints
 from shoal.frame.column import Column
+from shoal.grouping.registry import Confidential
+from shoal.kernels.search.closeness import arrange, distance
 from shoal.plan.rules import Rule
 from shoal.requirements.base import SLACK, Requirement, levels_of, rounded
 
@@ -40,7 +42,7 @@ class Closeness(Requirement):
             most = np.minimum(asked, -np.log(share)) if kind == _ENHANCED else asked
             facts = [0 * share, share * (1 + most)]
         parameters = np.array([kind, asked, len(share), *np.ravel(facts)])
-        return cls(codes, np.empty(len(codes)), parameters, asked=str(rule))
+        return cls(codes, np.zeros(len(codes)), parameters, asked=str(rule))
 
     def figure(self, members: Ints) -> float:
         """The least t, beta or delta that these records hold."""
@@ -65,15 +67,18 @@ class Closeness(Requirement):
         figure = self.figure(members)
         return f"{word}{rounded(figure, up=True)}" if figure < np.inf else None
 
-    def parts(self, n: int) -> int:
-        """How many parts of the ranked records give groups that are near enough, with one record of each.
+    @property
+    def levels(self) -> int:
+        """How many levels there are, if no distance between them counts; else 0."""
+        return 0 if self.parameters[0] == _ORDERED else int(self.parameters[2])
 
-        For ranks this many always suffice; else half of the parts that hold several levels may be wrong.
-        """
-        asked, m = self.parameters[1], self.parameters[2]
-        if self.parameters[0] == _ORDERED:
-            return int(np.ceil(n / (2 * (n - 1) * asked + 1)))
-        return int(np.ceil((m - 1) / (2 * max(asked, 1 / n))))
+    def coded(self, rows: Ints | slice = slice(None)) -> Confidential | None:
+        """The column and t as methods take them; None if no t is asked for."""
+        kind, t, m = self.parameters[:3]
+        if kind > _UNORDERED:
+            return None
+        facts = self.parameters[3:]
+        return Confidential(self.codes[rows], facts[: int(m)], facts[-int(m) :], kind == _ORDERED, t + SLACK)
 
     def least(self, k: int) -> float:
         """The least t of a group of k to n / 2 records: without such a group, all are one group.
@@ -101,25 +106,15 @@ class Closeness(Requirement):
     def kernel(members, count, codes, values, parameters):  # type: ignore[no-untyped-def]
         kind, asked, m = parameters[0], parameters[1], np.int64(parameters[2])
         one, two = parameters[3 : 3 + m], parameters[3 + m : 3 + 2 * m]
-        ordered, total, run = np.sort(codes[members[:count]]), 0.0, 0
-        if kind == _ORDERED and ordered[0] > 0:
-            total = two[ordered[0] - 1]
+        arrange(members, count, codes)
+        if kind <= _UNORDERED:
+            return distance(members, count, codes, one, two, kind == _ORDERED) <= asked + SLACK
+        run = 0
         for a in range(count):
             run += 1
-            code, last = ordered[a], a + 1 == count
-            until = m - 1 if last else ordered[a + 1]
-            if not last and until == code:
-                continue
-            if kind == _ORDERED:  # from this value to the next the group's distribution is flat
-                height = (a + 1) / count
-                turn = min(max(np.searchsorted(one, height), code), until)  # there the table's passes it
-                below = two[code - 1] if code > 0 else 0.0
-                middle = two[turn - 1] if turn > 0 else 0.0
-                above = two[until - 1] if until > 0 else 0.0
-                total += height * (2 * turn - code - until) - 2 * middle + below + above
-            elif kind == _UNORDERED:
-                total += max(run / count - one[code], 0.0)
-            elif not run <= two[code] * count * (1 + SLACK) or one[code] * count > run * (1 + SLACK):
-                return False
-            run = 0
-        return total <= (asked + SLACK) * (max(m - 1, 1) if kind == _ORDERED else 1)
+            code = codes[members[a]]
+            if a + 1 == count or codes[members[a + 1]] != code:
+                if not run <= two[code] * count * (1 + SLACK) or one[code] * count > run * (1 + SLACK):
+                    return False
+                run = 0
+        return True

@@ -27,7 +27,7 @@ class Diversity(Requirement):
     def of(cls, rule: Rule, column: Column) -> Diversity:
         codes, numbers = levels_of(column), [*rule.numbers, 0.0][:2]
         parameters = np.array([_KINDS.index(rule.kind), *numbers])
-        return cls(codes, np.empty(len(codes)), parameters, asked=str(rule))
+        return cls(codes, np.zeros(len(codes)), parameters, asked=str(rule))
 
     def figure(self, members: Ints) -> float:
         counts = sorted(Counter(self.codes[members].tolist()).values(), reverse=True)

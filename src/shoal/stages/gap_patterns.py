@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.arrays import Bools, Ints
+from shoal.arrays import Ints
 from shoal.frame.column import Column
 from shoal.requirements import Requirement
 
@@ -22,13 +23,14 @@ def gap_patterns(
     gaps: bool = True,
     zeros: bool = False,
 ) -> Ints | None:
-    """Strata divided by which columns have gaps, and with `zeros` by which numbers are 0.
+    """Strata divided by which columns have gaps, and of which sign; with `zeros` by which numbers are 0.
 
     A pattern is short if it has fewer than k records (distinct `units`, where they are given) or as a whole
     does not hold a requirement. Within a stratum the rarest pattern that is short joins the most similar one
-    (fewest columns apart, then the commoner), until none is short. None stands for one pattern of all.
+    (fewest columns apart, then fewest signs, then the commoner), until none is short. None stands for one
+    pattern of all.
     """
-    holes = [column.gaps for column in columns if column.gaps is not None] if gaps else []
+    holes = [column.holes for column in columns if column.holes is not None] if gaps else []
     if zeros:
         holes += [(c.values == 0) & (c.gaps is None or ~c.gaps) for c in columns if not c.categorical]
     if not holes:
@@ -55,15 +57,20 @@ def gap_patterns(
     return numbers if numbers.any() else None
 
 
-def _join(patterns: Bools, rows: list[Ints], short: Callable[[Ints], bool]) -> Ints:
+def _apart(one: NDArray, other: NDArray) -> NDArray:
+    """How far patterns lie apart: 2 for a column where one has the value, 1 where only signs differ."""
+    return ((one != other) + 1 * ((one > 0) != (other > 0))).sum(axis=-1)
+
+
+def _join(patterns: NDArray, rows: list[Ints], short: Callable[[Ints], bool]) -> Ints:
     """For each pattern, given with its rows, which one it joins (or itself) so that none is short."""
     sizes = np.array([len(members) for members in rows])
     order = np.argsort(-sizes, kind="stable")
     heads, into = order[:MOST_PATTERNS], np.arange(len(sizes))
     for rare in order[MOST_PATTERNS:]:
-        into[rare] = heads[np.argmin((patterns[heads] != patterns[rare]).sum(axis=1))]
+        into[rare] = heads[np.argmin(_apart(patterns[heads], patterns[rare]))]
     members = [np.concatenate([rows[p] for p in np.flatnonzero(into == head)]) for head in heads]
-    apart = (patterns[heads][:, None] != patterns[heads]).sum(axis=2).astype(float)
+    apart = _apart(patterns[heads][:, None], patterns[heads]).astype(float)
     np.fill_diagonal(apart, np.inf)
     counts = np.array([len(those) for those in members])
     lacks = np.array([short(those) for those in members])

@@ -10,7 +10,7 @@ from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import MethodInfo, get_method, methods
-from shoal.grouping.runner import run_within
+from shoal.grouping.runner import refuse_need, run_within
 from shoal.plan import Plan
 from shoal.plan.rules import Rule
 from shoal.stages.encode import Levels, Space, encode, grouping_matrix, measurable, raw_matrix
@@ -19,7 +19,7 @@ from shoal.stages.impute import impute
 from shoal.stages.moments import Scale
 from shoal.stages.refine_gaps import refine_gaps, values_there
 from shoal.stages.regroup import regroup_for_totals
-from shoal.stages.require import asked_of, failing, hold, refuse_infeasible
+from shoal.stages.require import asked_of, confidential_of, failing, hold, refuse_infeasible
 
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).
@@ -62,6 +62,8 @@ def group(
     info = choose(plan, columns, weight)
     space = _space(plan, info, columns, scales)
     required = asked_of(plan, columns, weight, units, watched)
+    confidential = confidential_of(required)
+    refuse_need(info, confidential)
     refuse_infeasible(required, strata, len(columns[0].values), plan.k)
     patterns = gap_patterns(
         columns, strata, plan.k, units, required, gaps=plan.missing == "group", zeros=plan.zeros == "group"
@@ -78,6 +80,7 @@ def group(
         time_limit=limit and limit * (1.0 if whole else 1 - REFINING),
         progress=progress,
         parameters=plan.parameters,
+        confidential=confidential,
     )
     least = (
         None if weight is not None or plan.zeros == "group" else _carried(partition, columns, points, space)

@@ -4,7 +4,7 @@ Every engine calls `protect_part`: on the whole table, or on one block of it aft
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -96,12 +96,7 @@ def protect_part(
         loss = loss._replace(total=float(np.square(space.matrix).sum()))
     method, moved = grouping.method.key, grouping.moved
     del grouping, space  # their matrix is as large as the table
-    cells = {
-        column.name: column.holding(
-            published.spread(partition), None if published.gaps is None else published.gaps[partition.labels]
-        )
-        for column, published in zip(columns, groups)
-    }
+    cells = {c.name: _spread(c, published, partition) for c, published in zip(columns, groups)}
     check_groups(cells, partition.labels, plan.k, strata, units, watched, weight)
     filled = thinned = 0
     for column in columns:
@@ -111,6 +106,19 @@ def protect_part(
         thinned += cells[column.name].gap_count - stayed
     lost = zeros_lost(columns, cells)
     return Published(partition, groups, cells, loss, method, moved, filled, thinned, lost, least)
+
+
+def _spread(column: Column, groups: GroupValues, partition: Partition) -> Column:
+    """The column with what each record publishes; a gap has the file's sign that all of its group have."""
+    labels = partition.labels
+    gaps = None if groups.gaps is None else groups.gaps[labels]
+    cells = column.holding(groups.spread(partition), gaps)
+    if gaps is None or column.marks is None:
+        return cells
+    one = np.zeros(len(partition), np.int64)
+    one[labels] = column.marks
+    mixed = np.bincount(labels, column.marks != one[labels], len(partition)) > 0
+    return replace(cells, marks=np.where(mixed, 0, one)[labels])
 
 
 def zeros_lost(columns: Sequence[Column], cells: Mapping[Any, Column], common: float = 0.05) -> int:

@@ -12,6 +12,7 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
 from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
+from shoal.io.origin import marked
 from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
 from shoal.stages.recode import recode
@@ -105,6 +106,8 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         (rule, read_watched(original if rule.column in columns else frame, rule, plan)) for rule in plan.rules
     )
     notes += [note for rule, column in watched for note in _notes_on_watched(rule, column)]
+    if frame.origin is not None:
+        columns = {name: marked(column, original) for name, column in columns.items()}
     kept = look(plan, frame, columns, {*changed, *recoded.names})
     return Prepared(
         *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),

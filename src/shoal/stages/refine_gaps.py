@@ -98,6 +98,7 @@ def settle(
     tables: tuple[Kernels, Asked, Ints],
     end: float | None = None,
     passes: int = PASSES,
+    least: float = LEAST,
 ) -> None:
     """Move records until no move helps; where groups may have more than 2k-1, dissolve groups as well."""
     n, moves = len(gs.labels), 0
@@ -107,11 +108,11 @@ def settle(
             break
         if done:
             means(gs.P, gs.has, gs.labels, gs.C, gs.counts)
-        least = LEAST * float(np.square(gs.P[:n] - gs.C[gs.labels])[gs.has[:n] > 0].sum()) / n
+        gain = least * float(np.square(gs.P[:n] - gs.C[gs.labels])[gs.has[:n] > 0].sum()) / n
         already = moves
-        moves = descend(gs, neighbours, k, most, least, seen, moves, *tables)
+        moves = descend(gs, neighbours, k, most, gain, seen, moves, *tables)
         if most >= 2 * k:
-            moves = dissolve(gs, neighbours, least, moves, *tables)
+            moves = dissolve(gs, neighbours, gain, moves, *tables)
         if moves == already:
             break
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.algorithms.tclose import t_first, tclose_k_first, tclose_merge, tclose_t_first
 from shoal.arrays import Bools, Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
+from shoal.grouping.registry import Confidential
 from shoal.kernels.search import required
 from shoal.kernels.search.gaps import Groups
-from shoal.kernels.search.gather import one_of_each
 from shoal.requirements.base import SLACK, Requirement, rounded
 from shoal.requirements.closeness import Closeness
 from shoal.requirements.contributors import Contributors
@@ -42,6 +43,11 @@ MANY = 0.25
 #: Records whose groups are gathered anew to come close to the whole table: each group looks at all that are
 #: free (1 s of processor time for 30,000 records in groups of 5).
 MOST_GATHERED = 100_000
+#: Methods that make groups t-close. Up to so many records all are tried, so that none of them loses less.
+T_CLOSE, FEW = (tclose_merge, tclose_k_first, tclose_t_first), 2000
+#: In larger tables a move must lower the loss by this part of the mean loss of a record: it saves passes and
+#: costs little.
+COARSE = 1e-2
 #: Records visited by searches from a shaken partition: many for small tables, none for large ones.
 VISITS, MOST_ROUNDS = 20_000, 100
 
@@ -66,6 +72,14 @@ def asked_of(
         else:
             asked.append(_OF_A_COLUMN[asks.field].of(asks, column))
     return [*asked, *rules.values()]
+
+
+def confidential_of(
+    requirements: Sequence[Requirement], rows: Ints | slice = slice(None)
+) -> Confidential | None:
+    """The column and t that a method gets which needs closeness: those of the first rule with a t."""
+    coded = [r.coded(rows) for r in requirements if isinstance(r, Closeness)]
+    return next((column for column in coded if column is not None), None)
 
 
 def refuse_infeasible(requirements: Sequence[Requirement], strata: Ints | None, n: int, k: int) -> None:
@@ -191,6 +205,10 @@ def _by_group(labels: Ints, groups: int) -> list[Ints]:
     return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=groups))[:-1])
 
 
+def _sse(gs: Groups) -> float:
+    return float(np.square((gs.P[:-1] - gs.C[gs.labels]) * gs.has[:-1]).sum())
+
+
 class _Stratum:
     """The records of one stratum, and the search over their groups."""
 
@@ -218,8 +236,17 @@ class _Stratum:
                 for block in _blocks(self.points, np.flatnonzero(touched), codes, self.k):
                     _gather(self.points, block, codes, self.k, labels)
             if isinstance(requirement, Closeness) and touched.mean() > MANY and len(labels) <= MOST_GATHERED:
-                labels, touched = self._gathered(codes, requirement), np.ones(len(labels), bool)
+                asked = requirement.parameters[1] + SLACK
+                labels = t_first(self.points, self.k, codes, asked, requirement.levels)
+                touched = np.ones(len(labels), bool)
         best, sse = self._search(labels, touched, end)
+        confidential = confidential_of(self.requirements, self.rows)
+        for start in T_CLOSE if confidential is not None and len(labels) <= FEW else ():
+            other = start(self.points, self.k, confidential=confidential)
+            if _sse(in_groups(self.points, self.has, Partition(other).labels)) < sse * (1 - LEAST):
+                again, lower = self._search(other, np.ones(len(other), bool), end)
+                if lower < sse:
+                    best, sse = again, lower
         for _ in range(rounds):
             if end is not None and time.perf_counter() > end:
                 break
@@ -231,17 +258,6 @@ class _Stratum:
             if lower < sse * (1 - LEAST):
                 best, sse = again, lower
         return best
-
-    def _gathered(self, codes: Ints, requirement: Closeness) -> Ints:
-        """Groups with one record of each part of the confidential column's distribution.
-
-        So begins t-closeness first of Soria-Comas, Domingo-Ferrer, Sanchez and Martinez (arXiv 1512.02909).
-        """
-        n = len(codes)
-        parts = min(max(self.k, requirement.parts(n)), n)
-        subset = np.empty(n, np.int64)
-        subset[np.argsort(codes, kind="stable")] = np.arange(n) * parts // n
-        return one_of_each(self.points - self.points.mean(axis=0), subset, parts)
 
     def _search(self, labels: Ints, touched: Bools, end: float | None) -> tuple[Ints, float]:
         """Groups that hold, improved until nothing changes, and their SSE; first those of `touched`."""
@@ -258,8 +274,7 @@ class _Stratum:
                 tried.add(members.tobytes())
                 labels[cut] = labels.max() + 1
                 touched[members] |= len(cut) > 0
-        within = (gs.P[:-1] - gs.C[gs.labels]) * gs.has[:-1]
-        return labels, float(np.square(within).sum())
+        return labels, _sse(gs)
 
     def _settled(self, labels: Ints, touched: Bools, end: float | None) -> Groups:
         """Records moved until no move helps; to make a group hold may cost as much as to merge it."""
@@ -271,7 +286,8 @@ class _Stratum:
         groups = _by_group(part.labels, len(part)) if gs.fails.any() else []
         for g in np.flatnonzero(gs.fails):
             gs.worth[g] = self._mergers(gs, g, groups[g])[1].min()
-        settle(gs, self.neighbours, self.k, len(labels), self.tables, end)
+        least = LEAST if len(labels) <= FEW else COARSE
+        settle(gs, self.neighbours, self.k, len(labels), self.tables, end, least=least)
         return gs
 
     def _mergers(self, gs: Groups, g: np.integer, members: Ints) -> tuple[Ints, Floats]:
@@ -305,7 +321,10 @@ class _Stratum:
         return gs.labels, moved[gs.labels]
 
     def _hold(self, members: Ints) -> bool:
-        return all(requirement.holds(self.rows[members]) for requirement in self.requirements)
+        """Whether a group of these members holds all."""
+        fails = np.empty(1, np.bool_)
+        required.failing(*self.tables, members, np.array([0, len(members)]), fails)
+        return not fails[0]
 
     def _cut(self, members: Ints) -> Ints:
         """Of a group the part to split off, so that both hold and lose least; empty if none was found.
@@ -323,12 +342,10 @@ class _Stratum:
             sse = np.zeros(len(members))
             for count, total, squares in (sums, [x[-1] - x for x in sums]):
                 sse += (squares - np.square(total) / np.maximum(count, 1)).sum(axis=1)
-            for t in k + np.argsort(sse[k - 1 : len(members) - k], kind="stable"):
-                if sse[t - 1] >= best:
-                    break
-                if self._hold(members[order[:t]]) and self._hold(members[order[t:]]):
-                    best, cut = sse[t - 1], members[order[t:]]
-                    break
+            cuts = k + np.argsort(sse[k - 1 : len(members) - k], kind="stable")
+            t = required.first_cut(*self.tables, members[order], cuts[sse[cuts - 1] < best])
+            if t:
+                best, cut = sse[t - 1], members[order[t:]]
         return cut
 
 

@@ -81,7 +81,8 @@ def published_once(plan: Plan, column: Column, units: Ints) -> bool:
     first, unit = _first_seen(units)
     rows = first[unit]
     same = np.array_equal(column.values[rows], column.values)
-    return same and (column.gaps is None or np.array_equal(column.gaps[rows], column.gaps))
+    holes = column.holes
+    return same and (holes is None or np.array_equal(holes[rows], holes))
 
 
 def protect_units(
@@ -122,7 +123,7 @@ def protect_units(
         half = part / 2 if others else part
         over = protect_part(
             replace(plan, k=k),
-            [column.holding(column.values[first], _at(column.gaps, first)) for column in same],
+            [column.at(first) for column in same],
             _at(strata, first),
             None if weight is None else np.bincount(entry, weight) / np.bincount(entry),
             guides=guides,
@@ -132,9 +133,7 @@ def protect_units(
             **options,
         )
         made = [over]
-        cells = {
-            name: cell.holding(cell.values[entry], _at(cell.gaps, entry)) for name, cell in over.cells.items()
-        }
+        cells = {name: cell.at(entry) for name, cell in over.cells.items()}
         labels = over.partition.labels[entry]
         partition, groups = _by_group(labels, cells)
         space = loss_space(same, scaled(same))
@@ -177,7 +176,7 @@ def _published_alike(labels: Ints, cells: Mapping[Any, Column], strata: Ints | N
     """One number for all records of a stratum whose units publish the same, in one group or in several."""
     ids = np.zeros_like(labels) if strata is None else strata
     for cell in cells.values():
-        for values in [cell.values] if cell.gaps is None else [cell.values, cell.gaps]:
+        for values in [cell.values] if cell.holes is None else [cell.values, cell.holes]:
             levels = np.unique(values, return_inverse=True)[1]
             ids = np.unique(ids * (levels.max() + 1) + levels, return_inverse=True)[1]
     return ids

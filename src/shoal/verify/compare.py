@@ -119,6 +119,22 @@ def first_difference(expected: pa.ChunkedArray, found: pa.ChunkedArray, loose: b
     return None if row < 0 else row
 
 
+def strange_codes(release: pa.Table, written: pa.Table, cells: pa.Table, columns: Sequence[str]) -> list[str]:
+    """One sentence for each column whose gaps have codes in the file that their records did not have.
+
+    `release` has gaps where `written`, the same as in its file, has codes; `cells` are the original's.
+    """
+    faults = []
+    for name in columns:
+        coded = pc.and_(pc.is_null(release[name]), pc.is_valid(written[name]))
+        if (
+            pc.any(coded).as_py()
+            and first_difference(cells[name].filter(coded), written[name].filter(coded)) is not None
+        ):
+            faults.append(f"column {name!r} has codes for gaps that are not those of its records")
+    return faults
+
+
 def _plain(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
     """Dictionaries as their values, one type for all texts, NaN as a gap, half floats wide enough to cast."""
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])

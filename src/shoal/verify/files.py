@@ -21,7 +21,15 @@ from shoal.io.contents import Contents
 from shoal.io.databases.sql import is_url
 from shoal.io.files import as_arrow, read, read_contents, read_parts, same_family
 from shoal.verify import steps
-from shoal.verify.compare import Agreement, compare, first_difference, in_place, outside, same_rows
+from shoal.verify.compare import (
+    Agreement,
+    compare,
+    first_difference,
+    in_place,
+    outside,
+    same_rows,
+    strange_codes,
+)
 from shoal.verify.count import Finding, count
 from shoal.verify.requirements import Held, groups_of, held_by
 
@@ -201,6 +209,8 @@ def check_original(
             faults += [
                 fault for block in blocks for fault in outside(after, table, block, not totals_kept, slack)
             ]
+            if exact and "stats" in details_of(found):
+                faults += strange_codes(table, found, one, protected)
             agreement = replace(agreement, faults=tuple(faults))
             if plan is not None and (unit or plan.rules) and not faults:
                 cells, owners = table if written is None else written, [other[name] for name in unit]

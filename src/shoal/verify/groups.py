@@ -35,7 +35,7 @@ def check_groups(
     from shoal.kernels.groups.counts import count_and_compare  # here, for `shoal check` needs no compiler
 
     for name, column in released.items():
-        values, gaps = column.values, column.gaps
+        values, gaps = column.values, column.holes
         if len(labels) != len(values):
             raise CheckFailed(
                 f"{len(values)} values but {len(labels)} labels in {name!r}: nothing is released"

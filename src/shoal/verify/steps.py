@@ -3,18 +3,25 @@
 It is written apart from `shoal.stages`, in the obvious way, and looks at two tables whose rows agree.
 """
 
-from collections import defaultdict
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
+from math import ceil
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as types
 
-from shoal.arrays import Floats
+from shoal.arrays import Floats, Ints
 from shoal.verify.compare import numbers
+from shoal.verify.requirements import groups_of
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 #: The mean of a tail is published if no unit holds more than this share of what lies beyond the threshold.
 DOMINANT = 0.5
@@ -22,17 +29,17 @@ DOMINANT = 0.5
 NEAR = 1e-9
 
 
-def stepped(plan: Any, protected: Sequence[str] = ()) -> list[str]:
+def stepped(plan: Plan, protected: Sequence[str] = ()) -> list[str]:
     """The columns that the plan's steps change, beside the protected."""
     return [str(name) for name in plan.stepped if str(name) not in set(protected)]
 
 
-def recoded(original: pa.Table, plan: Any) -> pa.Table:
+def recoded(original: pa.Table, plan: Plan) -> pa.Table:
     """The original's Arrow table with tails as the plan publishes them; joined levels are texts."""
     for name in map(str, plan.regroup):
-        texts = pa.array([None if cell is None else _word(cell) for cell in original[name].to_pylist()])
+        words, places = _words(original[name])
+        texts = pa.array(words, pa.string()).take(pa.array(places, mask=places < 0))
         original = original.set_column(original.column_names.index(name), name, texts)
-
     for name in dict.fromkeys(map(str, [*plan.top, *plan.bottom])):
         values = _capped(original, plan, name)
         place = original.column_names.index(name)
@@ -40,7 +47,7 @@ def recoded(original: pa.Table, plan: Any) -> pa.Table:
     return original
 
 
-def slack(plan: Any, original: pa.Table) -> dict[str, tuple[float, float]]:
+def slack(plan: Plan, original: pa.Table) -> dict[str, tuple[float, float]]:
     """How far rounding may move a value, at the most: by so much, and by this share of itself."""
     found = {}
     for name, rule in _rules(plan, original).items():
@@ -49,41 +56,60 @@ def slack(plan: Any, original: pa.Table) -> dict[str, tuple[float, float]]:
     return found
 
 
-def step_faults(original: pa.Table, release: pa.Table, plan: Any, protected: Sequence[str]) -> list[str]:
-    """One sentence for each column that is not what the plan's steps make of the original's rows."""
+def step_faults(
+    original: pa.Table, release: pa.Table, plan: Plan, protected: Sequence[str], near: float = NEAR
+) -> list[str]:
+    """One sentence for each column that is not what the plan's steps make of the original's rows.
+
+    `near` is how far published numbers may lie from what is expected, as a share of themselves.
+    """
     faults, after = [], recoded(original, plan)
     rules, kept = _rules(plan, original), stepped(plan, protected)
     for name in rules:
-        if name in protected and not _all_rounded(_doubles(release[name], plan, name), rules[name]):
+        if name in protected and not _all_rounded(_doubles(release[name], plan, name), rules[name], near):
             faults.append(f"column {name!r} has values that are not rounded as the plan says")
     for name in kept:
         if plan.pseudonyms is not None and name == str(plan.unit[0]):
-            owners = list(zip(*(original[str(unit)].to_pylist() for unit in plan.unit)))
-            if not _one_to_one(owners, release[name].to_pylist()):
+            if not _one_to_one(_owners(original, plan), release[name]):
                 faults.append(f"the new numbers in {name!r} are not one for each unit")
         elif name not in set(map(str, plan.regroup)):
             expected, found = (_doubles(table[name], plan, name) for table in (after, release))
             expected = _rounded(expected, rules[name]) if name in rules else expected
-            wrong = ~np.isclose(expected, found, rtol=NEAR, atol=0, equal_nan=True)
+            wrong = ~np.isclose(expected, found, rtol=near, atol=0, equal_nan=True)
             if wrong.any():
                 faults.append(
                     f"column {name!r} is not what its steps make of row {int(np.argmax(wrong)) + 1}"
                 )
     for name, joined in plan.regroup.items():
+        (old, rows), (shown, places) = _words(original[str(name)]), _words(release[str(name)])
         new = _levels(original, plan, str(name), joined)
-        shown = ["" if cell is None else _word(cell) for cell in release[str(name)].to_pylist()]
-        told = ["" if cell is None else new[_word(cell)] for cell in original[str(name)].to_pylist()]
-        if set(shown) - set(told) or (str(name) in kept and shown != told):
+        told = np.array([*(new[word] for word in old), None], object)
+        if {shown[p] for p in np.unique(places[places >= 0])} - {
+            told[r] for r in np.unique(rows[rows >= 0])
+        } or (str(name) in kept and (np.array([*shown, None], object)[places] != told[rows]).any()):
             faults.append(f"column {name!r} has levels that should have been joined")
     return faults
 
 
-def _codes(plan: Any, name: str) -> Sequence[Any]:
+def _owners(table: pa.Table, plan: Plan) -> Ints:
+    """Whose record each is: a number for each unit."""
+    return groups_of([table[str(unit)] for unit in plan.unit]) if plan.unit else np.arange(len(table))
+
+
+def _words(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
+    """The levels of a column as words, and the place of each cell's among them; -1 for a gap."""
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    listed = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    places = listed.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return [_word(level) for level in listed.dictionary.to_pylist()], places
+
+
+def _codes(plan: Plan, name: str) -> Sequence[Any]:
     codes = plan.missing_codes
     return {str(n): c for n, c in codes.items()}.get(name, ()) if isinstance(codes, Mapping) else codes
 
 
-def _doubles(column: Any, plan: Any, name: str) -> Floats:
+def _doubles(column: pa.ChunkedArray, plan: Plan, name: str) -> Floats:
     """Numbers and dates as doubles; gaps, and the codes for them, as NaN."""
     if {str(n): kind for n, kind in plan.types.items()}.get(name) == "date" and "string" in str(column.type):
         column = column.cast(pa.date32())
@@ -98,13 +124,10 @@ def _doubles(column: Any, plan: Any, name: str) -> Floats:
     return values
 
 
-def _capped(original: pa.Table, plan: Any, name: str) -> Floats:
+def _capped(original: pa.Table, plan: Plan, name: str) -> Floats:
     """The column with its tails at their mean, or at their threshold."""
     values = _doubles(original[name], plan, name)
-    rows = range(len(values))
-    columns = [original[str(unit)].to_pylist() for unit in plan.unit]
-    owners = list(zip(*columns)) if plan.unit else list(rows)
-    weights = np.ones(len(values))
+    owners, weights = _owners(original, plan), np.ones(len(values))
     if plan.weight is not None:
         weights = _doubles(original[str(plan.weight)], plan, str(plan.weight))
     new = values.copy()
@@ -113,12 +136,10 @@ def _capped(original: pa.Table, plan: Any, name: str) -> Floats:
         if name not in limits:
             continue
         limit = _threshold(values[~np.isnan(values)], limits[name], str(original[name].type))
-        tail = [row for row in rows if sign * (values[row] - limit) > 0]
-        held: dict[Any, float] = defaultdict(float)
-        for row in tail:
-            held[owners[row]] += weights[row] * abs(values[row] - limit)
-        enough = len(held) >= plan.k and max(held.values(), default=0) <= DOMINANT * sum(held.values())
-        if enough:
+        tail = np.flatnonzero(sign * (values - limit) > 0)  # gaps are not beyond anything
+        _, unit_of = np.unique(owners[tail], return_inverse=True)
+        held = np.bincount(unit_of, weights[tail] * np.abs(values[tail] - limit))
+        if len(held) >= plan.k and held.max(initial=0) <= DOMINANT * held.sum():
             middle = np.average(values[tail] - limit, weights=weights[tail]) + limit
             unit = _unit(original[name].type)
             new[tail] = np.copysign(np.floor(abs(middle) / unit + 0.5) * unit, middle) if unit else middle
@@ -127,7 +148,7 @@ def _capped(original: pa.Table, plan: Any, name: str) -> Floats:
     return new
 
 
-def _unit(stored: Any) -> float:
+def _unit(stored: pa.DataType) -> float:
     """What values of a type are multiples of; 0 if it holds any. Dates and times count microseconds."""
     if types.is_floating(stored):
         return 0.0
@@ -141,16 +162,16 @@ def _unit(stored: Any) -> float:
 def _threshold(present: Floats, given: Any, stored: str) -> float:
     word = str(given)
     if word.startswith("q"):
-        share, ordered = Fraction(word[1:]), sorted(present.tolist())
-        return float(next(v for place, v in enumerate(ordered, 1) if place >= share * len(ordered)))
+        ordered = np.sort(present)
+        return float(ordered[max(ceil(Fraction(word[1:]) * len(ordered)) - 1, 0)])
     if "date" in stored or "timestamp" in stored or "string" in stored:
         return float(np.datetime64(word, "us").astype(np.int64))
     return float(word)
 
 
-def _rules(plan: Any, original: pa.Table) -> dict[str, Any]:
+def _rules(plan: Plan, original: pa.Table) -> dict[str, int | str]:
     """How each column is rounded; where decimals are asked for, to as many as the original shows."""
-    rules = {}
+    rules: dict[str, int | str | None] = {}
     if plan.decimals:
         for name in map(str, plan.columns or original.column_names):
             if "double" in str(original[name].type) or "float" in str(original[name].type):
@@ -161,14 +182,16 @@ def _rules(plan: Any, original: pa.Table) -> dict[str, Any]:
 
 def _shown(values: Floats) -> int | None:
     """The most decimals that a value shows when it is written; None for more than fifteen."""
-    most = 0
-    for value in set(values[~np.isnan(values)].tolist()):
-        exponent = Decimal(repr(value)).normalize().as_tuple().exponent
-        most = max(most, -int(exponent))
+    texts = pa.array(np.unique(values[~np.isnan(values)])).cast(pa.string())
+    parts = pc.extract_regex(texts, r"^-?\d+(?:\.(?P<after>\d+))?(?:e(?P<power>[+-]?\d+))?$")
+    digits = pc.utf8_length(pc.struct_field(parts, "after"))
+    power = pc.struct_field(parts, "power")
+    power = pc.if_else(pc.equal(power, ""), "0", pc.utf8_ltrim(power, "+")).cast(pa.int64())
+    most = max(pc.max(pc.subtract(digits, power)).as_py() or 0, 0)
     return most if most <= 15 else None
 
 
-def _step(rule: Any) -> Fraction | int:
+def _step(rule: int | str) -> Fraction | int:
     """What values are multiples of, or to how many digits they are given."""
     kind, _, number = str(rule).rpartition(":")
     if kind == "sig":
@@ -176,22 +199,25 @@ def _step(rule: Any) -> Fraction | int:
     return Fraction(number) if kind == "base" else Fraction(1, 10 ** int(number))
 
 
-def _rounded(values: Floats, rule: Any) -> Floats:
-    return np.array([value if np.isnan(value) else _nearest(value, _step(rule)) for value in values.tolist()])
-
-
-def _nearest(value: float, step: Fraction | int) -> float:
-    """The nearest multiple, by whole numbers; of two the one farther from zero."""
-    exact = Fraction(value)
+def _rounded(values: Floats, rule: int | str) -> Floats:
+    """The nearest values that the rule allows; of two the one farther from zero."""
+    distinct, places = np.unique(values, return_inverse=True)
+    step = _step(rule)
     if isinstance(step, int):
-        return float(f"{value:.{step - 1}e}")
-    count = (2 * abs(exact) / step + 1) // 2
-    return float(count * step) * (1 if value >= 0 else -1)
+        return np.array([float(f"{value:.{step - 1}e}") for value in distinct.tolist()])[places]
+    steps = np.abs(distinct) * step.denominator / step.numerator
+    count = np.floor(steps + 0.5)
+    new = np.copysign(count * step.numerator / step.denominator, distinct) + 0.0
+    near = np.abs(steps - np.floor(steps) - 0.5) < 1e-6  # halves, which are decided by whole numbers
+    for place in np.flatnonzero(near | (count * step.numerator >= 2**52)):
+        exact = (2 * abs(Fraction(distinct[place])) / step + 1) // 2
+        new[place] = float(exact * step) * (1 if distinct[place] >= 0 else -1)
+    return new[places]
 
 
-def _all_rounded(values: Floats, rule: Any) -> bool:
+def _all_rounded(values: Floats, rule: int | str, near: float) -> bool:
     distinct = np.unique(values[~np.isnan(values)])
-    return bool(np.isclose(distinct, _rounded(distinct, rule), rtol=NEAR, atol=0).all())
+    return bool(np.isclose(distinct, _rounded(distinct, rule), rtol=near, atol=0).all())
 
 
 def _word(cell: Any) -> str:
@@ -202,32 +228,33 @@ def _word(cell: Any) -> str:
         return str(cell)
 
 
-def _levels(original: pa.Table, plan: Any, name: str, joined: Mapping[Any, Any]) -> dict[str, str]:
+def _levels(original: pa.Table, plan: Plan, name: str, joined: Mapping[Any, Any]) -> dict[str, str]:
     """What each level of a column became."""
-    cells = [None if cell is None else _word(cell) for cell in original[name].to_pylist()]
-    new = {cell: cell for cell in cells if cell is not None}
+    words, places = _words(original[name])
+    new = {word: word for word in words}
     for title, members in joined.items():
         if title != "rare":
             new |= {_word(member): _word(title) for member in members}
-    if "rare" in joined:
-        columns = [original[str(unit)].to_pylist() for unit in plan.unit]
-        owners: dict[str, set[Any]] = defaultdict(set)
-        codes = {_word(code) for code in _codes(plan, name)}
-        for row, cell in enumerate(cells):
-            if cell is not None and cell not in codes:
-                owners[new[cell]].add(tuple(column[row] for column in columns) if columns else row)
-        rare = {level for level in owners if len(owners[level]) < joined["rare"]}
-        together = set[Any]().union(*(owners[level] for level in rare | ({"other"} & set(owners))))
-        for level in sorted(owners, key=lambda level: (len(owners[level]), level)):
-            if rare and len(together) < joined["rare"] and level not in rare:
-                rare.add(level)
-                together |= owners[level]
-        new = {old: "other" if level in rare else level for old, level in new.items()}
-    return new
+    if "rare" not in joined:
+        return new
+    codes, least = {_word(code) for code in _codes(plan, name)}, joined["rare"]
+    titles = list(dict.fromkeys(new[word] for word in words if word not in codes))
+    title_of = np.array([titles.index(new[word]) if word not in codes else -1 for word in words] + [-1])
+    counted = np.stack([title_of[places], _owners(original, plan)])[:, title_of[places] >= 0]
+    counted = np.unique(counted, axis=1)
+    owners = {title: set(counted[1, counted[0] == place].tolist()) for place, title in enumerate(titles)}
+    rare = {level for level in owners if len(owners[level]) < least}
+    together = set[int]().union(*(owners[level] for level in rare | ({"other"} & set(owners))))
+    for level in sorted(owners, key=lambda level: (len(owners[level]), level)):
+        if rare and len(together) < least and level not in rare:
+            rare.add(level)
+            together |= owners[level]
+    return {old: "other" if level in rare else level for old, level in new.items()}
 
 
-def _one_to_one(owners: Sequence[Any], found: Sequence[Any]) -> bool:
-    pairs = set(zip(owners, found))
-    return len(pairs) == len(set(owners)) == len(set(found)) and all(
-        isinstance(n, (int, float)) for n in found
-    )
+def _one_to_one(owners: Ints, found: pa.ChunkedArray) -> bool:
+    if found.null_count or not (types.is_integer(found.type) or types.is_floating(found.type)):
+        return False
+    numbered = groups_of([found])
+    pairs = np.unique(np.stack([owners, numbered]), axis=1).shape[1]
+    return bool(pairs == owners.max() + 1 == numbered.max() + 1)

@@ -96,7 +96,9 @@ class SqlOrigin:
             return None
         return self.cells if self.chosen is None else self.cells.filter(self.chosen)
 
-    def restore(self, table: pa.Table, cells: pa.Table, protected: Collection[str]) -> pa.Table:
+    def restore(
+        self, table: pa.Table, cells: pa.Table, protected: Collection[str], coded: Collection[str]
+    ) -> pa.Table:
         """The table with the database's own `cells` in every column that is not protected."""
         for j, name in enumerate(table.column_names):
             if name not in protected:

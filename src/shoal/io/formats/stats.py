@@ -1,7 +1,7 @@
 """Stata, SPSS and SAS files, through pyreadstat. Labels travel with the table and into the output.
 
 Values that a file itself calls missing (SPSS's user-missing codes, Stata's .a to .z) are gaps for the
-grouping, never numbers; in columns that are not protected they come out as they went in.
+grouping, never numbers. They come out as they went in: of a protected column where all of a group have one.
 """
 
 from __future__ import annotations
@@ -135,9 +135,16 @@ def _without_missing(values: Any, letters: set[str], ranges: Collection[dict[str
     def missing(value: Any) -> bool:
         if isinstance(value, str):
             return value in letters or any(value.rstrip() == str(r["lo"]).rstrip() for r in ranges)
-        return any(not isinstance(r["lo"], str) and r["lo"] <= value <= r["hi"] for r in ranges)
+        number = isinstance(value, (int, float))
+        return number and any(not isinstance(r["lo"], str) and r["lo"] <= value <= r["hi"] for r in ranges)
 
     return [None if value is None or missing(value) else value for value in values]
+
+
+def any_missing(values: list[Any], ranges: Collection[dict[str, Any]]) -> bool:
+    """Whether one of these values would be taken for missing."""
+    there = [value for value in values if value is not None]
+    return None in _without_missing(there, set(), ranges)
 
 
 def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -> pa.Array:
@@ -206,10 +213,10 @@ def refuse_sas(table: pa.Table, path: Path) -> None:
     raise InputError("SAS files can be read but not written: name an output such as out.parquet with -o")
 
 
-def forget_codes(table: pa.Table, protected: Collection[str]) -> pa.Table:
-    """Protected columns have gaps and no user-missing codes: a mean must not be taken for one."""
+def forget_codes(table: pa.Table, names: Collection[str]) -> pa.Table:
+    """These columns have gaps and no user-missing codes: a mean must not be taken for one."""
     details = details_of(table).get("stats", {})
-    ranges = {name: r for name, r in details.get("missing_ranges", {}).items() if name not in protected}
+    ranges = {name: r for name, r in details.get("missing_ranges", {}).items() if name not in names}
     return with_details(table, stats={**details, "missing_ranges": ranges})
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Bools, Floats, Ints
 from shoal.kernels.runtime.jit import kernel
-from shoal.kernels.search.required import holds_after
+from shoal.kernels.search.required import alike, holds_after
 
 
 class Groups(NamedTuple):
@@ -83,6 +83,8 @@ def _better(gs, A, B, x, y, z, freed, best, holds, asked, members):
     promised += change(P, has, C, counts, A, x, z)
     if promised - hoped >= best or leaves_one(has, counts, A, x, z) or leaves_one(has, counts, B, z, x):
         return best
+    if z < len(gs.labels) and alike(asked, x, z):  # both groups hold what they held
+        return promised if promised < best else best
     for g, begin, out, into in ((A, x, x, z), (B, y, z, x)):
         if holds_after(holds, asked, members, gs.after, begin, out, into):
             promised -= gs.fails[g] * gs.worth[g]

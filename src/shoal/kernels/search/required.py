@@ -63,6 +63,31 @@ def _hold(holds, asked, members, count):
 
 
 @kernel
+def alike(asked, x, y):
+    """Whether two records are the same to every requirement."""
+    for j in range(len(asked.which)):
+        if asked.codes[j, x] != asked.codes[j, y] or asked.values[j, x] != asked.values[j, y]:
+            return False
+    return True
+
+
+@kernel
+def first_cut(holds, asked, members, order, cuts):
+    """The first of the cuts of an order that leaves two groups which hold; 0 if none does."""
+    n = len(order)
+    for cut in cuts:
+        for i in range(cut):
+            members[i] = order[i]
+        if not _hold(holds, asked, members, cut):
+            continue
+        for i in range(cut, n):
+            members[i - cut] = order[i]
+        if _hold(holds, asked, members, n - cut):
+            return cut
+    return 0
+
+
+@kernel
 def failing(holds, asked, members, order, starts, fails):
     """Which of the groups order[starts[g] : starts[g + 1]] fail."""
     for g in range(len(fails)):
