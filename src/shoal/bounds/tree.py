@@ -120,9 +120,10 @@ class Tree:
         rows = self.listed[node.live]
         has = (rows == pair[0]).any(1).astype(int) + (rows == pair[1]).any(1)
         paid = node.penalties > 0
-        facts = {"cuts": node.cuts[paid], "penalties": node.penalties[paid], "pair": (-1, -1)}
+        cuts, penalties = node.cuts[paid], node.penalties[paid]
         for keep in (has != 1, has != 2):
-            node.children.append(replace(node, live=node.live[keep], children=[], **facts))
+            live = node.live[keep]
+            node.children.append(Node(live, node.prices, cuts, penalties, node.value))
         return True, partition, solver.scores
 
     def walk(self) -> list[Node]:
@@ -164,8 +165,8 @@ class _NodeProgram:
 
     def _program(self, columns) -> highspy.Highs:
         n = self.tree.n
-        exact = {"presolve": "off", "dual_feasibility_tolerance": TOLERANCE}
-        lp = set_partitioning(self.rows[columns], self._scaled(columns), n, **exact)
+        rows, costs = self.rows[columns], self._scaled(columns)
+        lp = set_partitioning(rows, costs, n, presolve="off", dual_feasibility_tolerance=TOLERANCE)
         every = np.arange(n, dtype=np.int32)
         lp.addCols(n, np.full(n, LEFT_OVER), np.zeros(n), np.full(n, np.inf), n, every, every, np.ones(n))
         add_cut_rows(lp, np.arange(len(columns)), self.rows[columns], self.node.cuts, n)
