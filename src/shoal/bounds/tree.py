@@ -116,6 +116,8 @@ class Tree:
         if self.closed(node) or not len(solver.fractional[1]):
             return True, partition, {}
         pair = solver.choose_pair()
+        if pair is None:
+            return True, partition, {}
         node.pair = pair
         rows = self.listed[node.live]
         has = (rows == pair[0]).any(1).astype(int) + (rows == pair[1]).any(1)
@@ -249,10 +251,12 @@ class _NodeProgram:
         self.alive = alive[self.columns]
         return None
 
-    def choose_pair(self) -> tuple[int, int]:
+    def choose_pair(self) -> tuple[int, int] | None:
         """The pair whose two decisions raise the bound most, of those that did before and some new ones."""
         known = self.tree.scores
         pairs = self._pairs()
+        if not pairs:
+            return None
         old = sorted((pair for pair in pairs if pair in known), key=lambda pair: (-known[pair], pair))
         new = [pair for pair in pairs if pair not in known]
         some = ROOT_PAIRS if self.node is self.tree.root else PAIRS
@@ -287,7 +291,8 @@ class _NodeProgram:
         first: dict[tuple[int, ...], tuple[int, int]] = {}
         for pair in sorted(holders):
             first.setdefault(tuple(holders[pair]), pair)
-        return sorted(first.values(), key=lambda pair: (shares[holders[pair]].sum(), pair))
+        share = {pair: shares[holders[pair]].sum() for pair in first.values()}
+        return sorted((p for p in share if share[p] < 1 - 1e-4), key=lambda pair: (share[pair], pair))
 
 
 def add_cut_rows(lp: highspy.Highs, columns: NDArray, rows: NDArray, cuts: Cuts, n: int) -> None:
