@@ -94,10 +94,10 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
 def advise(tell: Tell, path: str, plan: str, risk: float) -> dict[str, Any]:
     """Which k, as `shoal suggest` finds it."""
     from shoal.plan import Plan
-    from shoal.suggestion import suggest_plan
+    from shoal.suggestion import suggest_plans
 
     told = partial(tell, "progress")
-    return suggest_plan(Plan.parse(plan), path, risk, None, None, None, progress=told).facts()
+    return suggest_plans([Plan.parse(plan)], path, risk, None, None, None, progress=told).facts()
 
 
 def _prove(folder: str, release: Release) -> dict[str, Any]:

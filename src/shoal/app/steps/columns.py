@@ -190,7 +190,7 @@ def _fields(tab: Tab, column: dict[str, Any], put: Callable[[str, str, Any], Non
                 ui.select(options, label=label, value=value, on_change=change).props(FIELD)
         for field, label in (
             ("column_weights", "Its share in distances (1: as others)"),
-            ("blocks", "Block: columns of one number are grouped together"),
+            ("blocks", "Block: one number, grouped together"),
         ):
             precision = 0 if field == "blocks" else None
             change = partial(_change, put, field, name)
