@@ -24,9 +24,11 @@ LONGEST = [
     "app/test_browser.py",
     "engines/test_spark.py",
     "project/test_docs.py",
+    "stages/test_require.py",
+    "io/test_hostile_files.py",
+    "stages/test_units.py",
     "bounds/test_bounds.py",
     "stages/test_mixed_types.py",
-    "io/test_hostile_files.py",
     "report/test_report.py",
 ]
 

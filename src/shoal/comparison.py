@@ -363,10 +363,7 @@ def refuse_price(plan: Plan) -> None:
 
 
 def _compared(
-    done: Sequence[Run | Failure | float | None],
-    records: int,
-    names: Sequence[Any],
-    bounds: Mapping[int, float],
+    done: Sequence[object], records: int, names: Sequence[Any], bounds: Mapping[int, float]
 ) -> Comparison:
     runs = [result for result in done if isinstance(result, Run)]
     failures = [result for result in done if isinstance(result, Failure)]
@@ -391,9 +388,7 @@ def _bound(frame: Frame, plan: Plan, seconds: float) -> float | None:
         return None
 
 
-def _results(
-    jobs: Sequence[Job], workers: int | None, progress: Progress | None
-) -> list[Run | Failure | float | None]:
+def _results(jobs: Sequence[Job], workers: int | None, progress: Progress | None) -> Sequence[object]:
     return map_threads(lambda job: job(), jobs, workers or min(thread_count(), 4), progress)
 
 

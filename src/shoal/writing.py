@@ -18,7 +18,7 @@ from shoal.io import formulas
 from shoal.io.atomic import refuse_input, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
-from shoal.io.files import as_arrow, file_format
+from shoal.io.files import as_arrow, file_format, file_of
 from shoal.io.origin import with_codes, with_columns
 from shoal.stages.kept import refuse
 from shoal.verify import policy
@@ -57,6 +57,9 @@ def write(
         refuse_input(path, release.source)
     kind = file_format(path)
     ready = _ready(release, kind)
+    table, expected = (kind.fit(t, [*map(str, release.columns), *release.recoded]) for t in ready[:2])
+    ready = ready._replace(table=table, expected=expected)
+    path = path if ".xlsx#" in path.name else file_of(path)
     notes: tuple[str, ...] = ()
     if kind.family == "text":
         notes = formulas.notes(ready.table, safe_cells)

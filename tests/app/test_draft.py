@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("nicegui")
 
 import shoal
-from shoal.app.draft import FURTHER, Draft
+from shoal.app.draft import BY_COLUMN, DEFAULTS, Draft
 from shoal.app.facts import table_facts
 from shoal.errors import InputError
 from shoal.io.source import frame_of
@@ -22,15 +22,16 @@ from shoal.plan.text import as_command, as_python
     "settings",
     [
         {},
-        {"method": "vmdav", "parameters": {"gamma": 0.3}, "per_column": False, "missing": "impute"},
+        {"method": "vmdav", "parameters": {"gamma": 0.3}, "missing": "impute"},
         {"centroids": "median", "scaling": "rank", "seed": 3, "merge_small_strata": True},
     ],
     ids=["guessed", "parameters", "centroids"],
 )
 def test_python_and_command_line_say_the_same(mixed, tmp_path, settings):
     draft = Draft.guessed(table_facts(frame_of(mixed)))
-    for name, value in {"k": 3, **settings}.items():
-        setattr(draft, name, value)
+    draft.k = 3
+    for name, value in settings.items():
+        draft.put(name, value)
     plan = draft.plan()
     assert plan.strata == ("stratum",)
     (tmp_path / "a file.csv").write_bytes(mixed.read_bytes())
@@ -76,24 +77,23 @@ def test_a_column_is_kept_by_decision_only_where_somebody_says_so():
 
 
 def test_levels_make_a_text_ordinal():
-    draft = Draft({"a": "quasi"}, {"a": "ordinal"}, levels={"a": "low, high"})
+    draft = Draft({"a": "quasi"}, {"a": "ordinal"}, kinds={"a": "text"})
+    with pytest.raises(InputError, match="the levels of 'a' have no order yet"):
+        draft.plan()
+    draft.say("levels", "a", ["low", "high"])
     assert draft.plan().levels == {"a": ["low", "high"]}
+    draft.types["a"] = "nominal"
+    assert draft.plan().levels == {}
 
 
-def test_the_form_has_every_field_of_a_plan():
-    of_columns = {"columns", "strata", "weight", "unit", "keep"}  # which the form gives as roles
-    there = {field.name for field in fields(Draft)} | of_columns | {option.field for option in FURTHER}
-    assert {field.name for field in fields(shoal.Plan)} == there & {f.name for f in fields(shoal.Plan)} | {
-        "version",
-        "sha256",
-    }
-    draft = Draft({"x": "quasi", "hid": "unit", "s": "other"}, {"x": None, "hid": None, "s": None})
-    draft.missing_codes, draft.known, draft.zeros, draft.contributors = "99 98.5", ["s"], "group", 3
-    plan = draft.plan()
-    assert (plan.missing_codes, plan.known, plan.zeros, plan.contributors) == ((99, 98.5), ("s",), "group", 3)
-    assert (plan.unit, plan.keep) == (("hid",), ("s",))
-    draft.missing_codes = "x=99"
-    assert draft.plan().missing_codes == {"x": (99,)}
+def test_what_is_at_its_default_is_not_kept():
+    draft = table_draft()
+    draft.put("seed", 3)
+    draft.say("top", "wage", "q0.9")
+    assert (draft.get("seed"), draft.said("top", "wage")) == (3, "q0.9")
+    draft.put("seed", 0)
+    draft.say("top", "wage", None)
+    assert (draft.fields, draft.columns["top"], draft.plan().top) == ({}, {}, {})
 
 
 def table_draft():
@@ -101,16 +101,32 @@ def table_draft():
     return Draft(roles, dict.fromkeys(roles))
 
 
-def test_further_fields_are_typed_as_on_the_command_line():
+def test_columns_have_fields_of_their_own():
     draft = table_draft()
-    draft.further = {"top": "wage=q0.9\n\nage=80", "regroup": "job=Manual:miner,farmer\njob=rare:20"}
-    draft.further |= {"decimals": True, "log": "wage", "blocks": "wage\nage", "round": ""}
+    for field, column, value in (
+        ("top", "wage", "q0.9"),
+        ("regroup", "job", {"Manual": ("miner", "farmer"), "rare": 20}),
+        ("blocks", "wage", 2),  # age has none: the columns without a number are grouped together
+        ("missing_codes", "wage", "99, none"),
+        ("column_weights", "job", 2.0),  # which is not protected
+    ):
+        draft.say(field, column, value)
+    draft.put("missing_codes", "-1")
+    draft.put("centroids", "median")
+    draft.kinds["age"] = "nominal"
     plan = draft.plan()
-    assert plan.top == {"wage": "q0.9", "age": 80}
+    assert plan.top == {"wage": "q0.9"}
     assert plan.regroup == {"job": {"Manual": ("miner", "farmer"), "rare": 20}}
-    assert plan.blocks == (("wage",), ("age",))
-    assert (plan.decimals, plan.log, plan.round) == (True, ("wage",), {})
-    draft.roles["house"], draft.further["pseudonyms"] = "unit", "units.key"
+    assert plan.blocks == (("age",), ("wage",))
+    assert plan.missing_codes == {"wage": (-1, 99, "none"), "age": (-1,)}
+    assert plan.centroids == {"wage": "median"}  # categories without order have no median
+    assert plan.column_weights == {}
+
+
+def test_a_key_file_needs_its_whole_path():
+    draft = table_draft()
+    draft.roles["house"] = "unit"
+    draft.put("pseudonyms", "units.key")
     with pytest.raises(InputError, match="needs its whole path"):
         draft.plan()
 
@@ -123,6 +139,15 @@ def test_further_fields_are_typed_as_on_the_command_line():
         {"levels": {"age": ["1", "2"]}, "types": {"age": "ordinal"}, "missing_codes": {"wage": [99, "none"]}},
         {"scaling": {"wage": "rank"}, "centroids": {"wage": "median"}, "known": ["job"], "time_limit": 2.0},
         {"top": {"wage": 5}, "round": {"wage": "sig:3"}, "blocks": [["wage"], ["age"]], "preserve": "totals"},
+        {
+            "missing_codes": [99, "a,b"],
+            "known": [],
+            "decimals": True,
+            "scaling": "rank",
+            "centroids": "median",
+        },
+        {"regroup": {"job": {"A": ["a", "b"], "rare": 20}}, "dominance": {"wage": "1:80"}},
+        {"diversity": {"job": "entropy:2"}, "closeness": {"job": 0.2}, "spread": {"wage": "rel:0.1"}},
         {"strata": ["wage"], "parameters": {"gamma": 0.5}, "method": "vmdav"},
         {"log": ["wage"], "column_weights": {"age": 2.0}, "unit": "house", "pseudonyms": "/keys/a"},
     ],
@@ -136,3 +161,25 @@ def test_a_plan_that_is_opened_fills_in_the_form(asked):
 def test_a_plan_for_other_columns_is_not_opened():
     with pytest.raises(InputError, match="the plan is for other columns: this table has no 'wages'; did you"):
         table_draft().following(shoal.Plan(4, columns=["wages", "age"]))
+
+
+def test_every_field_of_a_plan_stands_in_the_form():
+    """A field that is added to `Plan` is missed here until the page asks for it."""
+    from shoal.app.steps.columns import _LISTS, _TITLES
+    from shoal.app.steps.settings import CHECKS, CHOICES, TYPED
+
+    of_roles = {"roles", "types", "columns", "strata", "weight", "unit", "keep"}
+    numbers = {
+        "k",
+        "method",
+        "parameters",
+        "seed",
+        "time_limit",
+        "contributors",
+        "contributor_share",
+        "known",
+    }
+    asked = {*CHECKS, *CHOICES, *TYPED, *_TITLES, *_LISTS, *numbers, *of_roles} - {"prove"}
+    assert asked == {field.name for field in fields(shoal.Plan)} - {"version", "sha256"}
+    assert set(_TITLES) == set(BY_COLUMN)
+    assert all(hasattr(DEFAULTS, name) for name in BY_COLUMN)

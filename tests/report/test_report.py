@@ -330,9 +330,27 @@ def test_dates_gaps_and_categories_are_told():
     days = pa.array(np.arange(0, 4000, 100), pa.int32()).cast(pa.date32())
     table = pa.table({"day": days, "x": pa.array([None, *range(39)], pa.float64()), "s": ["a", "b"] * 20})
     facts = distributions(pair(table, table, ["day", "x", "s"]))
-    assert [entry["moment"] for entry in facts] == [True, False]
+    assert [entry["moment"] for entry in facts[:2]] == [True, False]
+    assert (facts[2]["levels"], facts[2]["before"], facts[2]["after"]) == (["a", "b"], [0.5, 0.5], [0.5, 0.5])
+    assert "Share of each level of s before and after: a 50 % and 50 %" in distribution(2, facts[2]).svg()
     assert "from 1970-01-01 to 1980-09-05" in distribution(0, facts[0]).svg()
     assert len(distributions(pair(table, table, ["day", "x", "s"]), most=1)) == 1
+
+
+def test_many_levels_are_drawn_together_and_ordered_ones_in_their_order():
+    from shoal.measures.pair import pair
+    from shoal.report.pictures import BINS, distributions
+
+    names = [f"level {i:02}" for i in range(40) for _ in range(40 - i)]
+    table = pa.table({"s": names, "g": pa.array(["high", "low", None, "low"] * (len(names) // 4))})
+    many, few = distributions(
+        pair(table, table, ["s", "g"], types={"g": "ordinal"}, levels={"g": ["low", "high"]})
+    )
+    assert (len(many["levels"]), many["levels"][0], many["levels"][-1]) == (BINS, "level 00", "17 others")
+    assert sum(many["before"]) == pytest.approx(1)
+    assert few["levels"] == ["low", "high", "gap"]
+    assert few["before"] == few["after"] == [0.5, 0.25, 0.25]
+    assert (many["lost"], few["lost"]) == (0, 0)
 
 
 @pytest.mark.parametrize("kind", ["one column", "constant", "n = k", "k = 1", "many", "large"])

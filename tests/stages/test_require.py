@@ -79,7 +79,7 @@ def case(kind, rng, n, k):
 def test_near_the_constrained_optimum_and_never_infeasible(kind, k):
     rng = np.random.default_rng(k)
     ratios = []
-    while len(ratios) < 25:
+    while len(ratios) < 15:
         X, required = case(kind, rng, int(rng.integers(6, 10)), k)
         if not all(requirement.holds(np.arange(len(X))) for requirement in required):
             continue

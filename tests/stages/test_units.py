@@ -54,7 +54,7 @@ PLANS = [
 @pytest.mark.parametrize("options", PLANS, ids=str)
 @pytest.mark.parametrize("gaps", [0.0, 0.15])
 def test_every_published_combination_belongs_to_k_units(options, gaps):
-    table = households(gaps=gaps)
+    table = households(45, gaps=gaps)
     release = shoal.microaggregate(table, 4, unit="hid", **options)
     counted = [*options["columns"], *options.get("strata", ())]
     assert units_behind(table, release, counted).min() >= 4

@@ -59,12 +59,16 @@ def _percent(shares: Sequence[float], places: int) -> list[float]:
 
 def distribution(facts: Mapping[str, Any]) -> dict[str, Any]:
     """One column before and after, drawn over each other."""
-    said = [day(e) if facts["moment"] else digits(e) for e in facts["edges"]]
+    if "levels" in facts:
+        classes = [str(level) for level in facts["levels"]]
+    else:
+        said = [day(e) if facts["moment"] else digits(e) for e in facts["edges"]]
+        classes = [f"{a} to {b}" for a, b in pairwise(said)]
     return {
         "legend": _legend("original", "release"),
         "tooltip": {**LOOKS["tooltip"], **LOOKS["by class"]},
         "grid": _grid(top=44),
-        "xAxis": _axis(type="category", data=[f"{a} to {b}" for a, b in pairwise(said)]),
+        "xAxis": _axis(type="category", data=classes),
         "yAxis": _upright("% of records"),
         "series": [_series(f"shares {when}", _percent(facts[when], 2)) for when in ("before", "after")],
     }

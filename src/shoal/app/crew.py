@@ -85,8 +85,9 @@ class Worker:
     async def stop(self) -> None:
         """Kill the process, whatever it does; the next task gets a new one."""
         self._stopping = True
-        if self._process is not None:
-            await self._kill(self._process)
+        process, self._process = self._process, None  # at once: whoever waits here may be cancelled too
+        if process is not None:
+            await self._kill(process)
 
     async def _kill(self, process: asyncio.subprocess.Process) -> None:
         if process.returncode is None:

@@ -8,49 +8,30 @@ from typing import Any
 
 from shoal.errors import InputError, did_you_mean
 from shoal.plan import Plan
-from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL, OPTIONS, SHAPES, Option
+from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL, OPTIONS, SHAPES
 
-#: Fields that the plan takes as they stand in the form.
-PLAIN = (
-    *("seed", "time_limit", "per_column", "missing", "scaling", "merge_small_strata"),
-    *("zeros", "thin", "order", "contributors", "contributor_share", "known", "by_record"),
+DEFAULTS = Plan(5)
+#: Fields that say something of single columns: column -> what the plan has for it.
+BY_COLUMN = (
+    *("diversity", "closeness", "dominance", "spread", "top", "bottom", "regroup", "round"),
+    *("column_weights", "scaling", "centroids", "missing_codes", "blocks", "levels"),
 )
-CODES = next(option for option in OPTIONS if option.field == "missing_codes")
-#: Fields that the form asks for in its own way; all other fields of a plan are asked for by their options.
-_ASKED = {*PLAIN, "columns", "method", "parameters", "roles", "types", "levels", "missing_codes"}
-_ASKED |= {"centroids", "preserve", "strata", "unit", "weight", "keep"}
-FURTHER = tuple(option for option in OPTIONS if option.field not in _ASKED)
+#: Fields that are given as roles of columns, or stand beside the others in the draft.
+_ELSEWHERE = {"k", "columns", "roles", "types", "unit", "weight", "keep", "version", "sha256"}
+_CODES = next(option for option in OPTIONS if option.field == "missing_codes")
 
 
 @dataclass
 class Draft:
-    """What the form says. Roles and types are by column; the rest is for all of them."""
+    """What the form says. Roles and types are by column; `fields` are those of the plan, as it has them."""
 
     roles: dict[str, str]
     types: dict[str, str | None]  # None: as stored
     k: int | None = 5
-    method: str = "auto"
-    parameters: dict[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    time_limit: float | None = None
-    per_column: bool = False
-    missing: str = "group"
-    scaling: str = "standard"
-    centroids: str | None = None
-    preserve: bool = False
-    merge_small_strata: bool = False
-    zeros: str = "value"
-    thin: str = "widen"
-    order: str = "shuffle"
-    contributors: int = 2
-    contributor_share: float = 0.9
-    missing_codes: str = ""  # as typed: 99, or wage=99
-    known: list[str] | None = None
-    by_record: list[str] = field(default_factory=list)
+    fields: dict[str, Any] = field(default_factory=dict)  # those that are not at their default
+    columns: dict[str, dict[str, Any]] = field(default_factory=dict)  # field -> column -> value
     prove: bool = True
     kinds: dict[str, str] = field(default_factory=dict)  # how columns are stored
-    levels: dict[str, str] = field(default_factory=dict)  # of ordinal columns, lowest first, as typed
-    further: dict[str, Any] = field(default_factory=dict)  # other fields of the plan, as typed: line by line
     undecided: set[str] = field(default_factory=set)  # columns that are kept, and nobody said so
 
     @classmethod
@@ -79,35 +60,55 @@ class Draft:
         draft = Draft(
             {name: plan.roles.get(name, "other") for name in self.roles},
             {name: plan.types.get(name) for name in self.types},
-            **{name: getattr(plan, name) for name in ("k", "method", *PLAIN)},
-            parameters=dict(plan.parameters),
-            preserve=plan.preserve is not None,
+            plan.k,
             prove=self.prove,
             kinds=self.kinds,
-            levels={name: ", ".join(map(str, levels)) for name, levels in plan.levels.items()},
-            missing_codes=" ".join(SHAPES[CODES.shape].write(plan.missing_codes)),
             undecided={name for name in self.roles if name not in plan.roles},
         )
-        draft.known = None if plan.known is None else list(plan.known)
-        draft.centroids = plan.centroids if isinstance(plan.centroids, str) else None
-        words = {option.field: option for option in FURTHER}
-        if isinstance(plan.centroids, Mapping):
-            words |= {"centroids": _option("centroids")}
-        if not isinstance(plan.scaling, str):
-            words |= {"scaling": _option("scaling")}
-            draft.scaling = "standard"
-        if set(plan.strata) != set(plan.named("stratum")):
-            words |= {"strata": _option("strata")}
-        for name, option in words.items():
-            value = getattr(plan, name)
-            if value != getattr(Plan(plan.k), name):
-                several = SHAPES[option.shape].kind is list
-                draft.further[name] = "\n".join(SHAPES[option.shape].write(value)) if several else value
+        for option in OPTIONS:
+            name, value = option.field, getattr(plan, option.field)
+            if name in _ELSEWHERE or value == getattr(DEFAULTS, name):
+                continue
+            if name == "blocks":
+                draft.columns[name] = {c: number for number, block in enumerate(value, 1) for c in block}
+            elif name == "strata":
+                draft.put(name, [column for column in value if plan.roles.get(column) != "stratum"])
+            elif name == "missing_codes":
+                for word in SHAPES[_CODES.shape].write(value):
+                    column, sign, codes = word.rpartition("=")
+                    draft.say(name, column, codes) if sign else draft.put(name, codes)
+            elif name in BY_COLUMN and isinstance(value, Mapping):
+                draft.columns[name] = dict(value)
+            else:
+                draft.put(name, value)
         draft.plan()  # what the form cannot say is told now
         return draft
 
     def copy(self) -> "Draft":
         return deepcopy(self)
+
+    def get(self, name: str) -> Any:
+        """What the form says of a field for all columns."""
+        return self.fields.get(name, getattr(DEFAULTS, name))
+
+    def put(self, name: str, value: Any) -> None:
+        """Say a field; its default, or nothing, is not kept."""
+        self.fields[name] = value
+        if value is None or value == "" or value == [] or value == getattr(DEFAULTS, name):
+            del self.fields[name]
+
+    def said(self, name: str, column: str) -> Any:
+        """What the form says of a field for one column, or None."""
+        return self.columns.get(name, {}).get(column)
+
+    def say(self, name: str, column: str, value: Any) -> None:
+        """The same for one column."""
+        self.columns.setdefault(name, {})[column] = value
+        if value is None or value in ("", [], {}):
+            del self.columns[name][column]
+
+    def type_of(self, column: str) -> str | None:
+        return self.types.get(column) or self.kinds.get(column)
 
     def named(self, role: str) -> list[str]:
         return [name for name, given in self.roles.items() if given == role]
@@ -132,61 +133,51 @@ class Draft:
             raise InputError("no column is to be protected: give at least one the role 'quasi' in step 1")
         if self.k is None:
             raise InputError("k is empty: say how many records shall share each combination")
-        return Plan(
-            self.k,
-            method=self.method,
-            parameters={name: value for name, value in self.parameters.items() if value is not None},
-            roles={name: role for name, role in self.roles.items() if name not in self.undecided},
-            types={name: kind for name in quasi if (kind := self.types[name]) is not None},
-            levels={
-                name: [word.strip() for word in words.split(",")]
-                for name, words in self.levels.items()
-                if words.strip() and self.types.get(name) == "ordinal" and name in quasi
-            },
-            missing_codes=CODES.read([word for word in self.missing_codes.split() if word]),
-            **{
-                **{name: getattr(self, name) for name in PLAIN},
-                "centroids": self._centroids(quasi),
-                "preserve": "totals" if self.preserve else None,
-                **self._further(),
-            },
-        )
-
-    def _further(self) -> dict[str, Any]:
-        """The fields that were typed as on the command line."""
-        values = {}
-        for name, given in self.further.items():
-            option = _option(name)
-            several = SHAPES[option.shape].kind is list
-            if words := [line.strip() for line in given.splitlines() if line.strip()] if several else given:
-                kind = SHAPES[option.shape].kind
-                values[name] = option.read(words if kind in (list, bool, str) else _number(name, words))
+        values = {**self.fields, **{name: dict(said) for name, said in self.columns.items() if said}}
+        for name in {"column_weights", "levels", "blocks"} & {*self.columns}:  # of protected columns
+            values[name] = {c: said for c, said in self.columns[name].items() if c in quasi}
+        levels = values.get("levels", {}).items()
+        values["levels"] = {c: said for c, said in levels if self.type_of(c) == "ordinal"}
+        texts = [name for name in quasi if self.kinds.get(name) in ("text", "nominal")]
+        for name in texts:
+            if self.types[name] == "ordinal" and name not in values["levels"]:
+                raise InputError(f"the levels of {name!r} have no order yet: give them one in step 2")
+        if "strata" in values:
+            values["strata"] = [*self.named("stratum"), *self.get("strata")]
+        if given := values.pop("blocks", None):
+            numbers = {name: given.get(name, "") for name in quasi}
+            listed = dict.fromkeys(sorted(numbers.values(), key=str))
+            values["blocks"] = [[c for c in quasi if numbers[c] == number] for number in listed]
+        values["missing_codes"] = self._codes(quasi)
+        with_middle = [name for name in quasi if self.type_of(name) not in ("nominal", "boolean")]
+        values["scaling"] = self._words("scaling", quasi, quasi)
+        values["centroids"] = self._words("centroids", with_middle, quasi)
         key = values.get("pseudonyms")
         if key is not None and not os.path.isabs(key):
             raise InputError(f"the key file {key!r} needs its whole path, such as /home/me/units.key")
-        return values
+        return Plan(
+            self.k,
+            roles={name: role for name, role in self.roles.items() if name not in self.undecided},
+            types={name: kind for name in quasi if (kind := self.types[name]) is not None},
+            **values,
+        )
 
-    def _centroids(self, names: list[str]) -> dict[str, str]:
-        """The chosen centroid, for the columns that have one: categories without order publish their mode."""
-        if self.centroids is None:
-            return {}
-        return {
-            name: self.centroids
-            for name in names
-            if (self.types[name] or self.kinds.get(name)) not in ("nominal", "boolean")
-        }
+    def _words(self, name: str, able: list[str], quasi: list[str]) -> Any:
+        """One word for all columns, or for those that can have it; single columns may have their own."""
+        word = self.get(name)
+        own = {c: said for c, said in self.columns.get(name, {}).items() if c in quasi}
+        if not own and (word == getattr(DEFAULTS, name) or able == quasi):
+            return word
+        return {**({} if word == getattr(DEFAULTS, name) else dict.fromkeys(able, word)), **own}
 
-
-def _option(field: str) -> Option:
-    return next(option for option in OPTIONS if option.field == field)
-
-
-def _number(name: str, text: Any) -> float | int:
-    try:
-        number = float(text)
-    except ValueError:
-        raise InputError(f"{name} is a number, not {text!r}") from None
-    return int(number) if number.is_integer() else number
+    def _codes(self, quasi: list[str]) -> Any:
+        """The codes for gaps as typed, with commas: of all columns, of single ones, or both."""
+        for_all, own = self.fields.get("missing_codes"), self.columns.get("missing_codes") or {}
+        common = [] if for_all is None else _CODES.read([for_all])
+        if not own:
+            return common
+        read = {name: _CODES.read([codes]) for name, codes in own.items()}
+        return {name: [*common, *read.get(name, [])] for name in ([*quasi, *own] if common else own)}
 
 
 def _names(value: Any) -> Iterable[Any]:

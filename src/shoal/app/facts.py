@@ -22,6 +22,7 @@ from shoal.report.pictures import distributions
 
 PREVIEW = 8  # rows shown of a table
 LEVELS = 8  # categories drawn of a column
+ORDERED = 60  # levels that are dragged into order: more are typed
 CHANGES = 12  # largest changes listed
 
 
@@ -77,15 +78,17 @@ def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
                 "range": f"{said[0]} to {said[-1]}",
                 "classes": [f"{a} to {b}" for a, b in pairwise(said)],
                 "counts": counts,
+                "levels": [],
             }
     if types.is_nested(kind):
-        return {"range": "", "classes": [], "counts": []}
+        return {"range": "", "classes": [], "counts": [], "levels": []}
     levels = sorted(pc.value_counts(cells.drop_null()).to_pylist(), key=lambda pair: -pair["counts"])
     shown = [_cell(entry["values"]) for entry in levels[:LEVELS]]
     return {
         "range": ", ".join(shown[:3]) + (", ..." if len(levels) > 3 else ""),
         "classes": shown,
         "counts": [entry["counts"] for entry in levels[:LEVELS]],
+        "levels": sorted(str(entry["values"]) for entry in levels) if len(levels) <= ORDERED else [],
     }
 
 

@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from nicegui import ui
 
+FIELD = "outlined dense hide-bottom-space"  #: How fields of a form look.
 STATIC = Path(__file__).parent / "static"
 _ENVIRONMENT = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
 pieces: Any = _ENVIRONMENT.get_template("pieces.html").module  #: Pieces of the page: each gives `Markup`.

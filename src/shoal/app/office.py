@@ -2,19 +2,22 @@
 
 import asyncio
 import contextlib
+import hashlib
 import itertools
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shoal.app.crew import Stopped, Worker
+from shoal.app import saved
+from shoal.app.crew import Hear, Stopped, Worker
 from shoal.app.draft import Draft
+from shoal.app.saved import Saved
 from shoal.errors import InputError, MachineError, ShoalError
 from shoal.grouping.registry import methods
 from shoal.plan import Plan
@@ -95,7 +98,7 @@ class Work:
     number: int
     name: str  # as its owner calls it: shown, and never used as a path
     path: Path
-    source: str  # what is read: the path, or a table in it
+    part: str  # "", or the sheet or table of the file: #Sheet 2!3
     facts: dict[str, Any]
     draft: Draft
     runs: list[Run] = field(default_factory=list)
@@ -109,6 +112,13 @@ class Work:
     @property
     def finished(self) -> list[Run]:
         return [run for run in self.runs if run.facts is not None]
+
+    @property
+    def source(self) -> str:
+        """What is read: the path, or a table in it."""
+        if self.path.suffix in DATABASES:
+            return f"sqlite:///{quote(str(self.path))}#{quote(self.part[1:])}"
+        return f"{self.path}{self.part}"
 
     @property
     def address(self) -> str:
@@ -137,6 +147,8 @@ class Session:
     works: list[Work] = field(default_factory=list)
     changes: int = 0  # grows with every change, so that tabs know when to look again
     watchers: set[Callable[[], None]] = field(default_factory=set)  # one for each tab
+    saved_as: str = field(default_factory=saved.new_name)  # the name of its file, once it is saved
+    waiting: list[Saved] = field(default_factory=list)  # tables of a reopened session that are not here yet
 
     def change(self) -> None:
         """Something has changed in a table or a run."""
@@ -150,7 +162,7 @@ class Session:
 
 
 class Office:
-    """All sessions, a queue of runs, and processes: for runs, for files to take away, a reader a session.
+    """All sessions, a queue of runs, and processes: for runs, for advice, for files, a reader a session.
 
     A table must be read in so many seconds.
     """
@@ -164,7 +176,7 @@ class Office:
     @contextlib.asynccontextmanager
     async def open(self, app: Any) -> AsyncIterator[None]:
         """Start with the server, end with it."""
-        self.desk, self.runner = Worker(self.folder), Worker(self.folder)
+        self.desk, self.runner, self.adviser = (Worker(self.folder) for _ in range(3))
         self.queue: asyncio.Queue[tuple[Session, Work, Run]] = asyncio.Queue()
         task = asyncio.create_task(self._carry_out())
         methods_known = asyncio.create_task(asyncio.to_thread(methods))  # imported before anybody asks
@@ -173,7 +185,12 @@ class Office:
         finally:
             task.cancel()
             await asyncio.gather(task, methods_known, return_exceptions=True)
-            for worker in (self.desk, self.runner, *(session.reader for session in self.sessions.values())):
+            for worker in (
+                self.desk,
+                self.runner,
+                self.adviser,
+                *(session.reader for session in self.sessions.values()),
+            ):
                 await worker.stop()
 
     def new_session(self) -> str:
@@ -185,44 +202,89 @@ class Office:
         """A new path in the private folder; nothing of it comes from outside but a known ending."""
         return self.folder / f"table-{next(self._numbers)}{ending}"
 
-    async def take_in(self, session: Session, path: Path, name: str, task: str = "inspect") -> Work:
+    async def take_in(
+        self, session: Session, path: Path, name: str, task: str = "inspect", row: int = 1
+    ) -> Work:
         """Look at a file and put its tables on the session's desk; the first is given back.
 
-        What is wrong is said with the owner's name for it.
+        `row` has the names of columns in sheets of Excel. What is wrong is said with the owner's name for the
+        file. A table that a reopened session waits for gets its settings back, and its runs are made again.
         """
         works, wrong = [], list[ShoalError]()
         try:
-            for source, called in await self._sources(session, path, name):
+            known = await self._known(session, path)
+            for part in await self._parts(session, path, row, known):
+                work = Work(next(self._numbers), name + part, path, part, {}, Draft({}, {}))
                 try:
-                    facts = await session.reader.do(task, seconds=self.seconds, path=source)
-                    if not facts["records"]:
-                        raise InputError(f"{called!r} has no records: there is nothing to protect")
+                    work.facts = await session.reader.do(task, seconds=self.seconds, path=work.source)
+                    if not work.records:
+                        raise InputError(f"{work.name!r} has no records: there is nothing to protect")
                 except ShoalError as error:
                     if path.suffix != ".xlsx" or isinstance(error, MachineError):
                         raise
                     wrong.append(error)  # a sheet of notes, say; others may be tables
                     continue
-                draft = Draft.guessed(facts, demo=task == "demo")
-                works.append(Work(next(self._numbers), called, path, source, facts, draft))
+                work.draft = Draft.guessed(work.facts, demo=task == "demo")
+                works.append(work)
             if not works:
                 raise wrong[0]
+            for work in works:
+                self._restore(session, work, known.get(work.part))
         except ShoalError as error:
             path.unlink(missing_ok=True)
-            raise type(error)(str(error).replace(str(path), name)) from None
+            words = str(error).replace(str(path), name).replace(path.name, name)
+            raise type(error)(words) from None
         session.works += works
         session.change()
         return works[0]
 
-    async def _sources(self, session: Session, path: Path, name: str) -> list[tuple[str, str]]:
-        """What to read, and how its owner calls it: a file, or each table of a database in a file."""
+    async def _known(self, session: Session, path: Path) -> dict[str, Saved]:
+        """What a reopened session has of this file: each part that it knows."""
+        if not session.waiting or not path.exists():
+            return {}
+        digest = await asyncio.to_thread(_digest, path)
+        return {entry.part: entry for entry in session.waiting if entry.sha256 == digest}
+
+    async def _parts(self, session: Session, path: Path, row: int, known: Collection[str]) -> list[str]:
+        """The tables of a file: itself (""), tables of a database, sheets; or those that are known."""
         if path.suffix not in (*DATABASES, ".xlsx"):
-            return [(str(path), name)]
+            return [""]
         tables = await session.reader.do("tables", seconds=self.seconds, path=str(path))
         if path.suffix == ".xlsx" and len(tables) < 2:
-            return [(str(path), name)]
-        if path.suffix == ".xlsx":
-            return [(f"{path}#{sheet}", f"{name}#{sheet}") for sheet in tables]
-        return [(f"sqlite:///{quote(str(path))}#{quote(table)}", f"{name}#{table}") for table in tables]
+            tables = [""]
+        if chosen := [part for part in known if re.sub(r"!\d+$", "", part)[1:] in tables]:
+            return chosen
+        end = f"!{row}" if path.suffix == ".xlsx" and row > 1 else ""
+        return [f"#{table}{end}" if table or end else "" for table in tables]
+
+    def _restore(self, session: Session, work: Work, entry: Saved | None) -> None:
+        """Give a table what a saved session says of it."""
+        if entry is None:
+            return
+        session.waiting.remove(entry)
+        guessed = work.draft
+        guessed.prove = entry.prove
+        if entry.settings is not None:
+            work.draft, work.touched = guessed.following(Plan.parse(entry.settings)), True
+        for text in entry.runs:
+            self.submit(session, work, guessed.following(Plan.parse(text)))
+
+    async def save(self, session: Session) -> Path:
+        """Keep the session's settings and plans in a private file: one for each session, the newest."""
+        tables = []
+        for work in session.works:
+            settings = None
+            with contextlib.suppress(ShoalError):  # a form that is not complete makes no plan
+                settings = work.draft.plan().toml() if work.touched else None
+            digest = await asyncio.to_thread(_digest, work.path)
+            runs = tuple(run.text for run in work.runs)
+            name = work.name.removesuffix(work.part)
+            tables.append(Saved(name, work.part, digest, settings, runs, work.draft.prove))
+        return await asyncio.to_thread(saved.save, tables, session.saved_as)
+
+    async def advise(self, work: Work, plan: str, risk: float, hear: Hear) -> dict[str, Any]:
+        """Which k keeps the risk low enough, by trial."""
+        return await self.adviser.do("advise", hear, path=work.source, plan=plan, risk=risk)
 
     def submit(self, session: Session, work: Work, draft: Draft) -> Run:
         """Put a run into the queue."""
@@ -292,3 +354,8 @@ class Office:
         if not run.over:
             run.stage, run.ended = stage, time.monotonic()
             session.change()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

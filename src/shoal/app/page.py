@@ -1,6 +1,7 @@
 """The page itself: its frame, the way through the five steps, and what one tab shows."""
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,11 @@ from markupsafe import Markup
 from nicegui import app as nicegui_app
 from nicegui import ui
 
-from shoal.app.markup import STATIC, pieces, show
+from shoal.app.markup import STATIC, button, pieces, show
 from shoal.app.office import Office, Work
 from shoal.app.steps import data, look, running, settings, take
 from shoal.app.tab import STEPS, Plan, Tab
+from shoal.errors import ShoalError
 
 LOOK_AGAIN = 0.3  # seconds between two looks at what changed
 
@@ -57,11 +59,18 @@ class View:
                     nav.props["aria-label"] = "Steps"
                     self.buttons = self._steps()
                 self.place = ui.element("div").classes("place")
+            self.hint = ui.label().classes("soft hint")
+            with ui.element("div").classes("banner wait") as self.waiting:
+                self.words = ui.label()
+                self.bar = ui.linear_progress(0, show_value=False, size="8px").props("rounded")
+                self.bar.props["aria-label"] = "Progress"
+                self.stop = button("Cancel", "close", self.cancel, look="flat dense")
             self.said = ui.element("div").classes("said")
             self.said.props["role"] = "status"
             self.said.props["aria-live"] = "polite"
             self.main = ui.element("main").props("id=main tabindex=-1")
         tab.announce = self.announce
+        self.show_wait()
         self.refresh()
         ui.timer(LOOK_AGAIN, self.look_again)
         ui.on("shoal-uploaded", lambda event: self.uploaded(event.args))
@@ -95,12 +104,12 @@ class View:
         """A button for each step. They are made once: a click on one that was replaced would be lost."""
         buttons = {}
         for number, (step, words) in enumerate(STEPS.items(), 1):
-            button = ui.element("button").on("click", lambda step=step: self.chosen(step))
-            button.props["type"] = "button"
-            button.props["data-step"] = step
-            with button:
+            made = ui.element("button").on("click", lambda step=step: self.chosen(step))
+            made.props["type"] = "button"
+            made.props["data-step"] = step
+            with made:
                 show(Markup("<b aria-hidden='true'>{}</b>{}"), number, words, tag="span")
-            buttons[step] = button
+            buttons[step] = made
         return buttons
 
     def chosen(self, step: str) -> None:
@@ -110,17 +119,19 @@ class View:
 
     def _navigation(self) -> None:
         tab = self.tab
-        for step, button in self.buttons.items():
+        for step, made in self.buttons.items():
             for name, value, wanted in (
                 ("aria-current", "step", step == tab.step),
                 ("disabled", True, not tab.open(step)),
-                ("title", tab.closed(step), not tab.open(step)),
+                ("title", tab.closed(), not tab.open(step)),
             ):
                 if wanted:
-                    button.props[name] = value
+                    made.props[name] = value
                 else:
-                    button.props.pop(name, None)
-            button.update()
+                    made.props.pop(name, None)
+            made.update()
+        self.hint.set_text(tab.closed())
+        self.hint.set_visibility(bool(tab.closed()))
         tables = [work.number for work in tab.session.works], tab.work
         if tables == self.tables:
             return
@@ -135,6 +146,8 @@ class View:
                 chosen.props("dense outlined options-dense").props["aria-label"] = "The table in this tab"
             else:
                 show(Markup("<span class='chip'>{}</span>"), tab.work.name)
+            label = "Save the session: settings and plans, no record of a table"
+            button("Save", "bookmark_add", self.save, label, "flat dense")
 
     def announce(self, sentence: str, bad: bool) -> None:
         """One sentence above the step; the next action takes it away."""
@@ -161,6 +174,34 @@ class View:
                 tab.changed()
         if tab.tick is not None:
             tab.tick()
+        self.show_wait()
+
+    def show_wait(self) -> None:
+        """What is under way, for how long, and how far it is."""
+        wait = self.tab.wait
+        self.waiting.set_visibility(wait is not None)
+        if wait is not None:
+            far = "" if wait.fraction is None else f"{100 * wait.fraction:.0f} %, "
+            self.words.set_text(f"{wait.words}: {far}{time.monotonic() - wait.began:.0f} s so far")
+            self.bar.props["value"] = wait.fraction or 0
+            self.bar.props["indeterminate"] = wait.fraction is None
+            self.stop.set_visibility(wait.stop is not None)
+
+    async def cancel(self) -> None:
+        if self.tab.wait is not None and self.tab.wait.stop is not None:
+            await self.tab.wait.stop()
+
+    async def save(self) -> None:
+        tab = self.tab
+        try:
+            with tab.working("Saving the session"):
+                path = await tab.office.save(tab.session)
+        except ShoalError as error:
+            tab.say(error, bad=True)
+            return
+        what = "settings and the plan of each run, and no record of a table"
+        after = "after a restart, choose it in step 1 and drop the table again"
+        tab.say(f"Saved to {path}, which only you can read: {what}; {after}")
 
 
 def _js(value: Any) -> str:

@@ -1,17 +1,29 @@
 """What one open tab shows: a table of its browser's session, a step, a run, settings of its own."""
 
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import shoal
 from shoal.app.draft import Draft
 from shoal.app.markup import sentence
 from shoal.app.office import Office, Run, Session, Work
-from shoal.errors import InputError, ShoalError
+from shoal.errors import InputError, ShoalError, too_few
 
 Plan = tuple[str, str, str]  # its name, the name of its file, the file
 STEPS = {"data": "Data", "settings": "Settings", "run": "Run", "look": "Look", "take": "Take away"}
+
+
+@dataclass
+class Wait:
+    """Something that a person waits for."""
+
+    words: str
+    began: float
+    stop: Callable[[], Any] | None = None  # how it is cancelled, if it can be
+    fraction: float | None = None
 
 
 class Tab:
@@ -25,6 +37,10 @@ class Tab:
         self.shown: Run | None = None  # the run that is looked at
         self.beside: Run | None = None  # and the one beside it
         self.column = 0  # whose distribution is shown
+        self.edited = 0  # whose fields are shown in step 2
+        self.advice: dict[int, Any] = {}  # table -> which k was suggested, and why
+        self.wait: Wait | None = None
+        self.warned = False  # whether what is shown above the step is about the settings
         self.here = False
         self.refresh: Callable[[], None] = lambda: None
         self.announce: Callable[[str, bool], None] = lambda sentence, bad: None
@@ -55,7 +71,7 @@ class Tab:
         self.draft = work.draft.copy()
         self.shown = work.finished[-1] if work.finished else None
         self.beside = None
-        self.column = 0
+        self.column = self.edited = 0
 
     def come(self) -> None:
         """The browser is there, for the first time or again."""
@@ -85,16 +101,49 @@ class Tab:
             return False
         return step in ("settings", "run") or bool(self.work.finished)
 
-    def closed(self, step: str) -> str:
-        """Why a step has nothing to show yet."""
+    def closed(self) -> str:
+        """Which steps have nothing to show yet, and why."""
         if self.work is None:
-            return "Open a table first"
-        return f"{STEPS[step]} needs a run that has finished: start one in step 3"
+            return "Steps 2 to 5 open with a table."
+        return "" if self.work.finished else "Steps 4 and 5 open when a run has finished."
+
+    def wrong(self) -> str:
+        """Why no run can be started, or nothing."""
+        try:
+            k = self.draft.plan().k
+            if k > self.table.records:
+                raise too_few(k, self.table.records)
+        except ShoalError as error:
+            return sentence(error)
+        return ""
+
+    def check(self) -> None:
+        """Say what is wrong with the settings as soon as it is."""
+        wrong = self.wrong()
+        if wrong or self.warned:
+            self.announce(wrong, True)
+        self.warned = bool(wrong)
+
+    @contextmanager
+    def working(self, words: str, stop: Callable[[], Any] | None = None) -> Iterator[None]:
+        """Show that something is under way, and for how long, until it is done."""
+        self.announce("", False)
+        self.wait = Wait(words, time.monotonic(), stop)
+        try:
+            yield
+        finally:
+            self.wait = None
+
+    def progress(self, event: str, value: Any) -> None:
+        """How far it is."""
+        if self.wait is not None and event == "progress":
+            self.wait.fraction = value
 
     def go(self, step: str | None) -> None:
         """Show a step."""
         self.step = step or self.step
         self.announce("", False)
+        self.warned = False
         self.changed = None
         if self.work is not None and self.work.tabs > 1 and self.step != "data":
             self.announce(
@@ -132,7 +181,7 @@ class Tab:
     def follow(self, text: str) -> None:
         """Fill in the form as a plan says, which somebody opened."""
         try:
-            self.draft = self.table.draft.following(shoal.Plan.parse(text))
+            self.draft = self.draft.following(shoal.Plan.parse(text))
         except ShoalError as error:
             self.say(error, bad=True)
             return

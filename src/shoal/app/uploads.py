@@ -1,6 +1,7 @@
 """Files dropped on the page: streamed into the private folder, up to a limit."""
 
 import asyncio
+import re
 from typing import Any
 from urllib.parse import unquote
 
@@ -62,7 +63,9 @@ def add_uploads(app: Any, office: Office, limit: int) -> None:
                     if size > most or office.held > QUOTA * most:
                         return refuse(413, too_large(limit, size > most))
                     file.write(chunk)
-            reading = asyncio.create_task(office.take_in(session, path, name))
+            row = request.headers.get("x-row", "")
+            names_in = int(row) if re.fullmatch("[1-9][0-9]{0,6}", row) else 1
+            reading = asyncio.create_task(office.take_in(session, path, name, row=names_in))
             while not reading.done():
                 await asyncio.wait([reading], timeout=LOOK_AGAIN)
                 if await request.is_disconnected():

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TextIO
@@ -90,6 +91,15 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
         tell("bound", _prove(folder, release))
 
 
+def advise(tell: Tell, path: str, plan: str, risk: float) -> dict[str, Any]:
+    """Which k, as `shoal suggest` finds it."""
+    from shoal.plan import Plan
+    from shoal.suggestion import suggest_plans
+
+    told = partial(tell, "progress")
+    return suggest_plans([Plan.parse(plan)], path, risk, None, None, None, progress=told).facts()
+
+
 def _prove(folder: str, release: Release) -> dict[str, Any]:
     try:
         from shoal.report.model import BOUND_SECONDS
@@ -154,7 +164,7 @@ def warm(tell: Tell) -> None:
 
 
 TASKS: dict[str, Callable[..., Any]] = {
-    task.__name__: task for task in (inspect, tables, demo, run, write, report, warm)
+    task.__name__: task for task in (inspect, tables, demo, run, advise, write, report, warm)
 }
 
 

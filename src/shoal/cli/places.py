@@ -60,6 +60,7 @@ def beside(file: str) -> str:
     """NAME.protected.EXT beside the input, or the table NAME_protected; refused if it exists."""
     from shoal.io.databases.sql import address, is_url
     from shoal.io.files import file_ending, file_of
+    from shoal.io.formats import fixed
 
     if is_url(file):
         if address(file).is_query:
@@ -67,7 +68,9 @@ def beside(file: str) -> str:
         return f"{file}_protected"
     path = file_of(Path(file))
     ending = len(file_ending(path))
-    return free(path.with_name(f"{path.name[:-ending]}.protected{path.name[-ending:]}"))
+    made = free(path.with_name(f"{path.name[:-ending]}.protected{path.name[-ending:]}"))
+    layout = fixed.place(Path(file))
+    return made if layout is None else f"{made}#{layout[1].name}"
 
 
 def free(target: Path) -> str:
@@ -89,7 +92,7 @@ def refuse_target(target: str, source: str, replacing: bool) -> None:
         return sql.refuse_target(target, replacing)
     path = Path(target)
     kind = file_format(path)
-    if file_of(path) != path:
+    if file_of(path) != path and ".xlsx#" in path.name:
         raise InputError(f"{target!r} names a sheet to write to: name the file alone")
     if not kind.writable:
         raise InputError(f"{kind.name} files can be read but not written: name an output such as out.parquet")

@@ -113,7 +113,7 @@ def methods() -> Methods:
 def get_method(key: str, parameters: Mapping[str, Any] | None = None) -> MethodInfo:
     """The method of that key, if it also takes these parameters."""
     registered = methods()
-    key = next((name for name in registered if name.lower() == key), key)  # a plan writes small letters
+    key = next((name for name in registered if name.lower() == str(key).lower()), key)
     if key not in registered:
         raise InputError(f"unknown method {key!r}: {did_you_mean(str(key), registered)}")
     info = registered[key]

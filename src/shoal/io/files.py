@@ -16,7 +16,7 @@ from shoal.frame.series import as_table
 from shoal.io.atomic import first_sentence, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
-from shoal.io.formats import arrow, excel, r, stats, text
+from shoal.io.formats import arrow, excel, fixed, r, stats, text
 from shoal.io.limits import refuse_memory, refuse_names
 from shoal.io.parquet import ParquetTable
 
@@ -31,6 +31,7 @@ class Format(NamedTuple):
     read: Callable[[Path], Contents]
     write: Callable[[pa.Table, Path], None]
     family: str = ""
+    fit: Callable[[pa.Table, list[str]], pa.Table] = lambda table, names: table  # what such a file can hold
 
     @property
     def writable(self) -> bool:
@@ -53,6 +54,10 @@ for _name, _sign in (("CSV", ","), ("TSV", "\t")):
         FORMATS[f".{_name.lower()}{_ending}"] = Format(
             _name, text.reader(_sign, _packing), text.writer(_sign, _packing), "text"
         )
+
+
+for _ending in fixed.ENDINGS:  # which a layout completes
+    FORMATS[_ending] = Format("fixed widths", text.reader(","), stats.refuse_sas)
 
 
 def same_family(one: Any, other: Any) -> bool:
@@ -161,7 +166,7 @@ def write(table: Any, path: str | os.PathLike[str]) -> None:
         return
     path = Path(path)
     writer = file_format(path).write
-    with replacing(path) as part:
+    with replacing(file_of(path)) as part:
         writer(as_arrow(table), part)
 
 
@@ -188,13 +193,22 @@ def as_arrow(table: Any) -> pa.Table:
 
 
 def file_of(path: Path) -> Path:
-    """The file itself, where a sheet of it may be named (book.xlsx#Sheet 2)."""
-    return excel.place(path)[0]
+    """The file itself, where a sheet (book.xlsx#Sheet 2) or its layout (a.fwf#layout.csv) may be named."""
+    found = fixed.place(path)
+    return excel.place(path)[0] if found is None else found[0]
 
 
 def file_format(path: Path) -> Format:
-    """The format that a file's ending stands for."""
-    return FORMATS[file_ending(path)]
+    """The format that a file's ending stands for; of fixed widths, with its layout."""
+    kind, found = FORMATS[file_ending(path)], fixed.place(path)
+    if found is None:
+        return kind
+    layout = found[1]
+    return kind._replace(
+        read=lambda part: fixed.read(file_of(part), layout),
+        write=lambda table, part: fixed.write(table, part, layout),
+        fit=lambda table, names: fixed.fitted(table, layout, names),
+    )
 
 
 def file_ending(path: Path) -> str:

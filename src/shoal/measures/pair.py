@@ -40,6 +40,7 @@ class Column(NamedTuple):
     moment: bool = False  # microseconds since 1970
     ordered: bool = False  # of categories: whether their numbers follow their order
     gap: int = -1  # of categories: the number that stands for a gap
+    levels: tuple[str, ...] = ()  # of categories: the text of each number
 
     def scaled(self) -> "Column":
         """Extreme magnitudes brought near 1, so that squares neither overflow nor vanish."""
@@ -230,6 +231,13 @@ def _text(cell: Any) -> str:
     return text[:20] + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _level(value: Any) -> str:
+    """A category as it is shown."""
+    if value == GAP or value != value:
+        return "gap"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
 def _objects(frame: Frame, name: Any, kind: str) -> Floats:
     """Dates written as text, and dates or decimals that pandas keeps as objects, as doubles."""
     column = read_column(frame, name, kind)
@@ -270,7 +278,8 @@ def _column(
         rows = read_column(before, name, kind, levels, missing).first
         place = {value: i for i, value in enumerate(old[rows].tolist())}
         rank = np.array([place.get(value, len(place) + i) for i, value in enumerate(values.tolist())])
-        codes = np.argsort(np.argsort(rank))[codes]
+        codes, values = np.argsort(np.argsort(rank))[codes], values[np.argsort(rank)]
     gaps = np.isnan(old) if old.dtype.kind == "f" else old == GAP
     gap = int(codes[: len(old)][gaps][0]) if gaps.any() else -1
-    return Column(name, codes[: len(old)], codes[len(old) :], False, False, ordered, gap)
+    levels = tuple(map(_level, values.tolist()))
+    return Column(name, codes[: len(old)], codes[len(old) :], False, False, ordered, gap, levels)

@@ -75,6 +75,8 @@ def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | 
 
 def distribution(index: int, facts: Mapping[str, Any]) -> Picture:
     """One column before (hatched) and after (line)."""
+    if "levels" in facts:
+        return _levels(index, facts)
     edges, unit = np.array(facts["edges"]), facts["unit"]
     written = day if facts["moment"] else number
 
@@ -97,6 +99,31 @@ def distribution(index: int, facts: Mapping[str, Any]) -> Picture:
         f"Distribution of {visible(facts['column'])} before and after, from {written(edges[0])} to "
         f"{written(edges[-1])}: {shown(moved, 'share')} of the records moved to another class."
     )
+    return Picture(f"column{index}", (3.5, 2.1), alt, draw)
+
+
+def _levels(index: int, facts: Mapping[str, Any]) -> Picture:
+    """The share of each level before (hatched) and after (line)."""
+    names, at = facts["levels"], np.arange(len(facts["levels"]))
+
+    def draw(axes: Axes) -> None:
+        axes.bar(at, facts["before"], 0.8, facecolor=LIGHT, edgecolor=MIDDLE, hatch="///", label="before")
+        axes.bar(at, facts["after"], 0.8, fill=False, edgecolor=DARK, linewidth=1.8, label="after")
+        few = len(names) <= 8
+        axes.set_xticks(
+            at, [label(name, 12) if few else "" for name in names], rotation=20 * (len(names) > 4)
+        )
+        percent(axes.yaxis)
+        axes.locator_params(axis="y", nbins=4)
+        axes.set_title(label(facts["column"], 30))
+        if index == 0:
+            axes.legend(loc="upper right", handlelength=1.4)
+
+    words = ", ".join(
+        f"{visible(name)} {shown(before, 'share')} and {shown(after, 'share')}"
+        for name, before, after in zip(names, facts["before"], facts["after"])
+    )
+    alt = f"Share of each level of {visible(facts['column'])} before and after: {words}."
     return Picture(f"column{index}", (3.5, 2.1), alt, draw)
 
 

@@ -21,8 +21,10 @@ CHANGE_SCALE = 0.5
 
 
 def distributions(both: Pair, most: int = COLUMNS) -> list[dict[str, Any]]:
-    """The distribution of each numeric column, before and after; of many columns those that lost most."""
-    every = [distribution(column) for column in both.numbers if len(column.complete.before)]
+    """The distribution of each column, before and after; of many columns those that lost most."""
+    every = [
+        distribution(column) for column in both.columns if not column.numeric or len(column.complete.before)
+    ]
     chosen = sorted(range(len(every)), key=lambda i: -every[i]["lost"])[:most]
     return [every[i] for i in sorted(chosen)]
 
@@ -31,8 +33,10 @@ def distribution(column: Column) -> dict[str, Any]:
     """The share of records in classes of equal width, before and after.
 
     Long tails are drawn together (inverse hyperbolic sine of the value over the typical one), so that
-    the bulk of a skewed column stays visible.
+    the bulk of a skewed column stays visible. A category has the share of each level instead.
     """
+    if not column.numeric:
+        return _level_shares(column)
     x, y = (values[~np.isnan(values)] for values in (column.before, column.after))
     low, high = min(x.min(), y.min()), max(x.max(), y.max())
     unit = None if column.moment else _unit(x)
@@ -49,6 +53,23 @@ def distribution(column: Column) -> dict[str, Any]:
         "before": shares[0],
         "after": shares[1],
         "lost": float(np.square(near.before - near.after).sum() / sst) if sst else 0.0,
+    }
+
+
+def _level_shares(column: Column) -> dict[str, Any]:
+    """Of many levels the most frequent, and the others together; by their order where they have one."""
+    names = np.array(column.levels, object)
+    before, after = (np.bincount(v, minlength=len(names)) / len(v) for v in (column.before, column.after))
+    chosen = np.argsort(-before, kind="stable")[: BINS if len(names) <= BINS else BINS - 1]
+    chosen = np.sort(chosen) if column.ordered else chosen
+    rest = len(names) - len(chosen)
+    shares = [[*v[chosen], 1 - v[chosen].sum()][: len(chosen) + (rest > 0)] for v in (before, after)]
+    return {
+        "column": column.name,
+        "levels": [*names[chosen], f"{rest} others"][: len(chosen) + (rest > 0)],
+        "before": shares[0],
+        "after": shares[1],
+        "lost": float(np.mean(column.before != column.after)),
     }
 
 

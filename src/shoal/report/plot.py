@@ -48,11 +48,11 @@ class Plot:
 
     def before_after(self, column: Any, ax: Axes | None = None) -> Axes:
         """The distribution of one column in the original and in the release."""
-        numbers = {measured.name: measured for measured in self._release.measured.pair().numbers}
-        if column not in numbers:
-            hint = did_you_mean(str(column), map(str, numbers))
-            raise InputError(f"no numeric column {column!r} was protected: {hint}")
-        return figures.distribution(0, pictures.distribution(numbers[column])).on(ax)
+        columns = {measured.name: measured for measured in self._release.measured.pair().columns}
+        if column not in columns:
+            hint = did_you_mean(str(column), map(str, columns))
+            raise InputError(f"no column {column!r} was protected: {hint}")
+        return figures.distribution(0, pictures.distribution(columns[column])).on(ax)
 
     def correlations(self, ax: Axes | None = None) -> Axes:
         """How much each correlation changed."""

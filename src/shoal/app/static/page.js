@@ -23,14 +23,20 @@
     request.open("POST", window.path_prefix + "/upload");
     request.setRequestHeader("X-Tab", window.clientId);
     request.setRequestHeader("X-Name", encodeURIComponent(file.name));
+    request.setRequestHeader("X-Row", document.querySelector("[data-names-row]")?.value || "1");
     bar.hidden = stop.hidden = false;
     stop.onclick = (event) => {
       event.preventDefault(); // it lies on what opens the choice of files
       request.abort(); // the server hears it, and stops reading
     };
-    state.textContent = "Reading " + file.name;
+    const began = Date.now();
+    const tell = () => (state.textContent = `Reading ${file.name}: ${Math.round((Date.now() - began) / 1000)} s so far`);
+    const clock = setInterval(tell, 500);
+    tell();
     request.upload.onprogress = (event) => (bar.value = (100 * event.loaded) / event.total);
+    request.upload.onload = () => bar.removeAttribute("value"); // it is here, and being read
     const over = (answer) => {
+      clearInterval(clock);
       bar.hidden = stop.hidden = true;
       state.textContent = "";
       emitEvent("shoal-uploaded", answer);

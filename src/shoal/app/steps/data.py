@@ -1,16 +1,19 @@
 """Step 1: a table comes in, and a person says what its columns are."""
 
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import button, pieces, show
+from shoal.app import saved
+from shoal.app.markup import button, card, pieces, sentence, show
 from shoal.app.tab import Tab
 from shoal.app.uploads import ENDINGS
 from shoal.errors import ShoalError
 from shoal.words import ROLES, TYPES
 
+SESSIONS = 10  # saved ones that are listed, the newest
 MEANINGS = {
     "quasi": "grouped on and replaced",
     "identifier": "left out",
@@ -47,14 +50,65 @@ def build(tab: Tab) -> None:
 
 def _door(tab: Tab) -> None:
     """Where a file is dropped, and the demo beside it."""
+    if tab.session.waiting:
+        names = dict.fromkeys(entry.name for entry in tab.session.waiting)
+        words = "Drop again, so that the saved session goes on: {}. Each file is known by its fingerprint."
+        show(Markup("<p class='banner'>" + words + "</p>"), ", ".join(names))
     show(pieces.drop(tab.upload_limit, ",".join((*ENDINGS, ".toml"))))
-    button("Start with the demo survey", "dataset", lambda: _demo(tab), look="outline")
+    with ui.element("div").classes("actions"):
+        button("Start with the demo survey", "dataset", lambda: _demo(tab), look="outline")
+        show(pieces.names_row())
+    _sessions(tab)
+
+
+def _sessions(tab: Tab) -> None:
+    """The saved sessions of this user: reopen one, or delete it."""
+    found = saved.names()[:SESSIONS]
+    if not found:
+        return
+    words = (
+        "Settings and plans, without a record of a table: drop the table again, and its runs are made again."
+    )
+    with card("Saved sessions", words).classes("sessions"):
+        for name in found:
+            with ui.element("div").classes("actions") as row:
+                when = f"{name[:4]}-{name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}"
+                try:
+                    said = _session_words(saved.load(name))
+                    label = f"Reopen the session of {when}"
+                    button("Reopen", "history", partial(_reopen, tab, name), label, "outline dense")
+                except ShoalError as error:
+                    said = sentence(error)
+                label = f"Delete the session of {when}"
+                button("Delete", "delete", partial(_delete, row, name), label, "flat dense")
+                show(Markup("<b>{}</b> <span class='soft'>{}</span>"), when, said, tag="span")
+
+
+def _session_words(tables: list[saved.Saved]) -> str:
+    runs = sum(len(table.runs) for table in tables)
+    names = ", ".join(table.name + table.part for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
+    return f"{names}; {runs} run{'' if runs == 1 else 's'}"
+
+
+def _reopen(tab: Tab, name: str) -> None:
+    try:
+        tab.session.waiting = saved.load(name)
+    except ShoalError as error:
+        tab.say(error, bad=True)
+        return
+    tab.session.saved_as = name
+    tab.go("data")
+
+
+def _delete(row: ui.element, name: str) -> None:
+    saved.delete(name)
+    row.delete()
 
 
 async def _demo(tab: Tab) -> None:
-    tab.say("Making a survey of 5,000 businesses")
     try:
-        work = await tab.office.take_in(tab.session, tab.office.place(".csv"), "survey.csv", "demo")
+        with tab.working("Making a survey of 5,000 businesses"):
+            work = await tab.office.take_in(tab.session, tab.office.place(".csv"), "survey.csv", "demo")
     except ShoalError as error:
         tab.say(error, bad=True)
         return
@@ -109,8 +163,4 @@ def _change(tab: Tab, args: list[Any]) -> None:
     elif what == "type" and value in ("", *TYPES):
         tab.draft.types[name] = value or None
     tab.save_draft()
-    try:
-        tab.draft.plan()
-        tab.announce("", False)
-    except ShoalError as error:
-        tab.say(error, bad=True)
+    tab.check()

@@ -198,9 +198,6 @@ def _loss(run: Run) -> Markup:
 
 def _distribution(tab: Tab, facts: dict[str, Any]) -> None:
     shapes = facts["distributions"]
-    if not shapes:
-        show(Markup("<p class='soft'>No column of numbers was protected.</p>"))
-        return
     names = {j: str(shape["column"]) for j, shape in enumerate(shapes)}
     place = tab.column if tab.column in names else 0
 

@@ -19,11 +19,28 @@ def build(tab: Tab) -> None:
     with ui.element("section").classes("lead"):
         quasi = len(draft.named("quasi"))
         columns = f"{quasi} of {len(draft.roles)} columns to be protected in {work.records:,} records"
-        words = f"k = {draft.k or '?'}, method {draft.method}, {columns}."
+        words = f"k = {draft.k or '?'}, method {draft.get('method')}, {columns}."
         show(Markup("<h2>Run</h2><p class='soft'>{}</p>"), words)
         with ui.element("div").classes("actions"):
-            more = ui.input("Also with k =", placeholder="3, 10, 20").props("outlined dense").classes("alsok")
-            button("Start", "play_arrow", lambda: _start(tab, more.value))
+            more = ui.input("Also with k =", placeholder="3, 10, 20", on_change=lambda: judge())
+            more.props("outlined dense").classes("alsok")
+            begin = button("Start", "play_arrow", lambda: _start(tab, more.value))
+    why = ui.label().classes("warn").props("id=why")
+
+    def judge() -> None:
+        """Say why no run can start, before anybody tries."""
+        wrong = tab.wrong()
+        try:
+            largest = max([0, *_sizes(more.value or "")])
+            if largest > work.records:
+                raise too_few(largest, work.records)
+        except ShoalError as error:
+            wrong = wrong or sentence(error)
+        why.set_text(wrong)
+        why.set_visibility(bool(wrong))
+        begin.set_enabled(not wrong)
+
+    judge()
     rows = ui.element("div").classes("runs")
     made: dict[int, Row] = {}
     with rows:
@@ -47,16 +64,11 @@ def build(tab: Tab) -> None:
 
 def _start(tab: Tab, further: str | None) -> None:
     """Queue the run, and the same with other k."""
-    work = tab.table
     try:
-        sizes = [tab.draft.k, *_sizes(further or "")]
-        tab.draft.plan()
-        for size in dict.fromkeys(sizes):
+        for size in dict.fromkeys([tab.draft.k, *_sizes(further or "")]):
             draft = tab.draft.copy()
             draft.k = size
-            if size is not None and size > work.records:
-                raise too_few(size, work.records)
-            tab.office.submit(tab.session, work, draft)
+            tab.office.submit(tab.session, tab.table, draft)
     except ShoalError as error:
         tab.say(error, bad=True)
         return

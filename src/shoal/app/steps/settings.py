@@ -1,16 +1,19 @@
-"""Step 2: k, the method, and what lies behind "more"."""
+"""Step 2: k and what speaks for it, the method, single columns, and what lies behind "more"."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.draft import FURTHER
-from shoal.app.markup import button, pieces, show
+from shoal.app.crew import Stopped
+from shoal.app.markup import FIELD, button, card, pieces, sentence, show
+from shoal.app.steps import columns
 from shoal.app.tab import Tab
+from shoal.errors import ShoalError
 from shoal.grouping.registry import methods
-from shoal.plan.options import OPTIONS, SHAPES, Option
+from shoal.measures.measure import shown
 
 #: Fields with a word each: what they are called, and what their words mean.
 CHOICES: dict[str, tuple[str, dict[str, str]]] = {
@@ -49,23 +52,35 @@ CHOICES: dict[str, tuple[str, dict[str, str]]] = {
 }
 ROLES_CHOSEN = {
     "stratum": "Strata: groups never cross them",
-    "unit": "Unit: whom k counts, where one has several rows (dropped)",
+    "unit": "Unit: whom k counts (dropped)",
+}
+TYPED = {
+    "missing_codes": "Codes for gaps, with commas",
+    "pseudonyms": "Key file: units get new numbers",
 }
 CHECKS = {
     "merge_small_strata": "Merge strata that are short of k with the most similar",
     "preserve": "Keep the totals of whole numbers",
+    "decimals": "Round to as many decimals as the original shows",
     "per_column": "Group each column on its own: k then holds for each column, not for the record",
     "prove": "Prove how little any release could lose (up to 50,000 records)",
 }
-FIELD = "outlined dense hide-bottom-space"
+ADVICE = (
+    "Say how many records an intruder who knows all true values may link correctly. Group sizes from 2 to 50 "
+    "are tried on this table; suggested is the one that loses least among those that keep to it."
+)
 
 
 def build(tab: Tab) -> None:
     draft, work = tab.draft, tab.table
 
     def put(name: str, value: Any) -> None:
-        setattr(draft, name, value)
+        if name in ("k", "prove"):
+            setattr(draft, name, value)
+        else:
+            draft.put(name, value)
         tab.save_draft()
+        tab.check()
 
     with ui.element("section").classes("lead"):
         show(Markup("<h2>How safe, and how</h2><p class='soft'>{}</p>"), _protected(tab))
@@ -94,7 +109,57 @@ def build(tab: Tab) -> None:
             explain()
         with ui.element("section").classes("card"):
             _method(tab, put)
+    _advice(tab, number.set_value)
+    columns.build(tab)
     _more(tab, put)
+
+
+def _advice(tab: Tab, take: Any) -> None:
+    """Which k keeps the risk low enough, by trial: what `shoal suggest` says, with its reasons."""
+    work = tab.table
+
+    async def advise() -> None:
+        try:
+            plan = tab.draft.plan().toml()
+            share = (risk.value or 0) / 100
+            with tab.working("Trying group sizes", tab.office.adviser.stop):
+                told = await tab.office.advise(work, plan, share, tab.progress)
+        except ShoalError as error:
+            tab.say(error, bad=True)
+            return
+        except Stopped:
+            tab.say("Cancelled: no group size is suggested")
+            return
+        tab.advice[work.number] = told
+        if not holder.is_deleted:
+            tell()
+
+    def tell() -> None:
+        holder.clear()
+        told = tab.advice.get(work.number)
+        if told is None:
+            return
+        reason.set_text(sentence(told["reason"]))
+        with holder:
+            rows = [
+                (run["k"], shown(run["information_loss"], "%"), shown(run["risk_high"], "share"))
+                for run in sorted(told["comparison"]["runs"], key=lambda run: run["k"])
+            ]
+            show(pieces.table(("k", "Lost", "Linked, at most"), rows, "Group sizes tried", "figures-table"))
+        chosen.set_visibility(told["k"] is not None)
+        chosen.set_text(f"Take k = {told['k']}")
+
+    with card("Which k?", ADVICE), ui.element("div").classes("advice"):
+        with ui.element("div"):
+            with ui.element("div").classes("kline"):
+                risk = ui.number("Linked correctly, at most %", value=5, min=0.1, max=100)
+                risk.props(FIELD).classes("risk")
+                button("Suggest k", "search", advise, look="outline")
+            reason = ui.label()
+            chosen = button("", "check", lambda: take(tab.advice[work.number]["k"]), look="outline")
+            chosen.set_visibility(False)
+        holder = ui.element("div")
+    tell()
 
 
 def _protected(tab: Tab) -> str:
@@ -117,7 +182,7 @@ def _meaning(k: int | None, records: int) -> Markup:
     return Markup(
         "<p>Every published combination of values is shared by at least <b>{} records</b>. Who knows that "
         "somebody is in a group guesses the right record with a chance of at most <b>{} %</b>.</p>"
-        "<p class='soft'>A larger k is safer and loses more. Common choices are 3 to 10.</p>"
+        "<p class='soft'>A larger k is safer and loses more.</p>"
     ).format(k, f"{100 / k:.3g}")
 
 
@@ -130,7 +195,7 @@ def _method(tab: Tab, put: Any) -> None:
         tell()
 
     def tell() -> None:
-        info = infos[draft.method]
+        info = infos[draft.get("method")]
         about.clear()
         with about:
             show(pieces.method(info))
@@ -143,7 +208,7 @@ def _method(tab: Tab, put: Any) -> None:
     chosen = ui.select(
         {key: names[key] for key in order},
         label="Method",
-        value=draft.method,
+        value=draft.get("method"),
         with_input=True,
         on_change=lambda event: choose(event.value),
     )
@@ -162,10 +227,11 @@ def _parameter(tab: Tab, name: str, default: Any) -> None:
     """A parameter of the method, by the kind of its default."""
 
     def put(value: Any) -> None:
-        tab.draft.parameters[name] = value
+        given = {**tab.draft.get("parameters"), name: value}
+        tab.draft.put("parameters", {key: x for key, x in given.items() if x is not None})
         tab.save_draft()
 
-    value = tab.draft.parameters.get(name, default)
+    value = tab.draft.get("parameters").get(name, default)
     if isinstance(default, bool):
         ui.checkbox(name, value=value, on_change=lambda e: put(e.value))
     elif isinstance(default, int):
@@ -175,34 +241,17 @@ def _parameter(tab: Tab, name: str, default: Any) -> None:
         ui.number(name, value=value, on_change=lambda e: put(e.value)).props(FIELD)
 
 
-def _levels(tab: Tab, name: str) -> None:
-    """The order of an ordinal column, where it has none of its own."""
-
-    def put(words: str) -> None:
-        tab.draft.levels[name] = words
-        tab.save_draft()
-
-    field = ui.input(value=tab.draft.levels.get(name, ""), on_change=lambda e: put(e.value or ""))
-    field.props(FIELD).props["label"] = f"Levels of {name}, lowest first, with commas"
-
-
 def _more(tab: Tab, put: Any) -> None:
     draft, work = tab.draft, tab.table
     names = [column["name"] for column in work.facts["columns"]]
     places = dict(enumerate(names))
 
-    def words(label: str, field: str, options: dict[str, str]) -> None:
-        value = getattr(draft, field) or ""
-        ui.select(options, label=label, value=value, on_change=lambda e: put(field, e.value or None)).props(
-            FIELD
-        )
-
     def number(label: str, field: str, empty: float | None, **limits: Any) -> None:
         whole = limits.get("precision") == 0
         change = lambda e: put(field, empty if e.value is None else int(e.value) if whole else e.value)  # noqa: E731
-        ui.number(label, value=getattr(draft, field), on_change=change, **limits).props(FIELD + " clearable")
+        ui.number(label, value=draft.get(field), on_change=change, **limits).props(FIELD + " clearable")
 
-    def several(label: str, chosen: list[str], change: Any) -> None:
+    def several(label: str, chosen: Sequence[str], change: Any) -> None:
         value = [names.index(name) for name in chosen]
         told = lambda e: change([names[j] for j in e.value])  # noqa: E731
         ui.select(places, label=label, multiple=True, value=value, on_change=told).props(FIELD + " use-chips")
@@ -210,24 +259,7 @@ def _more(tab: Tab, put: Any) -> None:
     def give(role: str, chosen: list[str]) -> None:
         draft.give(role, chosen)
         tab.save_draft()
-
-    def typed(option: Option) -> None:
-        """A field of the plan as its option has it; several values stand on lines of their own."""
-
-        def change(value: Any) -> None:
-            draft.further[option.field] = value
-            tab.save_draft()
-
-        label = f"{option.flags[-1]} {option.metavar or ''}".strip()
-        value, kind = draft.further.get(option.field), SHAPES[option.shape].kind
-        told = lambda e: change(e.value)  # noqa: E731
-        if kind is bool:
-            ui.checkbox(f"{option.help} ({label})", value=bool(value), on_change=told)
-        elif kind is list:
-            field = ui.textarea(value=value or "", on_change=told).props(FIELD + " autogrow")
-            field.props["label"], field.props["hint"] = label, f"{option.help}; one on each line"
-        else:
-            ui.input(label, value=value or "", on_change=told).props(FIELD).props["hint"] = option.help
+        tab.check()
 
     with ui.expansion("More: strata, units, weights, centroids, gaps, order of rows").classes("more"):
         with ui.element("div").classes("grid3"):
@@ -239,20 +271,18 @@ def _more(tab: Tab, put: Any) -> None:
                 FIELD
             )
             for field, (label, options) in CHOICES.items():
-                words(label, field, options)
+                change = lambda e, field=field: put(field, e.value or None)  # noqa: E731
+                value = draft.get(field)
+                value = value if isinstance(value, str) else ""
+                ui.select(options, label=label, value=value, on_change=change).props(FIELD)
             several(
-                "Kept columns that an intruder may know (none: those with few values)",
-                draft.known or [],
+                "Kept columns that an intruder may know",
+                draft.get("known") or [],
                 lambda chosen: put("known", chosen or None),
             )
-            several(
-                "The same within each unit, and still grouped over records",
-                draft.by_record,
-                lambda chosen: put("by_record", chosen),
-            )
-            codes = lambda e: put("missing_codes", e.value or "")  # noqa: E731
-            label = "Codes for missing values: 99, or wage=999999"
-            ui.input(label, value=draft.missing_codes, on_change=codes).props(FIELD)
+            for field, label in TYPED.items():
+                change = lambda e, field=field: put(field, (e.value or "").strip())  # noqa: E731
+                ui.input(label, value=draft.fields.get(field, ""), on_change=change).props(FIELD)
             number(
                 "Records that make up each published cell, at least", "contributors", 1, min=1, precision=0
             )
@@ -261,16 +291,12 @@ def _more(tab: Tab, put: Any) -> None:
             )
             number("Seed: the same gives the same release", "seed", 0, min=0, precision=0)
             number("Time limit, seconds (none: repeatable)", "time_limit", None, min=0.1)
-            for name in draft.named("quasi"):
-                if draft.types[name] == "ordinal":
-                    _levels(tab, name)
-        show(Markup("<h3>Steps beside grouping, and all other fields of a plan</h3>"))
-        with ui.element("div").classes("grid3"):
-            for option in OPTIONS:
-                if option in FURTHER or option.field in draft.further:
-                    typed(option)
         with ui.element("div").classes("checks"):
             for field, label in CHECKS.items():
-                ui.checkbox(
-                    label, value=getattr(draft, field), on_change=lambda e, field=field: put(field, e.value)
-                )
+                value = draft.prove if field == "prove" else bool(draft.get(field))
+                change = lambda e, field=field: put(field, _checked(field, e.value))  # noqa: E731
+                ui.checkbox(label, value=value, on_change=change)
+
+
+def _checked(field: str, value: bool) -> Any:
+    return value if field != "preserve" else "totals" if value else None

@@ -96,12 +96,12 @@ def _like(tab: Tab, run: Run) -> list[dict[str, Any]]:
 async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: Any) -> None:
     """Let the desk write a file, then hand it to the browser under a harmless name."""
     work = tab.table
-    tab.say("Writing and checking" if task == "write" else "Writing the report")
     target = run.folder / file
     target.unlink(missing_ok=True)
     place = f"sqlite:///{quote(str(target))}#release" if target.suffix == ".db" else str(target)
     try:
-        await tab.office.desk.do(task, folder=str(run.folder), target=place, **order)
+        with tab.working("Writing and checking" if task == "write" else "Writing the report"):
+            await tab.office.desk.do(task, folder=str(run.folder), target=place, **order)
     except ShoalError as error:
         tab.say(str(error).replace(str(target), called).replace(str(work.path), work.name), bad=True)
         return

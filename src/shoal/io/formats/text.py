@@ -159,15 +159,15 @@ def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int, threads
 def sniff(content: pa.Buffer, where: str, delimiter: str = ",") -> Dialect:
     """How the text is written, told from its bytes."""
     view = memoryview(content)
-    encoding = _encoding(view)
+    encoding = encoding_of(view)
     if not encoding.startswith("utf-16"):
-        _refuse_nul(view, where)
+        refuse_nul(view, where)
     sample = codecs.getincrementaldecoder(encoding)("replace").decode(bytes(view[:_SAMPLE]))
     eol = "\r\n" if "\r\n" in sample else "\n"
     return Dialect(_delimiter(sample, delimiter), ".", encoding, eol)
 
 
-def _refuse_nul(view: memoryview, where: str) -> None:
+def refuse_nul(view: memoryview, where: str) -> None:
     line = 1
     for begin in range(0, len(view), _CHUNK):
         part = bytes(view[begin : begin + _CHUNK])
@@ -178,7 +178,7 @@ def _refuse_nul(view: memoryview, where: str) -> None:
         line += part.count(b"\n")
 
 
-def _encoding(view: memoryview) -> str:
+def encoding_of(view: memoryview) -> str:
     """UTF-8 where the bytes allow it, UTF-16 where a mark says so, else Windows' western alphabet."""
     start = bytes(view[:3])
     if start == codecs.BOM_UTF8:

@@ -12,10 +12,12 @@ from numba.extending import typeof_impl
 from shoal.arrays import Floats, Ints
 from shoal.kernels.runtime.jit import kernel
 
-#: Kinds of requirements that one search can ask: a fixed number, so that it compiles only once.
-SLOTS = 8
+#: Kinds of requirements that one search can ask: few or many, so that it compiles at most twice.
+SLOTS = (2, 8)
 _FLOATS = types.float64[::1]
 _SIGNATURE = types.boolean(types.int64[::1], types.int64, types.int64[::1], _FLOATS, _FLOATS)
+#: Made once: to make such a type takes longer than a small search.
+_TYPES = {slots: types.UniTuple(types.FunctionType(_SIGNATURE), slots) for slots in SLOTS}
 
 
 class Kernels(tuple):
@@ -24,7 +26,7 @@ class Kernels(tuple):
 
 @typeof_impl.register(Kernels)
 def _type_of_kernels(value, context):
-    return types.UniTuple(types.FunctionType(_SIGNATURE), SLOTS)
+    return _TYPES[len(value)]
 
 
 class Asked(NamedTuple):
@@ -47,7 +49,8 @@ def _always(members, count, codes, values, parameters):
 
 def compiled(functions: Sequence[Callable[..., bool]]) -> Kernels:
     """These functions as a search takes them, compiled on first use."""
-    return Kernels(map(_compiled, [*functions, *[_always] * (SLOTS - len(functions))]))
+    slots = next(slots for slots in SLOTS if slots >= len(functions))
+    return Kernels(map(_compiled, [*functions, *[_always] * (slots - len(functions))]))
 
 
 NOTHING = Asked(np.empty(0, np.int64), np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0)))
