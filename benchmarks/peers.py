@@ -25,6 +25,22 @@ from pycanon import anonymity
 print(json.dumps([anonymity.k_anonymity(pd.read_csv(path), names) for path, names in json.load(sys.stdin)]))
 """
 
+FIGURES = """
+import json, sys
+import pandas as pd
+from pycanon import anonymity as a
+def figures(data, names, sa):
+    alpha, k = a.alpha_k_anonymity(data, names, sa)
+    c, l = a.recursive_c_l_diversity(data, names, sa)
+    return {"k": k, "alpha": alpha, "l": a.l_diversity(data, names, sa), "c of (c, l)": c,
+            "entropy l": a.entropy_l_diversity(data, names, sa),
+            "beta": a.basic_beta_likeness(data, names, sa),
+            "enhanced beta": a.enhanced_beta_likeness(data, names, sa), "t": a.t_closeness(data, names, sa),
+            "delta": a.delta_disclosure(data, names, sa)}
+print(json.dumps([{key: float(x) for key, x in figures(pd.read_csv(path), names, [sa]).items()}
+                  for path, names, sa in json.load(sys.stdin)]))
+"""
+
 CUT = """
 import json, sys
 import numpy as np
@@ -83,6 +99,69 @@ def counts(python: Path, folder: Path) -> list[dict[str, Any]]:
     ]
 
 
+def own_figures(path: str, names: list[str], sa: str) -> dict[str, float]:
+    """The figures of the requirements, each that of the worst group of a file."""
+    import pandas as pd
+
+    from shoal.frame.column import categories
+    from shoal.plan.rules import read_rule
+    from shoal.requirements.closeness import Closeness
+    from shoal.requirements.diversity import Diversity
+
+    data = pd.read_csv(path)
+    column = categories(sa, "nominal", np.unique(data[sa], return_inverse=True)[1], None)
+    groups = [np.asarray(rows) for rows in data.groupby(names).indices.values()]
+
+    def worst(kind: type[Diversity | Closeness], word: str, rule: str, of: Any = max) -> float:
+        requirement = kind.of(read_rule(word, sa, rule), column)
+        return float(of(requirement.figure(rows) for rows in groups))
+
+    least = int(worst(Diversity, "diversity", "1", min))
+    return {
+        "k": min(map(len, groups)),
+        "alpha": worst(Diversity, "diversity", "share:1"),
+        "l": least,
+        "c of (c, l)": worst(Diversity, "diversity", f"recursive:1,{least}") if least > 1 else np.nan,
+        "entropy l": worst(Diversity, "diversity", "entropy:1", min),
+        "beta": worst(Closeness, "closeness", "beta:1"),
+        "enhanced beta": worst(Closeness, "closeness", "enhanced_beta:1"),
+        "t": worst(Closeness, "closeness", "1"),
+        "delta": worst(Closeness, "closeness", "delta:1"),
+    }
+
+
+def figures(python: Path, folder: Path) -> list[dict[str, Any]]:
+    """Every figure of a requirement on 20 releases: on how many ours and pyCANON's are the same."""
+    import shoal
+
+    files = [
+        (path, names, "region" if "sector" in names else "sector") for _, path, names, _ in releases(folder)
+    ]
+    for number, asked in enumerate(
+        ({"diversity": {"sector": 3}}, {"closeness": {"sector": 0.3}}, {"diversity": {"sector": "entropy:2"}})
+    ):
+        release = shoal.microaggregate(shoal.datasets.survey(600), 4, columns=["turnover", "wages"], **asked)
+        path = folder / f"required{number}.csv"
+        release.write(path, keep=release.outcome.kept)
+        files.append((str(path), ["turnover", "wages"], "sector"))
+    rows = []
+    pairs = list(zip([own_figures(*file) for file in files], ask(python, FIGURES, files)))
+    for key in pairs[0][0]:
+        same = [abs(own[key] - other[key]) < 1e-6 for own, other in pairs]
+        first = next((pair for pair, agrees in zip(pairs, same) if not agrees), pairs[0])
+        rows.append(
+            {
+                "figure": key,
+                "releases": len(same),
+                "same": sum(same),
+                "ours": first[0][key],
+                "pyCANON": first[1][key],
+                "agree": all(same),
+            }
+        )
+    return rows
+
+
 def cuts(python: Path) -> list[dict[str, Any]]:
     """The least SSE of cutting a sequence into groups of k to 2k-1, ours and theirs."""
     from shoal.grouping.partition import Partition
@@ -112,6 +191,9 @@ def main() -> None:
                 outcome[package] = f"not installed: {said}"
             else:
                 outcome[package] = counts(python, folder) if package == "pycanon" else cuts(python)
+            if not said and package == "pycanon":
+                outcome["requirements"] = figures(python, folder)
+                print(_common.table(outcome["requirements"]))
             print(package, outcome[package] if said else "\n" + _common.table(outcome[package]), sep=": ")
     print(_common.save("peers", outcome))
     rows = [row for found in outcome.values() if isinstance(found, list) for row in found]

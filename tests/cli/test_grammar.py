@@ -155,7 +155,6 @@ def test_python_takes_the_fields_of_a_plan_too(data):
 # --- fail before the work, never hide a finished release ----------------------------------------------------
 
 EARLY = {
-    "bound with gaps": (("--missing-code", "wages=-9", "--bound"), "a bound needs every value"),
     "confidential": (("--report", "r.html", "--confidential", "profitt"), "there is no column 'profitt'"),
     "confidential alone": (("--confidential", "profit"), "--confidential has no effect without a report"),
     "formula": (("--report", "r.html", "--formula", "wages ~ nothing"), "nothing"),
@@ -201,6 +200,27 @@ def test_a_step_that_fails_later_does_not_hide_the_release(data, monkeypatch, er
     assert f"the release is finished and checked ({target}), but what was to follow failed" in outcome.stderr
     assert json.loads(outcome.stdout)["output"] == str(target)
     call("check", target, "-k", 3, "-c", "wages")
+
+
+@pytest.mark.parametrize("why", ["columns apart", "out of memory"])
+def test_what_cannot_be_bounded_is_a_note(data, monkeypatch, why):
+    """Known before the work, or not: the release is finished, and the status is 0."""
+    words, sentence = ("--per-column",), "no bound can be proven: a bound holds for groups of whole"
+    if why == "out of memory":
+
+        def fail(*_):
+            raise MemoryError("too little")
+
+        monkeypatch.setattr("shoal.release.Release.bound", fail)
+        words, sentence = (), "no bound was proven (MemoryError: too little)"
+    target = data.with_name("out.csv")
+    columns = ("-c", "turnover", "-c", "profit")
+    outcome = call("protect", data, "-k", 3, *columns, *words, "-o", target, "--bound", "--json")
+    assert sentence in outcome.stderr
+    facts = json.loads(outcome.stdout)
+    assert any(sentence in note for note in facts["notes"])
+    assert facts.get("bound") is None
+    assert target.exists()
 
 
 # --- guesses -------------------------------------------------------------------------------------------

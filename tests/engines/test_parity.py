@@ -11,10 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.engines.blocks.limits import WHOLE_TABLE
+from shoal.engines.blocks.limits import WHOLE_TABLE, columns_to_protect
+from shoal.engines.blocks.plan import BlockPlan, make_plan
 from shoal.engines.disk import engine as disk
 from shoal.errors import InputError
+from shoal.frame.column import Column
 from shoal.pipeline import run
+from shoal.stages.encode import encode, grouping_matrix
+from shoal.stages.moments import Moments
 from shoal.verify.compare import first_difference
 from tests.engines.test_disk import people
 
@@ -29,7 +33,12 @@ TAKEN = {
     "parameters": [{"method": "vmdav", "parameters": {"gamma": 0.5}}],
     "seed": [{"seed": 11}],
     "roles": [{"roles": {"id": "identifier", "name": "confidential"}}],
-    "types": [{"columns": ["odd_age"], "types": {"odd_age": "integer"}}],
+    "types": [
+        {"columns": ["odd_age"], "types": {"odd_age": "integer"}},
+        {"columns": ["income", "town"]},
+        {"columns": ["name", "age"], "weight": "grossing", "missing": "group", "method": "mdav_generic"},
+        {"columns": ["age", "house"], "types": {"house": "nominal"}},
+    ],
     "missing": [{"columns": ["holes", "age"], "missing": word} for word in ("group", "impute")],
     "centroids": [{"centroids": "median"}, {"centroids": {"income": "trimmed", "age": "mode"}}],
     "column_weights": [{"column_weights": {"income": 4.0, "age": 0.5}}],
@@ -44,6 +53,24 @@ TAKEN = {
         {"unit": ["house"], "columns": ["rent"]},
     ],
     "by_record": [{"unit": ["house"], "columns": ["income", "rent"], "by_record": ["rent"]}],
+    "strata": [
+        {"strata": ["town"]},
+        {"strata": ["town", "name"], "missing_codes": {"town": ["Rust"]}, "method": "mdav"},
+        {"strata": ["town"], "unit": ["house"], "columns": ["income", "rent"], "method": "mdav"},
+    ],
+    "weight": [
+        {"weight": "grossing"},
+        {"weight": "grossing", "columns": ["holes", "age"], "strata": ["town"]},
+    ],
+    "log": [{"log": ["income"]}],
+    "scaling": [
+        {"scaling": word, "columns": ["income", "age", "town"]}
+        for word in ("robust", "range", "rank", "none")
+    ],
+    "preserve": [{"preserve": "totals", "columns": ["age", "born"]}],
+    "levels": [{"columns": ["income", "size"], "levels": {"size": ["small", "middle", "large"]}}],
+    "diversity": [{"diversity": {"town": 2}}, {"diversity": {"name": "entropy:1.5"}, "strata": ["town"]}],
+    "dominance": [{"dominance": {"income": "1:80"}}, {"dominance": {"rent": "p:10"}, "weight": "grossing"}],
     "zeros": [{"zeros": "group"}],
     "contributors": [{"contributors": 3}],
     "thin": [{"thin": "gap"}],
@@ -53,19 +80,11 @@ TAKEN = {
     "sha256": [{"sha256": "0" * 64}],
 }
 REFUSED = {
-    "strata": ["name"],
     "merge_small_strata": True,
-    "weight": "id",
     "blocks": [["income"], ["age", "born"]],
     "per_column": True,
-    "log": ["income"],
-    "preserve": "totals",
     "time_limit": 5.0,
-    "levels": {"name": ["person 1"]},
-    "scaling": "rank",
-    "diversity": {"name": 2},
     "closeness": {"name": 0.5},
-    "dominance": {"income": "1:80"},
     "spread": {"income": 0.1},
     "top": {"income": 100},
     "bottom": {"income": "q0.1"},
@@ -85,6 +104,13 @@ def table(tmp_path_factory):
     house = np.random.default_rng(3).integers(0, 120, len(table))
     table = table.append_column("house", pa.array(house))
     table = table.append_column("rent", pa.array(np.random.default_rng(4).lognormal(6, 0.5, 120)[house]))
+    rng = np.random.default_rng(5)
+    towns, sizes = rng.integers(0, 3, len(table)), rng.integers(0, 3, len(table))
+    table = table.append_column(
+        "town", pa.array(np.array(["Rust", "Linz", "Graz"])[towns]).dictionary_encode()
+    )
+    table = table.append_column("size", pa.array(np.array(["small", "middle", "large"])[sizes]))
+    table = table.append_column("grossing", pa.array(rng.integers(0, 4, len(table)) / 2))
     path = tmp_path_factory.mktemp("parity") / "in.parquet"
     pq.write_table(table, path)
     return path
@@ -184,6 +210,141 @@ def test_no_unit_lies_in_two_blocks(columns, tmp_path, monkeypatch):
     assert len(said) == (columns != ["wage"])
 
 
+def many(n=3000):
+    rng = np.random.default_rng(8)
+    town = np.array(["Rust", "Linz", "Graz", "Wels"])[np.minimum(rng.geometric(0.55, n) - 1, 3)]
+    age = rng.integers(16, 90, n)
+    return pa.table(
+        {
+            "wage": np.where(rng.random(n) < 0.1, np.nan, rng.lognormal(3, 0.6, n)),
+            "age": age,
+            "work": np.array(["a", "b", "c", "d", "e"])[np.minimum(age // 20, 4) - rng.integers(0, 2, n)],
+            "town": town,
+            "ill": np.array(["no", "yes"])[rng.integers(0, 2, n)],
+            "grossing": rng.integers(0, 5, n) / 2,
+            "row": np.arange(n),
+        }
+    )
+
+
+def loss_of(original, released, weight):
+    """Information lost, by its definition, in numbers and nominal columns."""
+    total = lost = 0.0
+    for name in ("wage", "age", "work"):
+        old, new = original[name], released[name]
+        there = old.notna().to_numpy()
+        levels = sorted(old.dropna().unique()) if name == "work" else [None]
+        one, other = (
+            np.stack([(cells == level) if level is not None else cells for level in levels], 1).astype(float)
+            for cells in (old[there].to_numpy(), new[there].to_numpy())
+        )
+        w = weight[there]
+        scale = np.sqrt(one.var(axis=0, ddof=1).sum())
+        centre = w @ one / w.sum()
+        total += float((w @ np.square((one - centre) / scale)).sum())
+        lost += float((w @ np.square((one - other) / scale)).sum())
+    return 100 * lost / total
+
+
+@pytest.mark.parametrize("weight", [None, "grossing"])
+def test_strata_weights_categories_and_requirements_hold_in_many_blocks(weight, tmp_path):
+    table = many()
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=700)
+    plan = shoal.Plan(
+        4,
+        columns=["wage", "age", "work"],
+        strata="town",
+        weight=weight,
+        diversity={"ill": 2},
+        missing="group",
+        method="mdav_generic",
+        keep=["row", *([] if weight else ["grossing"])],
+    )
+    outcome = disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=300)
+    assert outcome.blocks > 5
+    original = table.to_pandas()
+    released = pq.read_table(tmp_path / "out.parquet").sort_by("row").to_pandas()
+    for name in ("town", "ill", "grossing"):
+        assert released[name].tolist() == original[name].tolist()
+    alike = released.groupby(["wage", "age", "work", "town"], dropna=False)
+    assert alike.size().min() >= 4
+    assert alike["ill"].nunique().min() >= 2
+    weights = table[weight].to_numpy() if weight else np.ones(len(table))
+    stated = outcome.information_loss + outcome.rounding_loss
+    whole = released.assign(wage=released["wage"].where(original["wage"].notna()))
+    if not (whole["wage"].isna() & original["wage"].notna()).any():
+        assert stated == pytest.approx(loss_of(original, whole, weights), rel=1e-6)
+    again = disk.run(plan, tmp_path / "in.parquet", tmp_path / "two.parquet", block_records=10**6)
+    assert again.blocks == 1
+    assert again.information_loss < outcome.information_loss
+
+
+@pytest.mark.parametrize("scaling", ["robust", "range", "rank", "none"])
+def test_blocks_are_scaled_as_the_whole_table_is(scaling, tmp_path):
+    """Ranks and quartiles are those of a sample, here of all records; a block's own would be others."""
+    rng = np.random.default_rng(9)
+    table = pa.table({"a": rng.lognormal(0, 2, 2000), "b": rng.integers(0, 50, 2000)})
+    pq.write_table(table, tmp_path / "in.parquet")
+    plan = shoal.Plan(5, columns=["a", "b"], scaling=scaling, log=["a"], order="keep")
+    columns = [
+        Column("a", "continuous", table["a"].to_numpy()),
+        Column("b", "integer", table["b"].to_numpy()),
+    ]
+    facts = [Moments.of(column.values) for column in columns]
+    stored = columns_to_protect(plan, table.schema).chosen
+    blocks = BlockPlan.from_json(make_plan(plan, stored, facts, table, 300).json())
+    space = encode(columns)
+    half = [column.at(np.arange(0, 2000, 2)) for column in columns]
+    measured = encode(half, scales=blocks.scales)
+    whole, part = (
+        grouping_matrix(those, made, lambda column: scaling, ["a"], {}, scales)
+        for those, made, scales in ((columns, space, None), (half, measured, blocks.scales))
+    )
+    np.testing.assert_allclose(measured.matrix, space.matrix[::2], atol=1e-9)
+    np.testing.assert_allclose(part, whole[::2], atol=2e-3 if scaling == "rank" else 1e-9)
+    outcome = disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=300)
+    assert outcome.blocks > 4
+    assert (
+        pq.read_table(tmp_path / "out.parquet")
+        .group_by(["a", "b"])
+        .aggregate([([], "count_all")])["count_all"]
+        .to_numpy()
+        .min()
+        >= 5
+    )
+
+
+def test_a_stratum_short_of_k_is_told_on_disk(tmp_path):
+    table = many(500)
+    town = ["Rust" if i < 3 else town for i, town in enumerate(table["town"].to_pylist())]
+    town = ["Linz" if i >= 3 and name == "Rust" else name for i, name in enumerate(town)]
+    pq.write_table(table.set_column(3, "town", pa.array(town)), tmp_path / "in.parquet")
+    plan = shoal.Plan(4, columns=["age"], strata="town", keep=["row", "wage", "work", "ill", "grossing"])
+    with pytest.raises(InputError, match="k=4 needs at least 4 records, but stratum 'Rust' has 3: merge"):
+        disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=100)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        (np.r_[np.ones(40), -1, np.ones(9)], "'w' has a negative weight in row 41"),
+        (np.zeros(50), "all weights in column 'w' are 0"),
+    ],
+)
+def test_weights_that_are_none_are_told_on_disk(weights, sentence, tmp_path):
+    pq.write_table(pa.table({"w": weights, "v": np.arange(50.0)}), tmp_path / "in.parquet")
+    plan = shoal.Plan(4, columns=["v"], weight="w")
+    with pytest.raises(InputError, match=sentence):
+        disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", batch_records=16)
+
+
+def test_numbers_spelled_as_text_are_no_category(tmp_path):
+    pq.write_table(pa.table({"v": ["1", "2"] * 20, "x": np.arange(40.0)}), tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="'v'"):
+        disk.run(shoal.Plan(4, columns=["v", "x"]), tmp_path / "in.parquet", tmp_path / "out.parquet")
+
+
 def test_units_too_few_for_k_are_told_on_disk_too(tmp_path):
     pq.write_table(panel(4), tmp_path / "in.parquet")
     plan = shoal.Plan(5, columns=["wage"], unit="house", keep=["rent", "flat", "row"])
@@ -215,6 +376,16 @@ def test_what_later_rows_give_away_is_seen_on_disk(tmp_path):
     plan = shoal.Plan(5, columns=["wage"], keep=["tag", "log"])
     outcome = disk.run(plan, *paths, batch_records=1000)
     assert any("999999" in note for note in outcome.notes)
+
+
+def test_what_the_order_of_rows_gives_away_is_noted_on_disk(tmp_path):
+    pq.write_table(panel().sort_by("wage"), tmp_path / "in.parquet")
+    plan = shoal.Plan(5, columns=["wage", "rent"], order="keep", method="mdav", keep=["house", "row", "flat"])
+    said = [note for note in run(plan, tmp_path / "in.parquet").notes if "rows keep their order" in note]
+    assert "by 'wage' finds" in said[0]
+    assert said[0] in disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet").notes
+    several = disk.run(plan, tmp_path / "in.parquet", tmp_path / "two.parquet", block_records=300)
+    assert any("of the" in note and "records of one block" in note for note in several.notes)
 
 
 def test_one_whole_number_column_is_grouped_by_the_same_method_everywhere(table, tmp_path):

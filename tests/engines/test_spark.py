@@ -38,7 +38,7 @@ from tests.engines.test_disk import (
     spoil_short,
     spoil_type,
 )
-from tests.engines.test_parity import late, panel
+from tests.engines.test_parity import late, many, panel
 from tests.spark_port import TO_DRIVER, answers, to_blocks
 
 RECORDS = 6000
@@ -194,6 +194,20 @@ def test_no_unit_lies_in_two_blocks_of_a_cluster(spark, place):
         assert written[name].to_pylist() == local[name].to_pylist()
 
 
+def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_disk(spark, place):
+    pq.write_table(many(), place / "many.parquet")
+    plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town"], "weight": "grossing"}
+    plan |= {"diversity": {"ill": 2}, "missing": "group", "method": "mdav_generic", "keep": ["row"]}
+    rows = spark.read.parquet(str(place / "many.parquet")).repartition(3)
+    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=300, **plan), place / "many_out")
+    local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=300)
+    assert outcome.blocks == local.blocks > 5
+    assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
+    ours = pq.read_table(place / "many_out").sort_by("row").to_pandas()
+    theirs = pq.read_table(place / "many_disk.parquet").sort_by("row").to_pandas()
+    assert ours.equals(theirs[ours.columns])
+
+
 def test_what_later_rows_and_repeating_identifiers_tell_is_noted_on_a_cluster(spark, place):
     pq.write_table(late(), place / "late.parquet")
     rows = spark.read.parquet(str(place / "late.parquet"))
@@ -345,10 +359,10 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
         (lambda: shoal.spark.protect(df.selectExpr("double('inf') a"), 5), "'a' has the value inf"),
         (lambda: shoal.spark.protect(df, 5, columns=["incom"]), "did you mean 'income'"),
         (lambda: shoal.spark.protect(df, 5, columns=QUASI), "column 'id' looks like an identifier"),
-        (lambda: shoal.spark.protect(df, 5, columns=["name"]), "column 'name' is string"),
+        (lambda: shoal.spark.protect(df, 5, columns=["list"]), "column 'list' is array|'list' is list"),
         (
-            lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=["id"], strata=["name"]),
-            "strata cannot be had in blocks",
+            lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, spread={"income": 0.1}),
+            "spread cannot be had in blocks",
         ),
         (lambda: shoal.spark.protect(df, 7000, columns=QUASI, keep=KEPT), "but the table has 6000: lower k"),
         (lambda: shoal.spark.write(df, "x"), "only what shoal.spark.protect gave back"),

@@ -1,12 +1,13 @@
 """What Spark's workers do, called here on Arrow batches: no cluster, no Java, the same outcome as on disk."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.engines.blocks.columns import stored_columns
+from shoal.engines.blocks.limits import columns_to_protect
 from shoal.engines.blocks.plan import make_plan
 from shoal.engines.disk import engine as disk
 from shoal.engines.spark import tasks as tasks
@@ -29,28 +30,26 @@ def original():
 
 @pytest.fixture(scope="module")
 def chosen(original):
-    return stored_columns(original.schema, QUASI, set(), {})
+    return columns_to_protect(Plan.of(4, columns=QUASI, keep=KEPT), original.schema)
 
 
 @pytest.fixture(scope="module")
 def plan(original, chosen):
     """The plan as the driver makes it: moments and counts come from tasks, one for each partition."""
     quasi = original.select(QUASI)
-    moments = [Moments()] * len(chosen)
-    counts = 0
+    moments = [Moments()] * len(chosen.chosen)
+    counts = Counter()
     for part in (quasi.slice(0, 400), quasi.slice(400)):
-        (answer,) = tasks.find_moments(chosen)(part.to_batches(max_chunksize=150))
+        (answer,) = tasks.find_moments(chosen.chosen)(part.to_batches(max_chunksize=150))
         found = json.loads(answer["moments"][0].as_py())
         moments = [own + Moments(*new) for own, new in zip(moments, found)]
     wanted = Plan.of(4, columns=QUASI, keep=KEPT, method="mdav", missing="group")
-    columns = [kind.read(quasi[kind.name]) for kind in chosen]
-    made = make_plan(wanted, chosen, moments, columns, 200)
+    made = make_plan(wanted, chosen.chosen, moments, quasi, 200)
     for part in (quasi.slice(0, 400), quasi.slice(400)):
-        (counted,) = tasks.count_leaves(made, chosen)(part.to_batches(max_chunksize=150))
-        assert counted["leaf"].to_pylist() == list(range(made.leaves))
-        counts = counts + counted["records"].to_numpy()
-    assert counts.sum() == 900
-    return made.placed(counts.tolist())
+        for counted in tasks.count_leaves(made, chosen)(part.to_batches(max_chunksize=150)):
+            counts.update(dict(zip(counted["leaf"].to_pylist(), counted["records"].to_pylist())))
+    assert counts.total() == 900
+    return made.placed({leaf: (count, count) for leaf, count in counts.items()})
 
 
 @pytest.fixture(scope="module")
@@ -100,5 +99,15 @@ def test_a_block_with_other_records_than_were_counted_is_refused(blocks, plan, c
 
 def test_what_is_wrong_with_a_column_is_told_by_its_partition(chosen):
     bad = people(5).select(QUASI).set_column(0, "income", pa.array([1.0, float("inf"), 2.0, 3.0, 4.0]))
-    (answer,) = tasks.find_moments(chosen)(bad.to_batches())
+    (answer,) = tasks.find_moments(chosen.chosen)(bad.to_batches())
     assert json.loads(answer["moments"][0].as_py())["error"].startswith("column 'income' has the value inf")
+
+
+def test_a_negative_weight_is_told_by_its_partition():
+    table = pa.table({"w": [1.0, -1.0], "v": [1.0, 2.0]})
+    asked = columns_to_protect(Plan(2, columns=["v"], weight="w"), table.schema)
+    needed = [*asked.chosen, asked.weight]
+    (answer,) = tasks.find_moments(needed, asked.weight)(table.to_batches())
+    assert json.loads(answer["moments"][0].as_py())["error"].startswith("column 'w' has a negative weight: a")
+    (answer,) = tasks.find_moments(needed)(table.to_batches())
+    assert len(json.loads(answer["moments"][0].as_py())) == 2

@@ -247,6 +247,18 @@ def test_the_least_distance_of_a_group_is_that_of_trying_all():
             ]
             assert requirement.least(2) == pytest.approx(min(tried))
     assert made("closeness", "beta:1", [0, 1]).least(1) == 0
+    met = 0
+    for _ in range(12):
+        levels = rng.integers(0, 4, 9)
+        for rule in ("beta:0.01", "enhanced_beta:0.01", "delta:0.01"):
+            requirement = made("closeness", rule, levels)
+            tried = [
+                requirement.figure(np.array(s)) for size in (2, 3, 4) for s in combinations(range(9), size)
+            ]
+            assert requirement.least(2) <= min(tried) * (1 + 1e-5) + 1e-9  # never refuses what can be had
+            met += rule == "beta:0.01" and requirement.least(2) == pytest.approx(min(tried), rel=1e-5)
+    assert met >= 6
+    assert made("closeness", "enhanced_beta:0.01", [0, 1]).least(1) == np.inf
 
 
 def test_rules_as_plans_write_them():

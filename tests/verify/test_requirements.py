@@ -141,6 +141,11 @@ def test_other_options_than_those_of_the_release_find_no_rows_but_count_kept_col
     [
         ({"diversity": {"disease": 4}}, "the nearest that can be had is diversity 3"),
         ({"closeness": {"disease": 0.0001}}, "only one group of all 60 records has 'disease'"),
+        (
+            {"closeness": {"disease": "beta:0.0001"}},
+            "has 0.0001-likeness .*: ask for closeness beta:.* or more",
+        ),
+        ({"closeness": {"disease": "delta:0.0001"}}, "ask for closeness delta:.* or more"),
         ({"dominance": {"sales": "1:1"}}, "the nearest that can be had is dominance 1:"),
         ({"dominance": {"disease": "1:80"}}, "dominance needs numbers, but column 'disease' is nominal"),
         ({"diversity": {"a": 2}}, "column 'a' cannot be both confidential and quasi"),

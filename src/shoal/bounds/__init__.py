@@ -31,6 +31,9 @@ DENSE = 1500
 #: in the middle is too much work: on EIA with k = 10 all records give 1.74 % in 162 s, the dearest 800 1.77 %
 #: in 116 s.
 LARGEST, LARGEST_ABOVE_5 = 5000, 800
+#: Up to so many times as many records the linear program has half of the time, and the better bound counts.
+#: Of 8000 heavy-tailed records (k = 3) it proves 5.55 %, raised prices 5.11 %; of clusters it proves less.
+BOTH = 4
 SECONDS = 60.0  # what the search for a bound may take, unless the plan says it
 
 
@@ -106,7 +109,7 @@ def bound_matrix(
 
     start: labels of a good partition; its groups save time.
     """
-    from shoal.bounds import neighbours, program, semidefinite
+    from shoal.bounds import blocks, neighbours, program, semidefinite
 
     began = time.perf_counter()
     X = np.ascontiguousarray(X, np.float64)
@@ -124,7 +127,8 @@ def bound_matrix(
         return bound(0.0, "k = 1 loses nothing", "one group")
     if n < 2 * k:
         return bound(total * (1 - MARGIN), "one group only", "one group")
-    price = neighbours.neighbour_prices(neighbours.near_sums(X, k), k)
+    near = neighbours.near_sums(X, k)
+    price = neighbours.neighbour_prices(near, k)
     best = bound(priced_value(price, np.empty(0)), "neighbours", "neighbours")
 
     def left() -> float:
@@ -134,6 +138,13 @@ def bound_matrix(
     # much work and the table is small enough for dense matrices, the time is better spent on the matrix.
     dense = k > 5 and n <= DENSE
     largest = LARGEST if k <= 5 or dense else LARGEST_ABOVE_5
+    if n > largest:
+        price = blocks.raised_prices(X, near, k, left() if n > BOTH * largest else left() / 2)
+        value = priced_value(price, np.empty(0))
+        if value > best.sse:
+            best = bound(value, "raised prices", "blocks", prices=price)
+        if n > BOTH * largest:
+            return best
     prices = program.solve(X, k, seconds=left(), start=start, largest=largest, give_up=dense)
     value = priced_value(prices.records, prices.penalties * prices.cuts.limits)
     if value > best.sse:

@@ -36,7 +36,7 @@ _NUMBERS, _WORDS = {"sse", "information_loss", "seconds"}, {"method", "proof", "
 class Certificate:
     """The numbers that prove a bound: which proof, for which k, on which records, and its arrays."""
 
-    proof: str  # "one group", "neighbours", "prices", "matrix" or "tree"
+    proof: str  # "one group", "neighbours", "prices", "blocks", "matrix" or "tree"
     k: int
     fingerprint: str  # of k and the standardised records
     arrays: dict[str, NDArray] = field(default_factory=dict)

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from shoal.kernels.runtime.threads import thread_count
+
 
 def near_sums(X: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """near[i, q]: the sum of the q smallest squared distances from i to other records, q = 0..2k-2."""
     want = min(2 * k - 1, len(X))
-    _, near = cKDTree(X).query(X, k=want)
+    _, near = cKDTree(X).query(X, k=want, workers=thread_count())
     near = near.reshape(len(X), want)
     squared = np.empty((len(X), want))
     for q in range(want):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.certificate import Bound
+from shoal.bounds.verify_blocks import none_below
 from shoal.bounds.verify_groups import cut_table, groups_below, limit_penalties, near_sums
 from shoal.bounds.verify_tree import by_tree
 
@@ -78,6 +79,15 @@ def by_prices(
     return value
 
 
+def by_blocks(X: NDArray[np.float64], k: int, prices: NDArray[np.float64]) -> float:
+    """The same without cuts, block by block. Half of the margin is left for the rounding of this search."""
+    if prices.shape != (len(X),):
+        raise ValueError("arrays do not fit the records")
+    if not none_below(X, k, prices - MARGIN / 2 * np.abs(prices)):
+        raise ValueError("a group costs less than its prices")
+    return _value_of_prices(prices, np.empty(0))
+
+
 def by_matrix(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArray[np.float32]) -> float:
     """Rows under half the distances plus M, less the most that M can take back. Row by row, by sorting."""
     n, b = len(X), len(block)
@@ -133,6 +143,7 @@ PROOFS: dict[str, Callable[..., float]] = {
     "one group": by_one_group,
     "neighbours": by_neighbours,
     "prices": by_prices,
+    "blocks": by_blocks,
     "matrix": by_matrix,
     "tree": by_tree,
 }

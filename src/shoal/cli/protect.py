@@ -114,19 +114,21 @@ def protect(
         frame = frame_of(source)
         refuse_questions(frame, options, any(editions.values()))
         wanted = wanted if named else guessed(wanted, frame, accept_guesses)
-        if bound:
-            refuse_bound(frame, wanted)
+        unproven = no_bound(frame, wanted) if bound else []
         if price:
             from shoal.comparison import refuse_price
 
             refuse_price(wanted)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, frame, progress, strict=True))
-            notes = release.write(target, replace=replace, safe_cells=safe_cells)
+            notes = [*release.write(target, replace=replace, safe_cells=safe_cells), *unproven]
         try:
-            if bound:
-                options["bound"] = interruptible(lambda: release.bound(bound_time))
-                proof = facts(options["bound"], release.information_loss)
+            if bound and not unproven:
+                try:
+                    options["bound"] = interruptible(lambda: release.bound(bound_time))
+                    proof = facts(options["bound"], release.information_loss)
+                except (ShoalError, ArithmeticError, MemoryError) as error:
+                    notes.append(f"no bound was proven ({type(error).__name__}: {error})")
             show_outcome(release.outcome, output or target, proof, notes)
             if price:
                 proof |= show_price(release)
@@ -198,11 +200,16 @@ def refuse_questions(frame: Frame, options: Mapping[str, Any], reported: bool) -
         regression(frame, frame, options["formula"])
 
 
-def refuse_bound(frame: Frame, plan: Plan) -> None:
-    """Say before the work that there is no bound for such a table."""
+def no_bound(frame: Frame, plan: Plan) -> list[str]:
+    """The note that there is no bound for such a table, said before the work too; none where there is one."""
     from shoal.bounds import standardised
 
-    standardised(frame, plan=plan)
+    try:
+        standardised(frame, plan=plan)
+    except InputError as error:
+        say(note := f"no bound can be proven: {error}")
+        return [note]
+    return []
 
 
 def write_reports(

@@ -16,7 +16,7 @@ from shoal.frame.guess import index_roles
 from shoal.grouping.runner import share
 from shoal.io.origin import Origin, told_apart
 from shoal.io.source import frame_of
-from shoal.measures.order import order_attack
+from shoal.measures.order import order_note
 from shoal.measures.uniqueness import unique_units
 from shoal.outcome import notes_on
 from shoal.plan import Plan
@@ -68,7 +68,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     notes = [
         *table.notes,
         *repeated_units(plan, table.frame.names, released, labels, partial(codes_of_cells, table.frame)),
-        *_order_told(plan, table, labels),
+        *order_note(plan, list(table.columns.values()), np.stack(labels, axis=1)),
         *_linked_units(plan, table, labels),
     ]
     origin = table.frame.origin
@@ -97,6 +97,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
             if name not in table.recoded
         },
         recoded=tuple(map(str, table.recoded)),
+        recoding_loss=table.recoding_loss,
         codes=codes,
         suspects=table.suspects,
         units=table.units,
@@ -119,24 +120,6 @@ def _linked_units(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:
     rows = np.unique(np.stack(labels, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
     unique, count = unique_units(rows, table.units)
     return [f"{unique:,} of {count:,} units lie in groups that, all rows taken together, no other unit has"]
-
-
-def _order_told(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:
-    """What rows that keep their order give away, where that is more than chance."""
-    if plan.order == "shuffle" or plan.k == 1:
-        return []
-    numbers = {
-        name: np.where(column.gaps, np.nan, column.values) if column.gaps is not None else column.values
-        for name, column in table.columns.items()
-        if not column.categorical
-    }
-    attack = order_attack({n: v.astype(np.float64) for n, v in numbers.items()}, np.stack(labels, axis=1))
-    if attack is None:
-        return []
-    return [
-        f"rows keep their order: who ranks each group by {attack.column!r} finds {attack.share:.0%} of "
-        f"records, where guessing finds {attack.chance:.0%}; order='shuffle' prevents it"
-    ]
 
 
 def _time_left(plan: Plan, began: float, loaded: float, parts: int) -> float | None:

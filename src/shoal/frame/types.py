@@ -184,9 +184,9 @@ def _categories(
     position = {level: place for place, level in enumerate(order or sorted(present))}
     strange = [level for level in present if level not in position]
     if strange:
-        row = cells.index(strange[0]).as_py()
+        where = frame.in_row(cells.index(strange[0]).as_py())
         raise InputError(
-            f"column {name!r} has in row {row + 1} what is not among its {len(order)} levels: "
+            f"column {name!r} has{where} what is not among its {len(order)} levels: "
             "add it to them, or mend it"
         )
     if kind == "boolean" and len(present) > 2:

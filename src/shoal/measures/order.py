@@ -1,12 +1,18 @@
 """The order attack: does the place of a row within its group tell whose it is?"""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.frame.column import Column
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 #: How often a file in random order may be taken for one that tells something.
 ALPHA = 0.001
@@ -57,3 +63,26 @@ def order_attack(columns: Mapping[Any, NDArray], labels: Ints, alpha: float = AL
                 ):
                     best = OrderAttack(name, found / n, len(sizes) / n)
     return best
+
+
+def order_note(plan: Plan, columns: Sequence[Column], labels: Ints, of: str = "records") -> list[str]:
+    """A note on what rows that keep their order give away, where that is more than chance.
+
+    `columns` are in the order of the file; `of` says whose they are.
+    """
+    if plan.order == "shuffle" or plan.k == 1:
+        return []
+    numbers = [column for column in columns if not column.categorical]
+    attack = order_attack(
+        {
+            c.name: np.where(c.gaps, np.nan, c.values) if c.gaps is not None else c.values + 0.0
+            for c in numbers
+        },
+        labels,
+    )
+    if attack is None:
+        return []
+    return [
+        f"rows keep their order: who ranks each group by {attack.column!r} finds {attack.share:.0%} of "
+        f"{of}, where guessing finds {attack.chance:.0%}; order='shuffle' prevents it"
+    ]

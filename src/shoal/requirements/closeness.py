@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.arrays import Ints
+from shoal.arrays import Floats, Ints
 from shoal.frame.column import Column
 from shoal.grouping.registry import Confidential
 from shoal.kernels.search.closeness import arrange, distance
@@ -15,6 +15,14 @@ _ORDERED, _UNORDERED, _BETA, _ENHANCED, _DELTA = range(5)
 _KINDS = {"beta": _BETA, "enhanced_beta": _ENHANCED, "delta": _DELTA}
 #: Cells of the table of all group sizes and levels that the least possible distance is sought in.
 MOST_CELLS = 10**9
+
+
+def _limits(kind: float, share: Floats, asked: float) -> list[Floats]:
+    """The least share of each value that a group has of it, if it has any, and the greatest."""
+    if kind == _DELTA:
+        return [share * np.exp(-asked), share * np.exp(asked)]
+    most = np.minimum(asked, -np.log(share)) if kind == _ENHANCED else asked
+    return [0 * share, share * (1 + most)]
 
 
 class Closeness(Requirement):
@@ -36,11 +44,8 @@ class Closeness(Requirement):
         facts = [share]
         if kind == _ORDERED:
             facts = [np.cumsum(share), np.cumsum(np.cumsum(share))]
-        elif kind == _DELTA:
-            facts = [share * np.exp(-asked), share * np.exp(asked)]
         elif kind != _UNORDERED:
-            most = np.minimum(asked, -np.log(share)) if kind == _ENHANCED else asked
-            facts = [0 * share, share * (1 + most)]
+            facts = _limits(kind, share, asked)
         parameters = np.array([kind, asked, len(share), *np.ravel(facts)])
         return cls(codes, np.zeros(len(codes)), parameters, asked=str(rule))
 
@@ -63,8 +68,11 @@ class Closeness(Requirement):
         return self.figure(members) <= self.parameters[1] + SLACK
 
     def nearest(self, members: Ints) -> str | None:
+        return self.written(self.figure(members))
+
+    def written(self, figure: float) -> str | None:
+        """A t, beta or delta as a plan writes it."""
         word = next((f"{word}:" for word, kind in _KINDS.items() if kind == self.parameters[0]), "")
-        figure = self.figure(members)
         return f"{word}{rounded(figure, up=True)}" if figure < np.inf else None
 
     @property
@@ -81,13 +89,26 @@ class Closeness(Requirement):
         return Confidential(self.codes[rows], facts[: int(m)], facts[-int(m) :], kind == _ORDERED, t + SLACK)
 
     def least(self, k: int) -> float:
-        """The least t of a group of k to n / 2 records: without such a group, all are one group.
+        """The least t, beta or delta of a group of k to n / 2 records: without one, all are one group.
 
-        The share of each value (for ranks, of all up to it) is a whole number of records.
+        The share of each value (for ranks, of all up to it) is a whole number of records. Of beta and delta
+        it is told only if it is more than asked for; inf if none suffices.
         """
         n, m, kind = len(self.codes), int(self.parameters[2]), self.parameters[0]
-        if kind > _UNORDERED or n * m > MOST_CELLS:
+        if n * m > MOST_CELLS:
             return 0.0
+        if kind > _UNORDERED:
+            low, high = self.parameters[1], max(self.parameters[1], 1e-3)
+            if self._possible(low, k):
+                return 0.0
+            while not self._possible(high, k):
+                low, high = high, 2 * high
+                if high > n:
+                    return np.inf
+            while high - low > 1e-6 * high:
+                middle = (low + high) / 2
+                low, high = (low, middle) if self._possible(middle, k) else (middle, high)
+            return float(high)
         least = np.inf
         for size in range(n // 2, k - 1, -1):
             near = size * self.parameters[3 : 3 + m]
@@ -101,6 +122,16 @@ class Closeness(Requirement):
             if least <= self.parameters[1] + SLACK:
                 break
         return least
+
+    def _possible(self, asked: float, k: int) -> bool:
+        """Whether k to n / 2 records can have so many of each value as this beta or delta allows."""
+        n = len(self.codes)
+        fewest, most = _limits(self.parameters[0], np.bincount(self.codes) / n, asked)
+        for size in range(n // 2, k - 1, -1):
+            up_to = np.floor(size * most * (1 + SLACK))
+            if up_to[up_to >= size * fewest * (1 - SLACK)].sum() >= size:
+                return True
+        return False
 
     @staticmethod
     def kernel(members, count, codes, values, parameters):  # type: ignore[no-untyped-def]

@@ -18,6 +18,8 @@ from shoal.stages.moments import UNCHANGED, Moments, Scale
 
 #: Levels of a nominal column that get a coordinate of their own; rarer ones share the last.
 MOST_LEVELS = 100
+#: Values of a sample by which the ranks of a block's records are found.
+KNOTS = 10_001
 
 
 class Levels(NamedTuple):
@@ -34,11 +36,28 @@ class Levels(NamedTuple):
         return self.side * ((axes[:, None] == np.arange(len(self.shares))) - self.shares)
 
 
+class Ranks(NamedTuple):
+    """Ranks, standardised, of some values of a column; others lie on the line between their neighbours."""
+
+    values: Floats
+    ranks: Floats
+
+    def apply(self, values: NDArray) -> Floats:
+        return np.interp(values.astype(np.float64), self.values, self.ranks)
+
+
+class Drawn(NamedTuple):
+    """A column that is grouped by another scale than its loss is measured by."""
+
+    measured: Scale | Levels
+    grouped: Scale | Levels | Ranks
+
+
 class Space(NamedTuple):
     """The records as points, and how each column got there."""
 
     matrix: Floats
-    scales: list[Scale | Levels]
+    scales: list[Scale | Levels | Ranks]
     spans: list[slice]  # column -> its coordinates
     unit: str = "standard"  # or "raw": the only column in the unit it has
 
@@ -65,23 +84,31 @@ def standardise(columns: Sequence[NDArray]) -> tuple[Floats, list[Scale]]:
 def encode(
     columns: Sequence[Column],
     scaling: Callable[[Column], str] = lambda column: "standard",
-    scales: Sequence[Scale | Levels] | None = None,
+    scales: Sequence[Scale | Levels | Ranks | Drawn] | None = None,
 ) -> Space:
     """Every column as coordinates whose variance sums to 1, or as `scaling` says.
 
     `scales` are those of the whole table, where the columns hold only a block of it.
     """
+    whole = scales is not None
     if scales is None:
         if all(c.gaps is None and c.type != "nominal" and scaling(c) == "standard" for c in columns):
             matrix, plain = standardise([column.values for column in columns])
             return Space(matrix, list(plain), [slice(j, j + 1) for j in range(len(columns))])
-        scales = [_levels(c, scaling(c)) if c.type == "nominal" else _number(c, scaling(c)) for c in columns]
-    widths = [1 if isinstance(s, Scale) or len(s.shares) == 2 else len(s.shares) for s in scales]
+        scales = [
+            levels_of(np.bincount(c.present, minlength=1), scaling(c))
+            if c.type == "nominal"
+            else _number(c, scaling(c))
+            for c in columns
+        ]
+    plain_scales = [scale.measured if isinstance(scale, Drawn) else scale for scale in scales]
+    many = [len(scale.shares) if isinstance(scale, Levels) else 1 for scale in plain_scales]
+    widths = [1 if width == 2 else width for width in many]  # one coordinate tells two levels apart
     ends = np.cumsum(widths).tolist()
     spans = [slice(end - width, end) for width, end in zip(widths, ends)]
-    space = Space(np.empty((len(columns[0].values), ends[-1])), list(scales), spans)
+    space = Space(np.empty((len(columns[0].values), ends[-1])), plain_scales, spans)
     for j, column in enumerate(columns):
-        ranked = scaling(column) == "rank" and column.type != "nominal"
+        ranked = scaling(column) == "rank" and column.type != "nominal" and not whole
         values = _ranks(column) if ranked else column.values
         space.matrix[:, spans[j]] = space.place(j, values)
         if column.gaps is not None:
@@ -95,7 +122,7 @@ def grouping_matrix(
     scaling: Callable[[Column], str],
     log: Collection[Any],
     weights: Mapping[Any, float],
-    scales: Sequence[Scale | Levels] | None = None,
+    scales: Sequence[Scale | Levels | Drawn] | None = None,
 ) -> Floats:
     """What to group by: the standardised space itself, unless another scaling, logs or weights are asked for.
 
@@ -109,6 +136,8 @@ def grouping_matrix(
                 f"column {column.name!r} is {column.type} and has no logarithm: leave it out of log"
             )
     drawn = [_logarithm(column) if column.name in log else column for column in columns]
+    if scales is not None:
+        scales = [scale.grouped if isinstance(scale, Drawn) else scale for scale in scales]  # type: ignore[misc]
     with np.errstate(over="ignore"):  # found below
         other = encode(drawn, scaling, scales)
     for column, span in zip(columns, other.spans):
@@ -159,6 +188,23 @@ def _middle(column: Column) -> int | float:
     return min(round(middle), int(column.present.max()))
 
 
+def drawn(sample: Column, measured: Scale | Levels, log: bool, scaling: str) -> Scale | Levels | Drawn:
+    """How a column is measured and grouped, its grouping scaled by a sample of the table."""
+    if (not log and scaling == "standard") or not len(sample.present):
+        return measured
+    if isinstance(measured, Levels):
+        side = float(np.sqrt(0.5)) if scaling in ("range", "none") else measured.side
+        return Drawn(measured, measured._replace(side=side))
+    column = _logarithm(sample) if log else sample
+    if scaling != "rank":
+        return Drawn(measured, _number(column, scaling))
+    values, often = np.unique(column.present.astype(np.float64), return_counts=True)
+    ranks = np.repeat(np.cumsum(often) - (often - 1) / 2, often)
+    knots = np.unique(np.linspace(0, len(ranks) - 1, KNOTS).astype(np.int64))
+    ranks = Moments.of(ranks).scale().apply(ranks)
+    return Drawn(measured, Ranks(np.repeat(values, often)[knots], ranks[knots]))
+
+
 def _logarithm(column: Column) -> Column:
     """sign(x) log(1 + |x|): long tails drawn in on both sides of zero."""
     wide = column.values.astype(np.float64)
@@ -194,13 +240,12 @@ def _number(column: Column, scaling: str) -> Scale:
     return scale._replace(mean=middle, deviation=(high - low) / 1.3489795003921634)  # a normal's quartiles
 
 
-def _levels(column: Column, scaling: str) -> Levels:
-    assert column.first is not None
-    counts = np.bincount(column.present, minlength=max(len(column.first), 1))
+def levels_of(counts: Ints, scaling: str) -> Levels:
+    """Coordinates for the levels of a nominal column that occur so often."""
     order = np.argsort(-counts, kind="stable")
     axis = np.empty(len(counts), np.int64)
     axis[order] = np.minimum(np.arange(len(counts)), MOST_LEVELS - 1)
-    n = max(len(column.present), 1)
+    n = max(int(counts.sum()), 1)
     shares = np.bincount(axis, counts) / n
     variance = (1 - float(np.square(shares).sum())) * n / max(n - 1, 1)
     if scaling in ("range", "none"):

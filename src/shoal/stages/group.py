@@ -13,7 +13,7 @@ from shoal.grouping.registry import MethodInfo, get_method, methods
 from shoal.grouping.runner import refuse_need, run_within
 from shoal.plan import Plan
 from shoal.plan.rules import Rule
-from shoal.stages.encode import Levels, Space, encode, grouping_matrix, measurable, raw_matrix
+from shoal.stages.encode import Drawn, Levels, Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.impute import impute
 from shoal.stages.moments import Scale
@@ -47,7 +47,7 @@ def group(
     *,
     units: Ints | None = None,
     watched: Sequence[tuple[Rule, Column]] = (),
-    scales: Sequence[Scale | Levels] | None = None,
+    scales: Sequence[Scale | Levels | Drawn] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -129,7 +129,7 @@ def _drawn_to_scale(plan: Plan, column: Column) -> bool:
 
 
 def _space(
-    plan: Plan, info: MethodInfo, columns: Sequence[Column], scales: Sequence[Scale | Levels] | None
+    plan: Plan, info: MethodInfo, columns: Sequence[Column], scales: Sequence[Scale | Levels | Drawn] | None
 ) -> Space:
     """Where the loss is measured; a block is measured in the space of the whole table."""
     if scales is not None:
@@ -141,7 +141,7 @@ def _points(
     plan: Plan,
     columns: Sequence[Column],
     space: Space,
-    scales: Sequence[Scale | Levels] | None,
+    scales: Sequence[Scale | Levels | Drawn] | None,
     patterns: Ints | None,
 ) -> Floats:
     """What the method groups by: the space as the plan scales and weighs it, with a place for each gap."""

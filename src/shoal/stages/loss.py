@@ -1,7 +1,7 @@
 """What grouping loses: squared distances to the groups' means, and what publishing other values adds."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shoal.arrays import Bools, Floats
 from shoal.frame.column import Column
 from shoal.grouping.partition import ColumnMoments, Partition
-from shoal.stages.encode import Levels, Space, encode
+from shoal.stages.encode import Drawn, Levels, Space, encode
 from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues
 
@@ -29,7 +29,7 @@ class Loss(NamedTuple):
         return 100 * part / self.total if self.total else 0.0
 
 
-def loss_space(columns: Sequence[Column], scales: Sequence[Scale | Levels] | None = None) -> Space:
+def loss_space(columns: Sequence[Column], scales: Sequence[Scale | Levels | Drawn] | None = None) -> Space:
     """Where loss is measured: the columns as points, as they were before they were recoded."""
     if any(column.before is not None for column in columns):
         return encode([column.before or column for column in columns])
@@ -72,6 +72,39 @@ def measure(
         )
     unit = (len(Z) - 1) / total if space.unit == "raw" and total else 1.0
     return Loss(unit * total, unit * within, unit * rounding)
+
+
+def lost_by_recoding(column: Column) -> float:
+    """What a column loses that is recoded and not grouped, in percent of its squares."""
+    alone = Partition(np.arange(len(column.values)))
+    loss = measure(loss_space([column]), [column], [GroupValues(column.values, column.gaps)], alone, None)
+    return loss.percent(loss.rounding)
+
+
+def from_table_centre(
+    loss: Loss, space: Space, columns: Sequence[Column], weight: Floats | None
+) -> tuple[Loss, dict[Any, Floats]]:
+    """The loss of a block, its total counted from 0: the centre of the table without weights.
+
+    With weights, the second value has for each column the weight and the weighted sum of each coordinate: by
+    those of all blocks `about_centre` finds the total about the weighted centre.
+    """
+    squares = np.square(space.matrix)
+    if weight is None:
+        return loss._replace(total=float(squares.sum())), {}
+    total, sums = 0.0, {}
+    for column, span in zip(columns, space.spans):
+        shares = weight if column.gaps is None else np.where(column.gaps, 0.0, weight)
+        total += float((shares @ squares[:, span]).sum())
+        drawn = shares @ space.matrix[:, span]
+        sums[column.name] = np.stack([np.full_like(drawn, shares.sum()), drawn])
+    return loss._replace(total=total), sums
+
+
+def about_centre(loss: Loss, sums: Mapping[Any, Floats]) -> Loss:
+    """The loss of all blocks with weights, given the sums of all of them."""
+    shift = sum(float((drawn**2 / np.maximum(weight, 1e-300)).sum()) for weight, drawn in sums.values())
+    return loss._replace(total=loss.total - shift)
 
 
 def _place(space: Space, j: int, column: Column, values: NDArray) -> Floats:

@@ -4,7 +4,7 @@ Every engine calls `protect_part`: on the whole table, or on one block of it aft
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.plan import Plan
 from shoal.plan.rules import Rule
-from shoal.stages.encode import Levels
+from shoal.stages.encode import Drawn, Levels
 from shoal.stages.group import group
-from shoal.stages.loss import Loss, loss_space, measure
+from shoal.stages.loss import Loss, from_table_centre, loss_space, measure
 from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues, publish
 from shoal.stages.require import thin_cells
@@ -46,6 +46,7 @@ class Published:
     zeros_lost: int = 0  # zeros that became other numbers, in columns with many
     least: float | None = None  # squares that any grouping of these records loses, where that is proven
     once: tuple[Any, ...] = ()  # columns that are the same in all records of a unit, so published once for it
+    sums: dict[Any, Floats] = field(default_factory=dict)  # of a block with weights, see `from_table_centre`
 
 
 def protect_part(
@@ -57,7 +58,7 @@ def protect_part(
     units: Ints | None = None,
     watched: Sequence[tuple[Rule, Column]] = (),
     guides: Sequence[Column] = (),
-    scales: Sequence[Scale | Levels] | None = None,
+    scales: Sequence[Scale | Levels | Drawn] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -91,9 +92,9 @@ def protect_part(
             )
         values = publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments)
         groups.append(rounded_groups(plan, column, values).without(thin))
-    loss = measure(space, columns, groups, partition, weight, moments)
+    loss, sums = measure(space, columns, groups, partition, weight, moments), dict[Any, Floats]()
     if scales is not None:  # the table's centre is 0 in every coordinate; a block's is not
-        loss = loss._replace(total=float(np.square(space.matrix).sum()))
+        loss, sums = from_table_centre(loss, space, columns, weight)
     method, moved = grouping.method.key, grouping.moved
     del grouping, space  # their matrix is as large as the table
     cells = {c.name: _spread(c, published, partition) for c, published in zip(columns, groups)}
@@ -105,7 +106,7 @@ def protect_part(
         filled += column.gap_count - stayed
         thinned += cells[column.name].gap_count - stayed
     lost = zeros_lost(columns, cells)
-    return Published(partition, groups, cells, loss, method, moved, filled, thinned, lost, least)
+    return Published(partition, groups, cells, loss, method, moved, filled, thinned, lost, least, sums=sums)
 
 
 def _spread(column: Column, groups: GroupValues, partition: Partition) -> Column:

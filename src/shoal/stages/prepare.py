@@ -1,6 +1,6 @@
 """The table as the plan sees it: its columns as numbers, its strata, its weights."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -41,6 +41,7 @@ class Prepared:
     units: Ints | None = None
     original: Any = None
     recoded: tuple[Any, ...] = ()
+    recoding_loss: Mapping[str, float] = field(default_factory=dict)
     watched: tuple[tuple[Rule, Column], ...] = ()  # what groups must hold of columns
 
 
@@ -82,7 +83,12 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
     units = read_units(frame, plan.unit, plan.k) if plan.unit else None
-    weight = None if plan.weight is None else _read_weight(frame, plan.weight, plan.codes_of(plan.weight))
+    weight = None
+    if plan.weight is not None:
+        (name,) = frame.find([plan.weight])
+        column = with_codes(Column(name, "continuous", *frame.numbers(name)), plan.codes_of(name))
+        weight = as_weights(column)
+        refuse_no_weight(name, weight)
     recoded = recode(plan, frame, columns, units, weight)
     original, frame, columns = frame, recoded.frame, recoded.columns
     notes += recoded.notes
@@ -113,6 +119,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),
         original=original.native,
         recoded=recoded.names,
+        recoding_loss=recoded.loss,
         watched=watched,
     )
 
@@ -133,17 +140,21 @@ def _read(plan: Any, frame: Frame, name: Any) -> Column:
     return read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
 
 
-def _read_weight(frame: Frame, name: Any, codes: Sequence[Any]) -> Floats:
-    (name,) = frame.find([name])
-    column = with_codes(Column(name, "continuous", *frame.numbers(name)), codes)
-    values, gaps = column.values, column.gaps
+def as_weights(column: Column, first_row: int | None = 0) -> Floats:
+    """A column as weights; `first_row` is the place of its first row in the table, if known."""
+    name, values, gaps = column.name, column.values, column.gaps
     bad = values < 0 if gaps is None else gaps | (values < 0)
     if bad.any():
         row = int(np.argmax(bad))
         what = "no weight" if gaps is not None and gaps[row] else "a negative weight"
-        raise InputError(f"column {name!r} has {what} in row {row + 1}: a weight is a number from 0 up")
-    if values.max() > 1e100:
+        where = "" if first_row is None else f" in row {first_row + row + 1}"
+        raise InputError(f"column {name!r} has {what}{where}: a weight is a number from 0 up")
+    if values.max(initial=0) > 1e100:
         raise InputError(f"column {name!r} has weights above 1e100: divide all weights by the same number")
-    if not values.any():
-        raise InputError(f"all weights in column {name!r} are 0: name another column, or none")
     return values.astype(np.float64)
+
+
+def refuse_no_weight(name: Any, weight: Floats) -> None:
+    """Say that nobody weighs anything."""
+    if not weight.any():
+        raise InputError(f"all weights in column {name!r} are 0: name another column, or none")

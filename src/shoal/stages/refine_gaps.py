@@ -117,6 +117,6 @@ def settle(
             break
 
 
-def candidates(points: Floats, k: int) -> NDArray[np.int32]:
-    """For each record those whose groups it may join."""
-    return nearest(np.ascontiguousarray(points), 2 * k + 8)[0]
+def candidates(points: Floats, k: int, count: int | None = None) -> NDArray[np.int32]:
+    """For each record those whose groups it may join: `count` of them, or 2k + 8."""
+    return nearest(np.ascontiguousarray(points), count or 2 * k + 8)[0]

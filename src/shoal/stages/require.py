@@ -16,7 +16,7 @@ from shoal.grouping.partition import Partition
 from shoal.grouping.registry import Confidential
 from shoal.kernels.search import required
 from shoal.kernels.search.gaps import Groups
-from shoal.requirements.base import SLACK, Requirement, rounded
+from shoal.requirements.base import SLACK, Requirement
 from shoal.requirements.closeness import Closeness
 from shoal.requirements.contributors import Contributors
 from shoal.requirements.diversity import Diversity
@@ -45,8 +45,9 @@ MANY = 0.25
 MOST_GATHERED = 100_000
 #: Methods that make groups t-close. Up to so many records all are tried, so that none of them loses less.
 T_CLOSE, FEW = (tclose_merge, tclose_k_first, tclose_t_first), 2000
-#: In larger tables a move must lower the loss by this part of the mean loss of a record: it saves passes and
-#: costs little.
+#: In larger tables closeness looks at k + 4 neighbours: on adult (30,162 records) 12 s of processor time
+#: instead of 15, and 3.45 % lost instead of 3.31. A move must lower the loss by this part of the mean loss
+#: of a record: it saves passes and costs little.
 COARSE = 1e-2
 #: Records visited by searches from a shaken partition: many for small tables, none for large ones.
 VISITS, MOST_ROUNDS = 20_000, 100
@@ -83,17 +84,17 @@ def confidential_of(
 
 
 def refuse_infeasible(requirements: Sequence[Requirement], strata: Ints | None, n: int, k: int) -> None:
-    """Say before the work what no partition can hold; and a t that only one group of all records can."""
+    """Say before the work what no partition can hold; and what only one group of all records can."""
     order = np.arange(n) if strata is None else np.argsort(strata, kind="stable")
     ends = np.cumsum(np.bincount(np.zeros(n, np.int64) if strata is None else strata))[:-1]
     for rows in np.split(order, ends):
         _feasible(requirements, rows, n)
     for requirement in requirements if strata is None and n >= 2 * k else ():
-        if isinstance(requirement, Closeness) and requirement.least(k) > requirement.parameters[1] + SLACK:
-            raise InputError(
-                f"only one group of all {n} records has {requirement.asked}: ask for closeness "
-                f"{rounded(requirement.least(k), up=True)} or more"
-            )
+        least = requirement.least(k) if isinstance(requirement, Closeness) else 0.0
+        if isinstance(requirement, Closeness) and least > requirement.parameters[1] + SLACK:
+            near = requirement.written(least)
+            do = "leave that out" if near is None else f"ask for closeness {near} or more"
+            raise InputError(f"only one group of all {n} records has {requirement.asked}: {do}")
 
 
 def _feasible(requirements: Sequence[Requirement], rows: Ints, n: int) -> list[Requirement]:
@@ -219,7 +220,8 @@ class _Stratum:
         self.points, self.has, self.k, self.rows = points / scale, has, k, rows
         self.requirements, self.rng = requirements, np.random.default_rng(seed)
         self.tables = _tables(requirements, rows)
-        self.neighbours = candidates(self.points, k)
+        many = len(points) > FEW and any(isinstance(r, Closeness) for r in requirements)
+        self.neighbours = candidates(self.points, k, k + 4 if many else None)
 
     def solve(self, labels: Ints, rounds: int, end: float | None = None) -> Ints:
         """Labels of groups that hold.

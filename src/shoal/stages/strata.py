@@ -1,6 +1,6 @@
 """Strata: sets of records, named by the user, that groups never cross."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,13 +46,12 @@ def read_strata(
     frame: Frame, names: Sequence[Any], codes_of: Callable[[Any], Sequence[Any]] = lambda name: ()
 ) -> Strata:
     """One stratum for each combination of values in these columns; a gap (or its code) is a value too."""
-    ids = np.zeros(len(frame), np.int64)
-    cells = {}
-    for name in names:
-        cells[name] = levels = _from_one(read_column(frame, name, "nominal"))
+    columns = [read_column(frame, name, "nominal") for name in names]
+    cells = {name: _from_one(column) for name, column in zip(names, columns)}
+    for j, name in enumerate(names):
         if codes_of(name):
-            levels = _from_one(require_few_codes(read_column(frame, name, "nominal", codes=codes_of(name))))
-        ids = np.unique(ids * (levels.max(initial=0) + 1) + levels, return_inverse=True)[1]
+            columns[j] = require_few_codes(read_column(frame, name, "nominal", codes=codes_of(name)))
+    ids = combined(columns)
     _, first = np.unique(ids, return_index=True)
     shown = [frame.arrow(name).take(first).to_pylist() for name in names]
     titles = [
@@ -61,9 +60,28 @@ def read_strata(
     return Strata(ids, titles, first, cells)
 
 
+def combined(columns: Sequence[Column]) -> Ints:
+    """One number 0, 1, .. for each combination of levels; a gap is a level too."""
+    ids = np.zeros(len(columns[0].values), np.int64)
+    for column in columns:
+        levels = _from_one(column)
+        ids = np.unique(ids * (levels.max(initial=0) + 1) + levels, return_inverse=True)[1]
+    return ids
+
+
 def _from_one(column: Column) -> Ints:
     """Levels 1, 2, ..; a gap is 0."""
     return np.where(False if column.gaps is None else column.gaps, 0, column.values + 1)
+
+
+def refuse_short(k: int, short: Mapping[str, int], whom: str) -> None:
+    """Say which strata have too few records or units."""
+    said = [f"{title!r} has {count}" for title, count in short.items()]
+    more = f" (and {len(said) - 3} more are short)" if len(said) > 3 else ""
+    raise InputError(
+        f"k={k} needs at least {k} {whom}, but stratum {', '.join(said[:3])}{more}: "
+        "merge strata (merge_small_strata, --merge-small-strata) or lower k"
+    )
 
 
 def merge_small(
@@ -78,13 +96,8 @@ def merge_small(
     if counts.min(initial=k) >= k:
         return strata
     if not merge:
-        short = [f"{strata.titles[s]!r} has {counts[s]}" for s in np.flatnonzero(counts < k)]
-        more = f" (and {len(short) - 3} more are short)" if len(short) > 3 else ""
         whom = "records" if len(np.unique(units)) == len(units) else "units"
-        raise InputError(
-            f"k={k} needs at least {k} {whom}, but stratum {', '.join(short[:3])}{more}: "
-            "merge strata (merge_small_strata, --merge-small-strata) or lower k"
-        )
+        refuse_short(k, {strata.titles[s]: int(counts[s]) for s in np.flatnonzero(counts < k)}, whom)
     points = encode(columns).matrix
     ids, notes = strata.ids.copy(), []
     sizes = np.bincount(ids)

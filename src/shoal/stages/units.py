@@ -20,8 +20,8 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.grouping.partition import Partition
 from shoal.grouping.runner import share
-from shoal.stages.encode import Levels, encode
-from shoal.stages.loss import loss_space, measure
+from shoal.stages.encode import Drawn, Levels, encode
+from shoal.stages.loss import from_table_centre, loss_space, measure
 from shoal.stages.moments import Scale
 from shoal.stages.part import COUNTS, Published, protect_part
 from shoal.stages.publish import GroupValues
@@ -92,7 +92,7 @@ def protect_units(
     weight: Floats | None,
     units: Ints | None,
     *,
-    scales: Sequence[Scale | Levels] | None = None,
+    scales: Sequence[Scale | Levels | Drawn] | None = None,
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,
     **options: Any,
@@ -115,7 +115,7 @@ def protect_units(
     own = encode(columns).scales if scales is None and plain else scales  # units are scaled as records are
     scale_of = dict(zip((column.name for column in columns), own or ()))
 
-    def scaled(chosen: Sequence[Column]) -> Sequence[Scale | Levels] | None:
+    def scaled(chosen: Sequence[Column]) -> Sequence[Any] | None:
         return own and [scale_of[column.name] for column in chosen]
 
     def nested(guides: Sequence[Column], k: int, begin: float, part: float) -> Published:
@@ -138,8 +138,9 @@ def protect_units(
         partition, groups = _by_group(labels, cells)
         space = loss_space(same, scaled(same))
         loss = measure(space, same, groups, partition, weight)
+        sums: dict[Any, Floats] = {}
         if scales is not None:
-            loss = loss._replace(total=float(np.square(space.matrix).sum()))
+            loss, sums = from_table_centre(loss, space, same, weight)
         if others:
             inner = protect_part(
                 plan,
@@ -154,12 +155,13 @@ def protect_units(
             )
             cells |= inner.cells
             labels, loss = inner.partition.labels, loss + inner.loss
+            sums |= inner.sums
             made.append(inner)
         cells = {column.name: cells[column.name] for column in columns}
         check_groups(cells, labels, plan.k, strata, units)
         counts = {name: sum(getattr(p, name) for p in made) for name in COUNTS}
         once = tuple(column.name for column in same)
-        return Published(*_by_group(labels, cells), cells, loss, over.method, **counts, once=once)
+        return Published(*_by_group(labels, cells), cells, loss, over.method, **counts, once=once, sums=sums)
 
     # Small groups of units that are alike in all columns leave their records little choice, large groups
     # that are alike in the units' own columns leave them much. Which loses less depends on the table.

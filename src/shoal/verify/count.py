@@ -60,17 +60,18 @@ def count(
 
 
 class Counter:
-    """Counts the combinations of some columns over batches that come one after another."""
+    """Counts the combinations of some columns, within strata, over batches that come one after another."""
 
-    def __init__(self, columns: Sequence[str], k: int):
-        self.columns, self.k = tuple(columns), k
+    def __init__(self, columns: Sequence[str], k: int, within: Sequence[str] = ()):
+        self.columns, self.k, self._within = tuple(columns), k, tuple(within)
         self._fingerprints = Fingerprints()
         self._rows: list[NDArray[np.uint64]] = []
         self._units: list[Ints] = []
 
     def add(self, batch: pa.RecordBatch | pa.Table, units: Ints | None = None) -> None:
         """One more batch or table of Arrow; `units` tell whose record each is."""
-        self._rows.append(self._fingerprints.of([batch.column(name) for name in self.columns]))
+        named = [batch.column(name) for name in (*self.columns, *self._within)]
+        self._rows.append(self._fingerprints.of(named))
         if units is not None:
             self._units.append(units)
 

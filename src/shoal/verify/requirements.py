@@ -57,10 +57,16 @@ def read_watched(frame: Frame, rule: Rule, plan: Plan) -> Column:
     text = stored_kind(frame, name) in ("text", "other") and name not in plan.levels
     kind = plan.types.get(name, "nominal" if text else None)
     column = read_column(frame, name, kind, list(plan.levels.get(name, ())), plan.codes_of(name))
+    refuse_without_numbers(rule, column)
+    return column
+
+
+def refuse_without_numbers(rule: Rule, column: Column) -> None:
+    """Say that a rule is about sums or widths, and the column has none."""
     no_sum = column.type == "date" and (rule.field, rule.kind) != ("spread", "sd")
     if rule.field in ("dominance", "spread") and (column.categorical or no_sum):
+        name = column.name
         raise InputError(f"{rule.field} needs numbers, but column {name!r} is {column.type}: leave it out")
-    return column
 
 
 def groups_of(columns: Sequence[Any], strata: Sequence[Any] = ()) -> Ints:

@@ -25,14 +25,16 @@ def compare_batches(
     report: Callable[[int], None],
     places: Ints | None = None,
     units: Ints | None = None,
+    within: Sequence[str] = (),
 ) -> tuple[list[Finding], Agreement]:
     """Read one table after the other; `report` hears how many records of the release are done.
 
     `original` gives (first row, batch with the `untouched` columns), `released` batches with all columns.
     `places` has for each row of the original its row in the release, if they are not the same, and `units`
-    whose record each is. Every cell is compared, at its place: by sums of fingerprints, column by column.
+    whose record each is; k is counted `within` published strata. Every cell is compared, at its place: by
+    sums of fingerprints, column by column.
     """
-    counters = [Counter(part, k) for part in parts]
+    counters = [Counter(part, k, within) for part in parts]
     protected = [name for part in parts for name in part]
     prints, totals = Fingerprints(), dict.fromkeys([*protected, *untouched], 0)
     owners = None if units is None else units.copy()

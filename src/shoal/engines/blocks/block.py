@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed
 from shoal.frame.column import Column
@@ -15,6 +16,7 @@ from shoal.stages.units import protect_units
 
 def protect_block(
     blocks: BlockPlan,
+    needed: Needed,
     block: int,
     columns: Sequence[Column],
     ties: NDArray,
@@ -23,6 +25,7 @@ def protect_block(
 ) -> tuple[Ints, Published]:
     """The label of each record, in the order the records came in, and what the groups publish.
 
+    `columns` are all that are needed.
     The records are grouped in one order, whatever order they came in: by value, and where all values are
     alike by their `ties`. A table of one block keeps the order of its ties: on disk these are the row
     numbers, so the release is the one that memory gives.
@@ -33,17 +36,20 @@ def protect_block(
             "plan was made; protect them again"
         )
     keys: list[NDArray] = [ties]
-    if len(blocks.counts) > 1:
+    several = len(blocks.counts) > 1
+    if several:
         for column in reversed(columns):
             keys += [column.values] if column.gaps is None else [column.values, column.gaps]
     order = np.lexsort(keys)
+    roles = needed.divided([column.at(order) for column in columns])
     published = protect_units(
         blocks.plan,
-        [column.at(order) for column in columns],
-        None,
-        None,
+        roles.columns,
+        roles.strata,
+        roles.weight,
         None if units is None else units[order],
-        scales=blocks.scales,
+        watched=roles.watched,
+        scales=blocks.scales if several else None,
         seed=blocks.seed_of(block),
         progress=progress,
     )

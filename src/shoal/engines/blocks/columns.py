@@ -1,71 +1,227 @@
-"""The columns to protect, read batch by batch and written back in the type they are stored in."""
+"""The columns that blocks need, read batch by batch, and written back in the type they are stored in."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.errors import InputError, did_you_mean
-from shoal.frame.column import Column
+from shoal.arrays import Floats, Ints
+from shoal.errors import CheckFailed, InputError
+from shoal.frame.column import Column, categories
 from shoal.frame.frame import Frame
 from shoal.frame.types import read_column, stored_kind
+from shoal.plan.rules import Rule
+from shoal.stages.encode import Levels, levels_of
+from shoal.stages.moments import Moments, Scale
+from shoal.stages.prepare import as_weights
 from shoal.stages.publish import GroupValues
-from shoal.words import NUMBERS
+from shoal.stages.strata import combined
+from shoal.words import CATEGORIES
 
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """A column to protect: its name, its type, the Arrow type that it is stored in, and codes for gaps."""
+    """A column: its name, its type, the Arrow type that it is stored in, and codes for gaps.
+
+    A category is read only after its different cells were `listed` in a pass over the whole table; `levels`
+    are the ordered ones that the user gave.
+    """
 
     name: str
     type: str
     stored: Any
     codes: tuple[Any, ...] = ()
+    levels: tuple[Any, ...] = ()
+    listed: Any = None
+    counts: tuple[int, ...] = ()  # how often each listed cell occurs
+
+    @property
+    def categorical(self) -> bool:
+        return self.type in (*CATEGORIES, "text")
+
+    def listing(self, cells: Mapping[Any, int]) -> "StoredColumn":
+        """The column with its different cells, and how often each occurs."""
+        listed = pa.array(list(cells), self._plain)
+        made = replace(self, listed=listed, counts=tuple(cells.values()))
+        if not made._coded.categorical:
+            raise InputError(
+                f"column {self.name!r} spells numbers as text: convert it, or call it nominal (--type)"
+            )
+        return replace(made, type=made._coded.type)
+
+    @property
+    def _plain(self) -> Any:
+        return self.stored.value_type if pa.types.is_dictionary(self.stored) else self.stored
+
+    @cached_property
+    def _coded(self) -> Column:
+        """What each listed cell is: a level or a gap."""
+        frame = Frame(pa.table({self.name: self.listed}), first_row=None)
+        kind = None if self.type == "text" else self.type
+        return read_column(frame, self.name, kind, self.levels, self.codes)
+
+    def cells(self, cells: Any) -> Any:
+        """Cells of a category as one Arrow array of plain values."""
+        cells = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+        return cells.cast(self._plain)
 
     def read(self, cells: Any, first_row: int | None = None) -> Column:
         """The cells of one batch; `first_row` is the place of its first row in the whole table, if known."""
+        if self.categorical:
+            places = pc.index_in(self.cells(cells), value_set=self.listed)
+            if places.null_count:
+                raise CheckFailed(f"column {self.name!r} has changed meanwhile: protect it again")
+            return self._coded.at(places.to_numpy(zero_copy_only=False))
         frame = Frame(pa.table({self.name: cells}), first_row=first_row)
         return read_column(frame, self.name, self.type, codes=self.codes)
 
     @cached_property
     def empty(self) -> Column:
         """The column without records: it tells in which numbers values are held."""
-        return self.read(pa.array([], self.stored))
+        if not self.categorical:
+            return self.read(pa.array([], self.stored))
+        kind = "nominal" if self.type == "text" else self.type
+        nobody = np.zeros(0, np.int64)
+        return self._coded.at(nobody) if self.listed is not None else Column(self.name, kind, nobody)
 
     def published(self, groups: GroupValues, labels: NDArray) -> Any:
         """What the groups of these records publish, as Arrow cells of the column's own type."""
         gaps = None if groups.gaps is None else groups.gaps[labels]
-        return self.empty.holding(groups.values[labels], gaps).to_arrow().cast(self.stored)
+        made = self.empty.holding(groups.values[labels], gaps)
+        cells = self.listed.take(pa.array(made.rows_of_levels())) if self.categorical else made.to_arrow()
+        return cells.cast(self.stored)
+
+    @property
+    def level_count(self) -> int:
+        return len(self._coded.first)  # type: ignore[arg-type]
+
+    def level(self, code: int) -> Any:
+        """What a level of a category is called."""
+        return self.listed[int(self._coded.first[code])].as_py()  # type: ignore[index]
+
+    def moments(self) -> "Tally":
+        """What is known of a category."""
+        coded, counts = self._coded, np.array(self.counts, np.int64)
+        there = np.ones(len(counts), bool) if coded.gaps is None else ~coded.gaps
+        levels = np.bincount(coded.values[there], counts[there], minlength=1).astype(np.int64)
+        return Tally(self.type, levels, int(counts[~there].sum()))
 
 
-def stored_columns(
-    schema: pa.Schema, chosen: Sequence[str] | None, besides: Collection[str], types: Mapping[str, str]
-) -> list[StoredColumn]:
-    """The columns to protect: those named, or every numeric one `besides` those that have another role."""
-    frame = Frame(schema.empty_table())
-    names = frame.choose(chosen, besides)
-    columns = []
-    for name in names:
-        kind = stored_kind(frame, name)
-        wanted = types.get(name, kind)
-        if kind not in NUMBERS or wanted not in (kind, "integer") or (wanted, kind) == ("integer", "date"):
-            raise InputError(
-                f"column {name!r} is {wanted if name in types else schema.field(name).type}: blocks are made "
-                "of numbers and dates; leave it out, or protect the table in memory (--engine memory)"
-            )
-        columns.append(StoredColumn(name, wanted, schema.field(name).type))
-    for name in {*types, *besides} - set(schema.names):
-        raise InputError(f"there is no column {name!r}: {did_you_mean(str(name), schema.names)}")
-    return columns
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How often each level of a category occurs, beside so many gaps: what `Moments` are for numbers."""
+
+    type: str
+    levels: Ints
+    gaps: int
+
+    @property
+    def present(self) -> int:
+        return int(self.levels.sum())
+
+    def scale(self) -> Scale | Levels:
+        """As coordinates in the space where loss is measured."""
+        if self.type == "nominal":
+            return levels_of(self.levels, "standard")
+        codes, count = np.arange(len(self.levels)), max(self.present, 1)
+        mean = float(codes @ self.levels) / count
+        squares = float(np.square(codes - mean) @ self.levels)
+        return Moments(count, self.gaps, 0, len(codes) - 1, 0, mean, squares).scale()
+
+    def middle(self) -> int:
+        """The commonest level, where gaps are thought to lie."""
+        return int(np.argmax(self.levels))
 
 
-def joined(parts: Sequence[Column]) -> Column:
-    """The cells of several batches of one column, end to end."""
-    gaps = None
-    if any(part.gaps is not None for part in parts):
-        gaps = np.concatenate([np.zeros(len(p.values), bool) if p.gaps is None else p.gaps for p in parts])
-    return parts[0].holding(np.concatenate([part.values for part in parts]), gaps)
+@dataclass(frozen=True)
+class Needed:
+    """The columns that the grouping of a block needs: those to protect, and what else the plan names."""
+
+    chosen: tuple[StoredColumn, ...]
+    strata: tuple[StoredColumn, ...] = ()
+    weight: StoredColumn | None = None
+    watched: tuple[tuple[Rule, StoredColumn], ...] = ()
+
+    @property
+    def columns(self) -> list[StoredColumn]:
+        """All of them, those to protect first."""
+        weight = [] if self.weight is None else [self.weight]
+        return [*self.chosen, *self.strata, *weight, *(column for _, column in self.watched)]
+
+    @property
+    def names(self) -> list[str]:
+        """The names to read; a column that is needed twice is read once."""
+        return list(dict.fromkeys(column.name for column in self.columns))
+
+    def listing(self, tallies: Mapping[str, Mapping[Any, int]]) -> "Needed":
+        """The same with the different cells of each category."""
+
+        def of(column: StoredColumn) -> StoredColumn:
+            return column.listing(tallies[column.name]) if column.categorical else column
+
+        return Needed(
+            tuple(map(of, self.chosen)),
+            tuple(map(of, self.strata)),
+            self.weight,
+            tuple((rule, of(column)) for rule, column in self.watched),
+        )
+
+    def read(self, cells: Any, first_row: int | None = None) -> list[Column]:
+        """All columns of an Arrow batch or table."""
+        return [column.read(cells.column(column.name), first_row) for column in self.columns]
+
+    def title(self, combination: int) -> str:
+        """What a stratum is called, by the number of its combination of levels (`BlockPlan.leaves_of`)."""
+        shown = []
+        for column in reversed(self.strata):
+            combination, code = divmod(combination, 1 + column.level_count)
+            shown.append(f"no {column.name}" if code == 0 else str(column.level(code - 1)))
+        return " / ".join(reversed(shown))
+
+    def divided(self, columns: Sequence[Column]) -> "Roles":
+        """These columns, which `read` gave, by what they are for."""
+        rest = iter(columns)
+        chosen = [next(rest) for _ in self.chosen]
+        strata = [next(rest) for _ in self.strata]
+        weight = None if self.weight is None else as_weights(next(rest))
+        watched = [(rule, _dense(next(rest))) for rule, _ in self.watched]
+        return Roles(chosen, combined(strata) if strata else None, weight, watched)
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """Records of a block: what is protected, and the stratum, weight and rules of each."""
+
+    columns: list[Column]
+    strata: Ints | None
+    weight: Floats | None
+    watched: list[tuple[Rule, Column]]
+
+
+def _dense(column: Column) -> Column:
+    """A category of which only the levels of these records count."""
+    if not column.categorical:
+        return column
+    return categories(column.name, column.type, column.values, column.gaps)
+
+
+def stored_column(schema: pa.Schema, name: str, wanted: str | None = None) -> StoredColumn:
+    """One column of a table; `wanted` is the type that the user gave it."""
+    kind = stored_kind(Frame(schema.empty_table()), name)
+    stored = schema.field(name).type
+    possible = {"integer": ("integer",), "continuous": ("integer", "continuous"), "date": ("date",)}
+    wanted = wanted or kind
+    if wanted not in (*possible.get(kind, ()), *CATEGORIES, "text") or pa.types.is_nested(stored):
+        raise InputError(f"column {name!r} is {stored}, which cannot be read as {wanted}: leave it out")
+    return StoredColumn(name, wanted, stored)
+
+
+def tally(listed: dict[Any, int], cells: pa.Array) -> None:
+    """Count the cells of one more batch of a category."""
+    for found in pc.value_counts(cells).to_pylist():
+        listed[found["values"]] = listed.get(found["values"], 0) + found["counts"]

@@ -6,7 +6,7 @@ small. A plan is small, can be written down, and gives the same groups on every 
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 import shoal
 from shoal.arrays import Ints
-from shoal.engines.blocks.columns import StoredColumn
+from shoal.engines.blocks.columns import Needed, StoredColumn, Tally
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.order import row_ids
 from shoal.outcome import Outcome
 from shoal.plan import Plan
+from shoal.stages.encode import Drawn, Levels, Ranks, drawn
 from shoal.stages.moments import Moments, Scale
+from shoal.stages.strata import refuse_short
 from shoal.stages.units import refuse_few_units
 
 #: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
@@ -40,26 +42,27 @@ class BlockPlan:
     """All that the grouping of a block needs to know.
 
     `tree` is a leaf's number, or [column, threshold, tree of values up to it, tree of those above].
-    `places` has for each leaf its first block and how many blocks share it (more than one only where too
-    many records are alike to be cut apart); `counts` the records of each block. All records of a unit lie in
-    the leaf of the one with the least key (`keys_of`), so that no unit is cut apart.
+    Each stratum has leaves of its own: the number of its combination of levels times `leaves`, and the leaf.
+    `places` has for each leaf that has records its first block and how many blocks share it (more than one
+    only where too many records are alike to be cut apart); `counts` the records of each block. All records of
+    a unit (in a stratum) lie in the leaf of the one with the least key: no unit is cut apart.
     """
 
     plan: Plan
     names: tuple[str, ...]
     records: int
-    scales: tuple[Scale, ...]
+    scales: tuple[Scale | Levels | Drawn, ...]
     middles: tuple[int | float, ...]  # where gaps are thought to lie
     tree: Any
     leaves: int
     target: int
-    places: tuple[tuple[int, int], ...] = ()
+    places: tuple[tuple[int, int, int], ...] = ()
     counts: tuple[int, ...] = field(default=())
 
-    def leaves_of(self, columns: Sequence[Column]) -> NDArray[np.int32]:
+    def leaves_of(self, columns: Sequence[Column], strata: Sequence[Column] = ()) -> Ints:
         """The leaf of each record."""
         values = [column.filled(middle) for column, middle in zip(columns, self.middles)]
-        leaves = np.empty(len(values[0]), np.int32)
+        leaves = np.empty(len(values[0]), np.int64)
         waiting: list[tuple[Any, NDArray | slice]] = [(self.tree, slice(None))]
         while waiting:
             node, rows = waiting.pop()
@@ -71,26 +74,64 @@ class BlockPlan:
             if isinstance(rows, slice):
                 rows = np.arange(len(leaves))
             waiting += [(low, rows[below]), (high, rows[~below])]
-        return leaves
+        combination = np.zeros(len(leaves), np.int64)
+        for column in strata:
+            gaps = False if column.gaps is None else column.gaps
+            combination *= 1 + len(column.first if column.first is not None else ())
+            combination += np.where(gaps, 0, column.values + 1)
+        return combination * self.leaves + leaves
+
+    def leaves_in(self, needed: Needed, columns: Sequence[Column]) -> Ints:
+        """The leaf of each record, of all columns that are needed."""
+        own, strata = len(needed.chosen), len(needed.strata)
+        return self.leaves_of(columns[:own], columns[own : own + strata])
 
     def keys_of(self, cells: Any) -> Ints:
         """A number for each record of an Arrow batch, the same for the same values: as if drawn at random."""
         return row_ids(cells, self.names)
 
-    def blocks_of(self, leaves: NDArray[np.int32], ties: NDArray[np.uint64]) -> NDArray[np.int32]:
+    def blocks_of(self, leaves: Ints, ties: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The block of each record; `ties` are numbers that tell alike records (or units) apart."""
-        first, shards = np.array(self.places, np.int64).T
-        blocks = first[leaves]
+        known, first, shards = np.array(self.places, np.int64).T
+        at = np.searchsorted(known, leaves)
+        blocks = first[at]
         if shards.max() > 1:
-            blocks += (ties % shards.astype(np.uint64)[leaves]).astype(np.int64)
+            blocks += (ties % shards.astype(np.uint64)[at]).astype(np.int64)
         return blocks.astype(np.int32)
 
-    def placed(self, counts: Sequence[int], units: Sequence[int] | None = None) -> "BlockPlan":
-        """The plan with its leaves joined or shared out to blocks, by each leaf's records and units."""
-        if units is not None:
-            refuse_few_units(self.plan.k, sum(units))
-        places, sizes = _place(_depths(self.tree), counts, self.target, max(self.plan.k, 2), units)
-        return replace(self, places=tuple(places), counts=tuple(sizes))
+    def placed(self, found: Mapping[int, tuple[int, int]], title: Callable[[int], str] = str) -> "BlockPlan":
+        """The plan with its leaves joined or shared out to blocks, by each leaf's records and units.
+
+        Strata that need no block of their own share one. `title` is what a combination of levels is called.
+        """
+        k, most = self.plan.k, SLACK * self.target
+        if self.plan.unit and not self.plan.strata:
+            refuse_few_units(k, sum(units for _, units in found.values()))
+        strata: dict[int, NDArray] = {}
+        for leaf in sorted(found):
+            counts = strata.setdefault(leaf // self.leaves, np.zeros((2, self.leaves), np.int64))
+            counts[:, leaf % self.leaves] = found[leaf]
+        short = {title(number): int(c[1].sum()) for number, c in strata.items() if c[1].sum() < k}
+        if short and self.plan.strata:
+            refuse_short(k, short, "units" if self.plan.unit else "records")
+        places: dict[int, tuple[int, int]] = {}
+        blocks: list[int] = []
+        shared = -1  # the block that takes in small strata
+        for number, (records, units) in strata.items():
+            own, sizes = _place(_depths(self.tree), records.tolist(), self.target, max(k, 2), units.tolist())
+            first = len(blocks)
+            if len(sizes) > 1:
+                blocks += sizes
+            elif shared >= 0 and blocks[shared] + sizes[0] <= most:
+                first = shared
+                blocks[shared] += sizes[0]
+            else:
+                shared = first
+                blocks += sizes
+            for leaf, (block, shards) in enumerate(own):
+                places[number * self.leaves + leaf] = first + block, shards
+        kept = tuple((leaf, *places[leaf]) for leaf in sorted(found))
+        return replace(self, places=kept, counts=tuple(blocks))
 
     def seed_of(self, block: int) -> int:
         """The seed of one block, its own and always the same; the first block has the plan's."""
@@ -115,14 +156,15 @@ class BlockPlan:
     def json(self) -> str:
         """The block plan as text. It holds values of single records: it is not for publication."""
         facts = {f.name: getattr(self, f.name) for f in fields(self)}
-        return json.dumps({**facts, "plan": self.plan.toml()}, sort_keys=True)
+        facts |= {"plan": self.plan.toml(), "scales": [_told(scale) for scale in self.scales]}
+        return json.dumps(facts, sort_keys=True, default=np.ndarray.tolist)
 
     @classmethod
     def from_json(cls, text: str) -> "BlockPlan":
         """The block plan that `json` wrote."""
         facts = json.loads(text)
         facts["plan"] = Plan.parse(facts["plan"])
-        facts["scales"] = tuple(Scale(*scale) for scale in facts["scales"])
+        facts["scales"] = tuple(map(_scale, facts["scales"]))
         facts["places"] = tuple(tuple(place) for place in facts["places"])
         for name in ("names", "middles", "counts"):
             facts[name] = tuple(facts[name])
@@ -131,6 +173,21 @@ class BlockPlan:
     def sha256(self) -> str:
         """The plan's fingerprint."""
         return hashlib.sha256(self.json().encode()).hexdigest()
+
+
+_SCALES: dict[str, Any] = {kind.__name__: kind for kind in (Scale, Levels, Ranks, Drawn)}
+
+
+def _told(scale: Any) -> dict[str, list[Any]]:
+    """A scale for JSON: the name of its kind, and its facts."""
+    return {type(scale).__name__: [_told(f) if isinstance(f, tuple) else f for f in scale]}
+
+
+def _scale(told: Any) -> Any:
+    """The scale that `_told` wrote."""
+    if isinstance(told, list):
+        return np.array(told)
+    return _SCALES[next(iter(told))](*map(_scale, *told.values())) if isinstance(told, dict) else told
 
 
 def private(outcome: Outcome, blocks: BlockPlan) -> dict[str, Any]:
@@ -152,11 +209,11 @@ def sample_size(records: int, target: int) -> int:
 def make_plan(
     plan: Plan,
     columns: Sequence[StoredColumn],
-    moments: Sequence[Moments],
-    sample: Sequence[Column],
+    moments: Sequence[Moments | Tally],
+    sample: Any,
     target: int,
 ) -> BlockPlan:
-    """The plan for a table of such moments, cut by its sample; not yet placed by exact counts."""
+    """The plan for a table of such moments, cut by a sample of its rows; not yet placed by exact counts."""
     records = moments[0].present + moments[0].gaps
     for column, facts in zip(columns, moments):
         if facts.gaps and plan.missing in ("error", "drop"):
@@ -167,8 +224,11 @@ def make_plan(
     target = max(target, 4 * plan.k)
     scales = [facts.scale() for facts in moments]
     middles = [facts.middle() for facts in moments]
-    raw = [column.filled(middle) for column, middle in zip(sample, middles)]
-    Z = np.stack([scale.apply(values) for scale, values in zip(scales, raw)], axis=1)
+    some = [column.read(sample.column(column.name)) for column in columns]
+    raw = [column.filled(middle) for column, middle in zip(some, middles)]
+    # Levels without an order are cut only where nothing else can be.
+    drawn_to = [v * 1e-9 if isinstance(s, Levels) else s.apply(v) for s, v in zip(scales, raw)]
+    Z = np.stack(drawn_to, axis=1)
     most = max(1.0, SLACK * len(Z) * target / records)  # records of the sample that make a block
     leaves = [0]
 
@@ -188,7 +248,10 @@ def make_plan(
         plan=plan,
         names=tuple(column.name for column in columns),
         records=records,
-        scales=tuple(scales),
+        scales=tuple(
+            drawn(column, scale, column.name in plan.log, plan.scaling_of(column.name))
+            for column, scale in zip(some, scales)
+        ),
         middles=tuple(middles),
         tree=tree,
         leaves=leaves[0],

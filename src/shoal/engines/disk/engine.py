@@ -16,23 +16,24 @@ import pyarrow as pa
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import StoredColumn, joined
+from shoal.engines.blocks.columns import Needed, Tally, tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
 from shoal.engines.disk.groups import Groups
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
 from shoal.errors import InputError, too_few
-from shoal.frame.column import Column
 from shoal.frame.order import Key, row_ids
 from shoal.io import parquet
 from shoal.kernels.runtime.threads import map_threads, thread_count
+from shoal.measures.order import order_note
 from shoal.measures.uniqueness import few_valued
 from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE, repeated_units
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
+from shoal.stages.prepare import as_weights, refuse_no_weight
 from shoal.stages.units import group_sizes, once_note
 from shoal.verify import policy
 from shoal.verify.count import Counter
@@ -124,16 +125,17 @@ def run(
     table = parquet.ParquetTable(source, batch_records)
     if len(table) < plan.k:
         raise too_few(plan.k, len(table))
-    chosen = columns_to_protect(plan, table.schema)
     size = block_records or block_size(len(table))
-    seen = _look(plan, table, chosen, size, lambda part: report(SHARES[0] * part))
-    said = look_at_some(plan, chosen, seen.some)
-    blocks = blocks or make_plan(plan, chosen, seen.moments, seen.sample, size)
-    blocks.require(plan, chosen)
+    asked = columns_to_protect(plan, table.schema)
+    seen = _look(plan, table, asked, size, lambda part: report(SHARES[0] * part))
+    needed = asked.listing(seen.listed)
+    said = look_at_some(plan, needed.chosen, seen.some)
+    blocks = blocks or make_plan(plan, needed.chosen, seen.facts(needed), seen.sample, size)
+    blocks.require(plan, needed.chosen)
     if blocks.records != len(table):
         raise InputError(f"the block plan is of {blocks.records} records, but there are {len(table)}")
     with parquet.workplace(target) as folder:
-        spill = Spill(folder / "spill", chosen, plan.unit)
+        spill = Spill(folder / "spill", needed, plan.unit)
         blocks = spill.fill(blocks, table, lambda part: report(_between(0, part)))
         groups = _group(blocks, spill, compute, lambda part: report(_between(1, part)))
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
@@ -160,7 +162,7 @@ def run(
             return np.concatenate([row_ids(batch, [name]) for _, batch in table.batches([name])])
 
         notes = [
-            *(*table.notes, *once_note(groups.once), *said),
+            *(*table.notes, *once_note(groups.once), *said, *groups.notes),
             *repeated_units(plan, table.schema.names, groups.columns, [groups.labels], ids),
             *notes_on(plan, list(groups.used), groups.counts),
         ]
@@ -225,6 +227,7 @@ def _verify(
         lambda done: report(done / len(table)),
         places,
         groups.units,
+        groups.within,
     )
     counted = "records" if groups.units is None else "units"
     policy.require(groups.k, [list(groups.columns)], findings, agreement, counted)
@@ -239,9 +242,14 @@ class _Seen(NamedTuple):
     """What one reading of the whole table finds."""
 
     some: Any  # rows drawn by chance from all of it, an Arrow table
-    moments: list[Moments]
-    sample: list[Column]  # what blocks are cut by
+    moments: dict[str, Moments]  # of numbers
+    listed: dict[str, dict[Any, int]]  # of categories: how often each cell occurs
+    sample: Any  # what blocks are cut by, an Arrow table
     key: Key | None  # of the order of rows; None if it stays
+
+    def facts(self, needed: Needed) -> list[Moments | Tally]:
+        """What is known of each column to protect."""
+        return [c.moments() if c.categorical else self.moments[c.name] for c in needed.chosen]
 
     def places(self, records: int) -> Ints | None:
         """For each row of the input its place in the output; None if it is the same."""
@@ -252,39 +260,48 @@ class _Seen(NamedTuple):
         return places
 
 
-def _look(
-    plan: Plan, table: parquet.ParquetTable, chosen: Sequence[StoredColumn], target: int, report: Progress
-) -> _Seen:
+def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, report: Progress) -> _Seen:
     def drawn(seed: int, count: int) -> Ints:
         return np.sort(np.random.default_rng(seed).choice(len(table), min(count, len(table)), replace=False))
 
-    moments = [Moments()] * len(chosen)
+    names = [column.name for column in needed.chosen]
+    moments = {column.name: Moments() for column in needed.chosen if not column.categorical}
+    listed: dict[str, dict[Any, int]] = {c.name: {} for c in needed.columns if c.categorical}
+    weighs = needed.weight is None
     cut_by, looked_at = drawn(plan.seed, sample_size(len(table), target)), drawn(0, SAMPLE)
-    sample: list[list[Column]] = [[] for _ in chosen]
-    some = []
-    names = [column.name for column in chosen]
+    sample, some = [], []
     key = None if plan.order == "keep" else Key(table.schema.names, plan.canonical(names))
     for begin, batch in table.batches(table.schema.names):
 
         def here(rows: Ints, begin: int = begin, end: int = begin + len(batch)) -> Ints:
             return rows[slice(*np.searchsorted(rows, [begin, end]))] - begin
 
-        for j, stored in enumerate(chosen):
-            column = stored.read(batch.column(stored.name), begin)
-            moments[j] = moments[j] + Moments.of(column.present, column.gap_count)
-            sample[j].append(column.at(here(cut_by)))
+        for stored in {(c.name, c.categorical): c for c in reversed(needed.columns)}.values():  # each once
+            cells = batch.column(stored.name)
+            if stored.categorical:
+                tally(listed[stored.name], stored.cells(cells))
+                continue
+            column = stored.read(cells, begin)
+            if stored is needed.weight:
+                weighs |= bool(as_weights(column, begin).any())
+            elif stored.name in moments:
+                moments[stored.name] += Moments.of(column.present, column.gap_count)
+        sample.append(batch.select(names).take(pa.array(here(cut_by))))
         some.append(batch.take(pa.array(here(looked_at))))
         if key is not None:
             key.add(batch)
         report((begin + len(batch)) / len(table))
-    return _Seen(pa.Table.from_batches(some), moments, [joined(parts) for parts in sample], key)
+    if not weighs:
+        refuse_no_weight(plan.weight, np.zeros(0))
+    return _Seen(pa.Table.from_batches(some), moments, listed, pa.Table.from_batches(sample), key)
 
 
 def _group(
     plan: BlockPlan, spill: Spill, compute: Callable[[Callable[[], Any]], Any], report: Progress
 ) -> Groups:
     """Every block, a few at a time; the outcome does not depend on how many."""
-    groups = Groups(plan, spill.chosen)
+    chosen = spill.needed.chosen
+    groups = Groups(plan, chosen, [c.name for c in spill.needed.strata if c.name not in plan.names])
     done = np.zeros(len(plan.counts))
 
     def share(block: int, part: float) -> None:
@@ -293,7 +310,13 @@ def _group(
 
     def one(block: int) -> tuple[Ints, Ints | None, Ints, Published]:
         rows, columns, units = spill.read(block)
-        return rows, units, *protect_block(plan, block, columns, rows, partial(share, block), units)
+        made = protect_block(plan, spill.needed, block, columns, rows, partial(share, block), units)
+        if block == 0 and plan.plan.order == "keep":
+            order = np.argsort(rows)
+            whose = "records" if len(plan.counts) == 1 else f"the {len(rows):,} records of one block"
+            protected = [column.at(order) for column in columns[: len(chosen)]]
+            groups.notes += order_note(plan.plan, protected, made[0][order], whose)
+        return rows, units, *made
 
     blocks, at_once = range(len(plan.counts)), min(thread_count(), AT_ONCE)
     for first in range(0, len(blocks), at_once):

@@ -11,7 +11,7 @@ from shoal.arrays import Ints
 from shoal.engines.blocks.columns import StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed
-from shoal.stages.loss import Loss
+from shoal.stages.loss import Loss, about_centre
 from shoal.stages.part import COUNTS, Published
 from shoal.stages.publish import GroupValues
 
@@ -19,13 +19,16 @@ from shoal.stages.publish import GroupValues
 class Groups:
     """The group of every record and what every group publishes."""
 
-    def __init__(self, blocks: BlockPlan, columns: Sequence[StoredColumn]):
+    def __init__(self, blocks: BlockPlan, columns: Sequence[StoredColumn], within: Sequence[str] = ()):
         self.k, self.columns = blocks.plan.k, {column.name: column for column in columns}
         self.labels = np.full(blocks.records, -1, np.int32)
         self.units: Ints | None = None  # whose record each is, where units are protected
+        self.within = list(within)  # published strata, in which k is counted
         self.loss = Loss()
         self.least: float | None = None  # what was proven of the last block
+        self._sums: dict[Any, Any] = {}
         self.used: dict[str, None] = {}
+        self.notes: list[str] = []
         self.once = list(self.columns)  # columns that are the same in all records of a unit
         self.counts = dict.fromkeys(COUNTS, 0)
         self._count = 0
@@ -41,6 +44,8 @@ class Groups:
         self._count += len(published.partition)
         self.loss += published.loss
         self.least = published.least
+        for name, sums in published.sums.items():
+            self._sums[name] = self._sums.get(name, 0) + sums
         self.used |= {published.method: None}
         self.once = [name for name in self.once if name in published.once]
         for name in self.counts:
@@ -57,6 +62,7 @@ class Groups:
             raise CheckFailed(
                 f"a record has no group, or a group is short of k={self.k}: nothing is released"
             )
+        self.loss = about_centre(self.loss, self._sums)
         self.values: dict[str, GroupValues] = {}
         for name, blocks in zip(self.columns, self._parts):
             values = np.concatenate([part.values for part in blocks])

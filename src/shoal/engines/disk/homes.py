@@ -5,11 +5,11 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 
-_HOME = np.dtype([("unit", np.int64), ("key", np.int64), ("leaf", np.int32)])
+_HOME = np.dtype([("unit", np.int64), ("key", np.int64), ("leaf", np.int64)])
 
 
 class Homes:
-    """The home of each unit, from batches of records; 20 bytes of memory for each unit."""
+    """The home of each unit, from batches of records; 24 bytes of memory for each unit."""
 
     def __init__(self) -> None:
         self._found = np.zeros(0, _HOME)  # one for each unit, in order
@@ -29,13 +29,14 @@ class Homes:
         self._new = []
         return self
 
-    def of(self, units: Ints) -> NDArray[np.int32]:
+    def of(self, units: Ints) -> Ints:
         """The leaf of each of these records' units."""
         return self._found["leaf"][np.searchsorted(self._found["unit"], units)]
 
-    def counts(self, leaves: int) -> list[int]:
+    def counts(self) -> dict[int, int]:
         """How many units each leaf has."""
-        return np.bincount(self._found["leaf"], minlength=leaves).tolist()
+        leaves, counts = np.unique(self._found["leaf"], return_counts=True)
+        return dict(zip(leaves.tolist(), counts.tolist()))
 
 
 def _least(records: NDArray) -> NDArray:

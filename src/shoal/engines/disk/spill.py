@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from shoal.arrays import Ints
-from shoal.engines.blocks.columns import StoredColumn
+from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.engines.disk.homes import Homes
 from shoal.frame.column import Column
@@ -18,11 +19,13 @@ from shoal.stages.units import refuse_without_unit
 class Spill:
     """The columns to group by on disk, in stretches of one leaf each; where they lie, in memory."""
 
-    def __init__(self, path: Path, chosen: Sequence[StoredColumn], unit: Sequence[str] = ()):
-        self.path, self.chosen, self.unit = path, chosen, list(unit)
+    def __init__(self, path: Path, needed: Needed, unit: Sequence[str] = ()):
+        self.path, self.needed, self.unit = path, needed, list(unit)
+        self._names = list(dict.fromkeys([*needed.names, *unit]))
+        self._columns = needed.columns
         self._record = np.dtype(
-            [("row", np.int64), ("unit", np.int64), ("gaps", np.bool_, (len(chosen),))]
-            + [(f"v{j}", column.empty.values.dtype) for j, column in enumerate(chosen)]
+            [("row", np.int64), ("unit", np.int64), ("gaps", np.bool_, (len(self._columns),))]
+            + [(f"v{j}", column.empty.values.dtype) for j, column in enumerate(self._columns)]
         )
         self._stretches: list[
             list[tuple[int, int]]
@@ -34,13 +37,15 @@ class Spill:
         A unit's records lie in one leaf, which takes a reading of its own to find.
         """
         homes = self._homes(plan, table) if self.unit else None
-        per_leaf: list[list[tuple[int, int]]] = [[] for _ in range(plan.leaves)]
+        per_leaf: dict[int, list[tuple[int, int]]] = {}
         written = 0
         with self.path.open("wb") as file:
-            for begin, batch in table.batches([*plan.names, *self.unit]):
-                columns = [column.read(cells, begin) for column, cells in zip(self.chosen, batch.columns)]
+            for begin, batch in table.batches(self._names):
+                columns = self.needed.read(batch, begin)
                 units = row_ids(batch, self.unit)
-                leaves = plan.leaves_of(columns) if homes is None else homes.of(units)
+                leaves = (
+                    plan.leaves_in(self.needed, columns) if homes is None else homes.of(self._homed(batch))
+                )
                 order = np.argsort(leaves, kind="stable")
                 records = np.zeros(len(batch), self._record)
                 records["row"], records["unit"] = begin + order, units[order]
@@ -49,30 +54,32 @@ class Spill:
                     if column.gaps is not None:
                         records["gaps"][:, j] = column.gaps[order]
                 file.write(records.view(np.uint8).data)
-                counts = np.bincount(leaves, minlength=plan.leaves)
-                for leaf in np.flatnonzero(counts).tolist():
-                    per_leaf[leaf].append((written, int(counts[leaf])))
-                    written += int(counts[leaf])
+                for leaf, count in zip(*(facts.tolist() for facts in np.unique(leaves, return_counts=True))):
+                    per_leaf.setdefault(leaf, []).append((written, count))
+                    written += count
                 report((begin + len(batch)) / len(table))
-        plan = plan.placed(
-            [sum(count for _, count in stretches) for stretches in per_leaf],
-            None if homes is None else homes.counts(plan.leaves),
-        )
+        held = {leaf: sum(count for _, count in stretches) for leaf, stretches in per_leaf.items()}
+        units_of = held if homes is None else homes.counts()
+        plan = plan.placed({leaf: (held[leaf], units_of[leaf]) for leaf in held}, self.needed.title)
         self._stretches = [[] for _ in plan.counts]
         self._shares = [(0, 1)] * len(plan.counts)
-        for (first, shards), stretches in zip(plan.places, per_leaf):
+        for leaf, first, shards in plan.places:
             for shard in range(shards):
-                self._stretches[first + shard] += stretches
+                self._stretches[first + shard] += per_leaf[leaf]
                 self._shares[first + shard] = (shard, shards)
         return plan
 
     def _homes(self, plan: BlockPlan, table: ParquetTable) -> Homes:
         homes = Homes()
-        for begin, batch in table.batches([*plan.names, *self.unit]):
+        for begin, batch in table.batches(self._names):
             refuse_without_unit(batch, self.unit, begin)
-            columns = [column.read(cells, begin) for column, cells in zip(self.chosen, batch.columns)]
-            homes.add(row_ids(batch, self.unit), plan.keys_of(batch), plan.leaves_of(columns))
+            leaves = plan.leaves_in(self.needed, self.needed.read(batch, begin))
+            homes.add(self._homed(batch), plan.keys_of(batch), leaves)
         return homes.finish()
+
+    def _homed(self, batch: Any) -> Ints:
+        """Who lies in one leaf: a unit, in each stratum for itself."""
+        return row_ids(batch, [*self.unit, *(column.name for column in self.needed.strata)])
 
     def read(self, block: int) -> tuple[Ints, list[Column], Ints | None]:
         """The row numbers, the columns and the units of one block."""
@@ -87,7 +94,7 @@ class Spill:
                 pieces.append(piece if shards == 1 else piece[ties % np.uint64(shards) == shard])
         records = np.concatenate(pieces)
         columns = []
-        for j, column in enumerate(self.chosen):
+        for j, column in enumerate(self._columns):
             gaps = np.ascontiguousarray(records["gaps"][:, j])
             values = np.ascontiguousarray(records[f"v{j}"])
             columns.append(column.empty.holding(values, gaps if gaps.any() else None))

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from shoal.engines.blocks.columns import StoredColumn
+from shoal.engines.blocks.columns import Needed, StoredColumn, Tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.spark.fingerprint import fingerprint, hashable
@@ -37,6 +37,7 @@ from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE, identifiers
 from shoal.stages.moments import Moments
+from shoal.stages.prepare import refuse_no_weight
 
 
 @explicit(Plan, loose=True, positional=1)
@@ -94,16 +95,16 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
         if name.startswith("__shoal_") or df.columns.count(name) > 1:
             raise InputError(f"a column is called {name!r} twice, or by a name that shoal needs: rename it")
     with speaking("Spark could not look at the data"):
-        chosen = columns_to_protect(plan, df.limit(0).toArrow().schema)
+        needed = _listed(df, columns_to_protect(plan, df.limit(0).toArrow().schema))
         units = _units(plan, df)
-        moments = _moments(df, chosen) if blocks is None else []
-        records = moments[0].present + moments[0].gaps if blocks is None else blocks.records
+        facts = _facts(df, needed) if blocks is None else []
+        records = facts[0].present + facts[0].gaps if blocks is None else blocks.records
         if records < plan.k:
             raise too_few(plan.k, records)
-        said = look_at_some(plan, chosen, _some(df, SAMPLE, records, 0))
+        said = look_at_some(plan, needed.chosen, _some(df, SAMPLE, records, 0))
         if blocks is None:
-            blocks = _plan(plan, units, chosen, moments, records, block_records or block_size(records))
-    blocks.require(plan, chosen)
+            blocks = _plan(plan, units, needed, facts, records, block_records or block_size(records))
+    blocks.require(plan, needed.chosen)
     with speaking("Spark could not look at the data"):
         salt = _salt(plan, df, blocks.names)
     dropped = [*plan.named("identifier"), *plan.unit]
@@ -116,23 +117,24 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
     assigned = units.withColumns(place | told_by).drop(*dropped)
     out = _bare(assigned.drop(TIE, *told_by).schema).add(FACTS, "string")
     if plan.unit:
-        assigned = _homed(assigned, blocks, chosen)
+        assigned = _homed(assigned, blocks, needed)
     schema = StructType([f for f in assigned.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
-    assigned = assigned.mapInArrow(assign_blocks(blocks, chosen), schema)
-    measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, chosen), out)
+    assigned = assigned.mapInArrow(assign_blocks(blocks, needed), schema)
+    measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, needed), out)
     told = [field.name for field in df.schema.fields if field.metadata]
     said = (*said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
     return SparkRelease(measured.drop(FACTS, PLACE, UNIT), blocks, df, measured, began, said)
 
 
-def _homed(units: Any, blocks: BlockPlan, chosen: Sequence[StoredColumn]) -> Any:
-    """The DataFrame with the leaf of each record: that of its unit's record with the least key."""
+def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
+    """The DataFrame with the leaf of each record: that of its unit's record (in the stratum) of least key."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    schema = type(units.schema)([*units.schema.fields]).add(KEY, "long").add(LEAF, "integer")
-    leaves = units.mapInArrow(assign_leaves(blocks, chosen), schema)
-    home = F.min(F.struct(KEY, LEAF)).over(Window.partitionBy(UNIT))
+    schema = type(units.schema)([*units.schema.fields]).add(KEY, "long").add(LEAF, "long")
+    leaves = units.mapInArrow(assign_leaves(blocks, needed), schema)
+    whose = [UNIT, *(f"`{column.name}`" for column in needed.strata)]
+    home = F.min(F.struct(KEY, LEAF)).over(Window.partitionBy(*whose))
     return leaves.withColumn(LEAF, home[LEAF]).drop(KEY)
 
 
@@ -178,10 +180,26 @@ def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def _moments(df: Any, chosen: Sequence[StoredColumn]) -> list[Moments]:
+def _listed(df: Any, needed: Needed) -> Needed:
+    """The same with the different cells of each category, and how often each occurs."""
+    names = {column.name for column in needed.columns if column.categorical}
+    return needed.listing({name: dict(df.groupBy(f"`{name}`").count().collect()) for name in names})
+
+
+def _facts(df: Any, needed: Needed) -> list[Moments | Tally]:
+    """What is known of each column to protect; weights are looked at on the way."""
+    numbers = [column for column in needed.chosen if not column.categorical]
+    numbers += [] if needed.weight is None else [needed.weight]
+    found = dict(zip((column.name for column in numbers), _moments(df, numbers, needed.weight)))
+    if needed.weight is not None and not found[needed.weight.name].top:
+        refuse_no_weight(needed.weight.name, np.zeros(0))
+    return [column.moments() if column.categorical else found[column.name] for column in needed.chosen]
+
+
+def _moments(df: Any, chosen: Sequence[StoredColumn], weight: StoredColumn | None) -> list[Moments]:
     moments = [Moments()] * len(chosen)
     quasi = df.select(*[f"`{column.name}`" for column in chosen])
-    for row in quasi.mapInArrow(find_moments(chosen), "moments string").collect():
+    for row in quasi.mapInArrow(find_moments(chosen, weight), "moments string").collect():
         found = json.loads(row["moments"])
         if isinstance(found, dict):
             raise InputError(found["error"])
@@ -192,28 +210,25 @@ def _moments(df: Any, chosen: Sequence[StoredColumn]) -> list[Moments]:
 def _plan(
     plan: Plan,
     units: Any,
-    chosen: Sequence[StoredColumn],
-    moments: Sequence[Moments],
+    needed: Needed,
+    facts: Sequence[Moments | Tally],
     records: int,
     size: int,
 ) -> BlockPlan:
     """A sample of bounded size and exact counts: the only things that come to the driver."""
     from pyspark.sql import functions as F
 
-    quasi = units.select(*[f"`{column.name}`" for column in chosen], *([UNIT] if plan.unit else []))
+    quasi = units.select(*[f"`{name}`" for name in needed.names], *([UNIT] if plan.unit else []))
     sample = _some(quasi, sample_size(records, size), records, plan.seed)
-    columns = [column.read(sample[column.name]) for column in chosen]
-    blocks = make_plan(plan, chosen, moments, columns, size)
+    blocks = make_plan(plan, needed.chosen, facts, sample, size)
     if plan.unit:
-        by_leaf = _homed(quasi, blocks, chosen).groupBy(LEAF)
+        by_leaf = _homed(quasi, blocks, needed).groupBy(LEAF)
         counted = by_leaf.agg(F.count(F.lit(1)), F.countDistinct(UNIT))
     else:
-        leaves = quasi.mapInArrow(count_leaves(blocks, chosen), "leaf bigint, records bigint")
+        leaves = quasi.mapInArrow(count_leaves(blocks, needed), "leaf bigint, records bigint")
         counted = leaves.groupBy("leaf").agg(F.sum("records"), F.sum("records"))
-    counts = np.zeros((2, blocks.leaves), np.int64)
-    for leaf, *found in counted.collect():
-        counts[:, leaf] = found
-    return blocks.placed(counts[0].tolist(), counts[1].tolist() if plan.unit else None)
+    found = {leaf: (records, units) for leaf, records, units in counted.collect()}
+    return blocks.placed(found, needed.title)
 
 
 def run(

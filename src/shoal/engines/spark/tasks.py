@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import StoredColumn
+from shoal.engines.blocks.columns import Needed, StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.errors import CheckFailed, InputError
 from shoal.stages.kept import few_units
 from shoal.stages.moments import Moments
 from shoal.stages.part import COUNTS
+from shoal.stages.prepare import as_weights
 from shoal.stages.units import group_sizes
 
 BLOCK, TIE, PLACE, UNIT = "__shoal_block", "__shoal_tie", "__shoal_place", "__shoal_unit"
@@ -25,16 +26,18 @@ IDS = "__shoal_id"
 FACTS = "__shoal_facts"
 
 
-def find_moments(chosen: Sequence[StoredColumn]) -> Callable:
-    """One row for each partition: the moments of every column as JSON, or what is wrong with it."""
+def find_moments(columns: Sequence[StoredColumn], weight: StoredColumn | None = None) -> Callable:
+    """One row for each partition: the moments of these columns as JSON, or what is wrong with them."""
 
     def task(batches):
-        moments = [Moments()] * len(chosen)
+        moments = [Moments()] * len(columns)
         try:
             for batch in batches:
-                columns = [stored.read(cells) for stored, cells in zip(chosen, batch.columns)]
-                new = [Moments.of(column.present, column.gap_count) for column in columns]
-                moments = [one + other for one, other in zip(moments, new)]
+                for j, stored in enumerate(columns):
+                    column = stored.read(batch.column(stored.name))
+                    if stored == weight:
+                        as_weights(column, None)
+                    moments[j] += Moments.of(column.present, column.gap_count)
             answer = json.dumps([list(one) for one in moments])
         except InputError as error:
             answer = json.dumps({"error": str(error)})
@@ -43,32 +46,30 @@ def find_moments(chosen: Sequence[StoredColumn]) -> Callable:
     return task
 
 
-def count_leaves(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
-    """For each partition, how many records each leaf has."""
+def count_leaves(plan: BlockPlan, needed: Needed) -> Callable:
+    """For each batch, how many records each leaf has."""
 
     def task(batches):
-        counts = np.zeros(plan.leaves, np.int64)
         for batch in batches:
-            leaves = plan.leaves_of([stored.read(cells) for stored, cells in zip(chosen, batch.columns)])
-            counts += np.bincount(leaves, minlength=plan.leaves)
-        yield pa.RecordBatch.from_pydict({"leaf": np.arange(plan.leaves), "records": counts})
+            leaves, counts = np.unique(plan.leaves_in(needed, needed.read(batch)), return_counts=True)
+            yield pa.RecordBatch.from_pydict({"leaf": leaves, "records": counts})
 
     return task
 
 
-def assign_leaves(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
+def assign_leaves(plan: BlockPlan, needed: Needed) -> Callable:
     """The batches with the key and the leaf of each record."""
 
     def task(batches):
         for batch in batches:
-            leaves = plan.leaves_of([stored.read(batch.column(stored.name)) for stored in chosen])
+            leaves = plan.leaves_in(needed, needed.read(batch))
             keyed = batch.append_column(KEY, pa.array(plan.keys_of(batch)))
             yield keyed.append_column(LEAF, pa.array(leaves))
 
     return task
 
 
-def assign_blocks(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
+def assign_blocks(plan: BlockPlan, needed: Needed) -> Callable:
     """The batches with one more column: the block of each record; a unit's records know their leaf."""
 
     def task(batches):
@@ -77,7 +78,7 @@ def assign_blocks(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
                 leaves, ties = np.asarray(batch.column(LEAF)), _numbers(batch, UNIT)
                 batch = batch.drop_columns([LEAF])
             else:
-                leaves = plan.leaves_of([stored.read(batch.column(stored.name)) for stored in chosen])
+                leaves = plan.leaves_in(needed, needed.read(batch))
                 ties = _numbers(batch, TIE)
             blocks = plan.blocks_of(leaves, ties)
             yield batch.append_column(BLOCK, pa.array(blocks, pa.int32()))
@@ -85,22 +86,22 @@ def assign_blocks(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
     return task
 
 
-def release_block(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
+def release_block(plan: BlockPlan, needed: Needed) -> Callable:
     """A block's records with their protected columns replaced, and what is known of the block."""
 
     def task(key, table):
         os.environ.setdefault("SHOAL_THREADS", "1")
         block = key[0].as_py()
-        shared = any(shards > 1 for first, shards in plan.places if first <= block < first + shards)
+        shared = any(shards > 1 for _, first, shards in plan.places if first <= block < first + shards)
         if not shared and len(table) != plan.counts[block]:
             raise CheckFailed(
                 f"block {block} has {len(table)} records where {plan.counts[block]} were counted: the data "
                 "change from one reading to the next; store them first (df.checkpoint(), or a file)"
             )
-        columns = [stored.read(table[stored.name]) for stored in chosen]
         units = np.asarray(table[UNIT]) if UNIT in table.column_names else None
-        labels, published = protect_block(plan, block, columns, _numbers(table, TIE), units=units)
-        for stored, groups in zip(chosen, published.groups):
+        columns, ties = needed.read(table), _numbers(table, TIE)
+        labels, published = protect_block(plan, needed, block, columns, ties, units=units)
+        for stored, groups in zip(needed.chosen, published.groups):
             at = table.schema.get_field_index(stored.name)
             table = table.set_column(at, table.schema.field(at), stored.published(groups, labels))
         ids = [name for name in table.column_names if name.startswith(IDS)]
@@ -110,6 +111,7 @@ def release_block(plan: BlockPlan, chosen: Sequence[StoredColumn]) -> Callable:
             "groups": len(sizes),
             "sizes": [int(sizes.min()), int(sizes.max())],
             "loss": [float(part) for part in published.loss],
+            "sums": {name: sums.tolist() for name, sums in published.sums.items()},
             "counts": {name: getattr(published, name) for name in COUNTS},
             "method": published.method,
             "once": published.once,

@@ -22,7 +22,7 @@ from shoal.io.parquet import MANIFEST, private_note
 from shoal.measures.uniqueness import FEW
 from shoal.outcome import Outcome, notes_on
 from shoal.stages.kept import identifiers, repeating
-from shoal.stages.loss import Loss
+from shoal.stages.loss import Loss, about_centre
 from shoal.stages.part import COUNTS
 from shoal.stages.units import once_note
 from shoal.verify import policy
@@ -65,7 +65,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 blocks.plan,
                 blocks.names,
                 np.array([fact["sizes"] for fact in facts]).ravel(),
-                sum((Loss(*fact["loss"]) for fact in facts), Loss()),
+                _loss(facts),
                 used,
                 [*_told(release, facts), *notes_on(blocks.plan, used, counts)],
                 release.began,
@@ -114,7 +114,8 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
         if fingerprint(measured, published, salted) != fingerprint(written, published, salted):
             faults.append("the rows are not what they should be")
     counted, how = ("units", F.countDistinct(UNIT)) if plan.unit else ("records", F.count(F.lit(1)))
-    by_combination = (measured if plan.unit else written).groupBy(*[f"`{name}`" for name in names])
+    within = [name for name in plan.strata if name not in names]
+    by_combination = (measured if plan.unit else written).groupBy(*_named([*names, *within]))
     sizes = by_combination.agg(F.count(F.lit(1)).alias("rows"), how.alias("size"))
     short = F.sum((F.col("size") < plan.k).cast("long"))
     row = sizes.agg(F.sum("rows"), F.count(F.lit(1)), F.min("size"), short).collect()[0]
@@ -122,6 +123,15 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
     finding = Finding(plan.k, tuple(names), records, combinations, rarest, too_few, counted)
     agreement = Agreement(after.rows, tuple(untouched), tuple(faults))
     policy.require(plan.k, [names], [finding] if agreement.passed else [], agreement, counted)
+
+
+def _loss(facts: Sequence[dict[str, Any]]) -> Loss:
+    """What all blocks lose together."""
+    sums: dict[str, Any] = {}
+    for fact in facts:
+        for name, new in fact["sums"].items():
+            sums[name] = sums.get(name, 0) + np.array(new)
+    return about_centre(sum((Loss(*fact["loss"]) for fact in facts), Loss()), sums)
 
 
 def _told(release: SparkRelease, facts: Sequence[dict[str, Any]]) -> list[str]:
