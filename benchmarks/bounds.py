@@ -1,6 +1,7 @@
 """Lower bounds on the papers' tables: what is proven, in what time, and how fast it is proven again.
 
 python -m benchmarks.bounds [table:k ...] [--seconds 110]
+python -m benchmarks.bounds --sim 100000 [--seconds 600]   SIM records, k = 5: neighbours, raised prices, auto
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ import time
 
 import numpy as np
 
+import shoal
 from benchmarks._common import DATA, header, save, table
-from shoal.bounds import lower_bound
+from benchmarks.speed import clustered
+from shoal.bounds import lower_bound, standardised
+from shoal.bounds.neighbours import near_sums, neighbour_prices
 
 CELLS = [f"{name}:{k}" for name in ("tarragona", "census", "eia") for k in (3, 4, 5, 10)]
 #: Least losses that any partition in our notes has reached (IL %).
@@ -35,13 +39,44 @@ def read(name: str) -> np.ndarray:
     return np.array([[float(row[c]) for c in keep] for row in rows[1:]])
 
 
+def large(n: int, seconds: float) -> dict[str, object]:
+    """The neighbours' bound and the best one of n SIM records, against the loss of `auto`."""
+    data = clustered(n)
+    lost = shoal.microaggregate(data, 5).information_loss
+    cpu = time.process_time()
+    bound = lower_bound(data, 5, time_limit=seconds)
+    cpu = time.process_time() - cpu
+    X = standardised(data)
+    total = np.square(X - X.mean(axis=0)).sum()
+    near = 100 * neighbour_prices(near_sums(X, 5), 5).sum() / total
+    again = time.process_time()
+    verified = bound.verify()
+    return {
+        "records": n,
+        "neighbours %": round(near, 4),
+        "bound %": round(bound.information_loss, 4),
+        "auto %": round(lost, 4),
+        "gap of neighbours %": round(100 * (lost / near - 1), 1),
+        "gap %": round(100 * bound.gap(lost), 1),
+        "method": bound.method,
+        "found in s": round(bound.seconds, 1),
+        "processor s": round(cpu, 1),
+        "verified": verified,
+        "verified in processor s": round(time.process_time() - again, 1),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cells", nargs="*", default=CELLS)
     parser.add_argument("--seconds", type=float, default=110)
+    parser.add_argument("--sim", type=int, nargs="+", metavar="RECORDS")
     options = parser.parse_args()
     warm = np.random.default_rng(0).normal(size=(40, 2))
     lower_bound(warm, 3, time_limit=60).verify()  # compiles the kernels
+    if options.sim:
+        print(table([large(n, options.seconds) for n in options.sim]))
+        return
     rows = []
     for cell in options.cells:
         name, k = cell.split(":")

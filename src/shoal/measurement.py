@@ -122,6 +122,7 @@ class Measurement:
             "promise": said,
             "headline": f"A release of {len(self.rows):,} records beside its original: {said}",
             "steps": [],
+            "recoding_loss": {},
             "recoded": [],
             "seconds": 0.0,
             "notes": [],

@@ -4,7 +4,7 @@ import logging
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import shoal
@@ -43,6 +43,8 @@ class Outcome:
         How many records were published.
     columns, kept, recoded : tuple of str
         The protected columns, those that are published as they are, and those that are recoded only.
+    recoding_loss : dict
+        What each column loses that is recoded and not protected: 100 * SSE / SST of that column, in percent.
     steps : tuple of str
         What was done beside grouping, one sentence each: tails, joined levels, rounding, new numbers.
     groups, smallest_group, largest_group : int
@@ -117,6 +119,7 @@ class Outcome:
     plan_sha256: str | None = None
     recoded: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    recoding_loss: Mapping[str, float] = field(default_factory=dict)
     bound: float | None = None
     proven: bool = False
 
@@ -197,6 +200,7 @@ class Outcome:
             "shoal": shoal.__version__,
             **facts,
             "information_loss": float(f"{self.information_loss:.3g}"),
+            "recoding_loss": {name: float(f"{lost:.3g}") for name, lost in self.recoding_loss.items()},
         }
 
     def noting(self, note: str) -> "Outcome":
@@ -215,6 +219,9 @@ class Outcome:
         ]
         if self.rounding_loss:
             rows.append(("lost by rounding", "another " + percent(self.rounding_loss)))
+        if self.recoding_loss:
+            each = ", ".join(f"{name} {percent(lost)}" for name, lost in self.recoding_loss.items())
+            rows.append(("lost by recoding", each))
         if self.unique_rows is not None:
             few = (
                 f", {self.unique_on_categories:,} on those with few values"

@@ -70,6 +70,7 @@ class Release:
         notes: Sequence[str],
         began: float,
         least: float | None = None,
+        recoding_loss: Mapping[str, float],
         **facts: Any,
     ) -> Release:
         """A release with its outcome; `began` is when the work began, by `time.perf_counter`."""
@@ -78,6 +79,7 @@ class Release:
             *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
             kept=kept,
             records=len(labels),
+            recoding_loss=dict(recoding_loss),
             least=least,
             **_unique(facts["table"], columns, plan.k > 1 and not plan.apart),
         )

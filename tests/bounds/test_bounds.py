@@ -26,6 +26,7 @@ from shoal.bounds import (
     verify_groups,
 )
 from shoal.bounds.cuts import PATTERNS, VIOLATED, Cuts, _sorted_cuts, on_grid, separate
+from shoal.bounds.eliminate import eliminate
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.bounds.verify import by_matrix, by_neighbours, by_prices
 from shoal.cli.commands import app
@@ -213,6 +214,30 @@ def test_found_cuts_are_violated_as_said_and_spread():
         weights = tuple(w for w in cuts.weights[t].tolist() if w)
         assert (weights, int(cuts.divisors[t])) in (((1, 1, 1), 2), *PATTERNS)
     assert not len(separate(rows, shares, known, 40).divisors) or len(known) > len(cuts)
+
+
+@pytest.mark.parametrize("divisor", [2, 3])
+def test_cuts_by_elimination_are_violated_and_hold_for_every_partition(divisor):
+    X = np.random.default_rng(7).normal(size=(60, 3))
+    solved = program.Program(X, 3)
+    assert solved.converge(np.inf, 1e-6)
+    rows, shares = solved.fractional
+    known = set()
+    cuts = eliminate(rows, shares, divisor, np.random.default_rng(0), known)
+    assert 0 < len(cuts) == len(known)
+    groups = [row[row >= 0].tolist() for row in rows]
+    partitions = [
+        list(map(list, np.array_split(np.random.default_rng(s).permutation(60), 17))) for s in range(9)
+    ]
+    for t in range(len(cuts)):
+        assert set(cuts.weights[t][cuts.records[t] >= 0].tolist()) <= set(range(1, divisor))
+        total = sum(share * times(cuts, t, group) for group, share in zip(groups, shares))
+        assert total > cuts.limits[t] + VIOLATED - 1e-9
+        for partition in partitions:
+            assert sum(times(cuts, t, group) for group in partition) <= cuts.limits[t]
+    both = separate(rows, shares, set(), 5) + cuts
+    assert len(both) == 5 + len(cuts)
+    assert np.array_equal(both.limits, np.append(separate(rows, shares, set(), 5).limits, cuts.limits))
 
 
 def test_pricing_cut_short_is_still_feasible():

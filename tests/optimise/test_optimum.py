@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import shoal
 from shoal.bounds import standardised
 from shoal.bounds.tree import Tree
+from shoal.bounds.verify_tree import by_tree
 from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import InputError
@@ -177,6 +178,18 @@ def test_a_better_partition_than_the_certificates_is_not_hidden(proven):
     assert not lie.verify()
 
 
+@pytest.mark.parametrize(("nodes", "why"), [(60_000, "too much work"), (500, "too deep")])
+def test_a_tree_without_end_is_given_up(nodes, why):
+    """All groups of 30 records are listed, and the tree divides them at one pair again and again."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    none = np.empty(0, np.int64)
+    arrays = {"labels": np.arange(30) % 10, "pairs": np.tile([0, 1], (nodes, 1))}
+    arrays |= {"prices": np.zeros((nodes + 1, 30)), "owed_start": np.zeros(nodes + 2, np.int64)}
+    arrays |= {"cuts": np.empty((0, 3), np.int64), "weights": np.empty((0, 3), np.int64), "divisors": none}
+    with pytest.raises(ValueError, match=why):
+        by_tree(X, 3, **arrays, owed_cut=none, penalties=np.empty(0))
+
+
 def test_stopped_early_it_says_what_it_has(tmp_path):
     X = np.random.default_rng(3).normal(size=(300, 4))
     found = shoal.optimum(X, 4, time_limit=1e-3)
@@ -196,20 +209,10 @@ def test_an_unfinished_tree_proves_its_own_bound(monkeypatch):
     X = np.random.default_rng(80).normal(size=(80, 3))
     search = Tree.search
 
-    def three_waves(tree, deadline, progress=None):
-        class Enough(Exception):
-            pass
+    def root_only(tree, deadline, progress=None, nodes=1):
+        return search(tree, deadline, progress, 1)
 
-        def count(tree):
-            if tree.nodes > 8:
-                raise Enough
-
-        try:
-            return search(tree, deadline, count)
-        except Enough:
-            return False
-
-    monkeypatch.setattr(Tree, "search", three_waves)
+    monkeypatch.setattr(Tree, "search", root_only)
     found = shoal.optimum(X, 3, time_limit=3600)
     assert found.certificate.proof == "tree"
     assert not found.proven

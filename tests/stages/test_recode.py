@@ -13,6 +13,7 @@ import pytest
 import shoal
 from shoal.check import check_original
 from shoal.errors import CheckFailed, InputError
+from shoal.report import build, render
 from shoal.stages.recode import NUMBERS
 
 
@@ -261,3 +262,20 @@ def test_a_file_that_shows_a_tail_is_not_published(tmp_path, monkeypatch):
     with pytest.raises(CheckFailed, match="column 'wage' is not what its steps make of row"):
         protected(people(), top={"wage": 50}).write(tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_what_recoded_columns_lose_is_told_by_the_same_definition():
+    """100 * SSE / SST of each column; a joined level lies amid the records that have it."""
+    pay = np.arange(60.0) ** 2
+    table = pa.table({"x": np.arange(60.0), "pay": pay, "job": ["a", "b", "c"] * 20})
+    release = shoal.microaggregate(
+        table, 3, columns=["x"], top={"pay": 900}, regroup={"job": {"AB": ["a", "b"]}}, keep=["pay", "job"]
+    )
+    lost = release.outcome.recoding_loss
+    squares = np.square(pay - release.table["pay"].to_numpy()).sum()
+    assert lost["pay"] == pytest.approx(100 * squares / np.square(pay - pay.mean()).sum())
+    assert lost["job"] == pytest.approx(50)  # of a, b and c, one distinction of two is gone
+    assert ("lost by recoding", f"pay {lost['pay']:.4g} %, job 50 %") in release.outcome.rows()
+    assert release.outcome.public()["recoding_loss"]["job"] == 50.0
+    assert "lost by recoding" in render(build(release, "public"), "text")
+    assert not shoal.microaggregate(table, 3, columns=["x"], keep=["pay", "job"]).outcome.recoding_loss

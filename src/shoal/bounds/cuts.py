@@ -58,8 +58,12 @@ class Cuts:
         return Cuts(self.records[which], self.weights[which], self.divisors[which])
 
     def __add__(self, other: Cuts) -> Cuts:
-        both = ((self.records, other.records), (self.weights, other.weights), (self.divisors, other.divisors))
-        return Cuts(*(np.concatenate(pair) for pair in both))
+        width = max(self.records.shape[1], other.records.shape[1])
+        return Cuts(
+            np.concatenate([_widened(cuts.records, width, -1) for cuts in (self, other)]),
+            np.concatenate([_widened(cuts.weights, width, 0) for cuts in (self, other)]),
+            np.concatenate([self.divisors, other.divisors]),
+        )
 
     @property
     def limits(self) -> NDArray[np.int64]:
@@ -78,6 +82,10 @@ class Cuts:
         start = np.searchsorted(member[order], np.arange(n + 1))
         first = np.searchsorted(cut, np.arange(len(self) + 1))
         return start, cut[order], share[order], first, member, share, self.divisors, penalties
+
+
+def _widened(array: NDArray[np.int64], width: int, fill: int) -> NDArray[np.int64]:
+    return np.pad(array, ((0, 0), (0, width - array.shape[1])), constant_values=fill)
 
 
 def on_grid(penalties: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,6 +21,9 @@ PROVEN = 1e-9
 ROUNDING = 1e-12
 #: Groups that are listed at most.
 MOST = 3_000_000
+#: Nodes times (listed groups and cuts), and groups that open nodes hold at a time, at most: some minutes'
+#: work and 100 MB. A false tree could be endless. Ours stay below 10^8 and 10^7.
+LOOKS, HELD = 10**10, 25 * 10**6
 
 
 def by_tree(
@@ -68,16 +71,19 @@ def by_tree(
     listed = groups_below(X, k, prices[0], table, sigma, max(0.0, goal - value) + allowed, MOST)
     if listed is None:
         raise ValueError("too many groups could be in a better partition")
+    if nodes * (len(listed) + len(divisors)) > LOOKS:
+        raise ValueError("the tree is too much work")
     costs = _costs(X, listed)
     excess = _excess(listed, costs, prices[0], *table, sigma)
     if (n // k) * float(excess.min(initial=0.0)) < -allowed:
         raise ValueError("a group undercuts the prices of the list")
-    open_ = [np.arange(len(listed))]
-    least = math.inf
+    open_ = [np.arange(len(listed), dtype=np.int32)]
+    least, held = math.inf, len(listed)
     for node in range(nodes):
         if not open_:
             raise ValueError("a node belongs to no other")
         live = open_.pop()
+        held -= len(live)
         sigma, value = at(node + 1)
         excess = _excess(listed[live], costs[live], prices[node + 1], *table, sigma)
         value += (n // k) * min(0.0, float(excess.min(initial=0.0)))
@@ -90,6 +96,9 @@ def by_tree(
         live = live[value + excess <= goal]
         holds = (listed[live] == a).any(1).astype(int) + (listed[live] == b).any(1)
         open_ += [live[holds != 2], live[holds != 1]]
+        held += len(open_[-1]) + len(open_[-2])
+        if held > HELD:
+            raise ValueError("the tree is too deep")
     if open_:
         raise ValueError("a node lacks a child")
     return max(0.0, min(least, goal))

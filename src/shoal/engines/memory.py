@@ -97,6 +97,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
             if name not in table.recoded
         },
         recoded=tuple(map(str, table.recoded)),
+        recoding_loss=table.recoding_loss,
         codes=codes,
         suspects=table.suspects,
         units=table.units,

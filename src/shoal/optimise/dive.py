@@ -13,6 +13,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.bounds.cuts import Cuts
 from shoal.bounds.highs import set_partitioning, solved
 from shoal.bounds.program import Program, group_rows
 from shoal.bounds.tree import add_cut_rows
@@ -59,14 +60,19 @@ class Diver:
         self.program.master.add_groups(group_rows(labels, self.program.k))
         return True
 
-    def improve(self, deadline: float) -> bool:
-        """Dive several times, and choose among all groups met; True if something better was found."""
+    def improve(self, deadline: float, among: tuple[NDArray[np.int32], Cuts] | None = None) -> bool:
+        """Dive several times, and choose among all groups met; True if something better was found.
+
+        among: the groups to choose from and the cuts; otherwise those of least excess, and the program's.
+        """
         if self.gap <= 1e-9 * self.cost:
             return False
-        rows, costs = self._cheapest(deadline)
-        lp = self._linear(rows, costs)
+        program = self.program
+        rows, cuts = among or (self._cheapest(deadline), program.master.cuts[program.penalties > 0])
+        costs = self._scaled(rows, group_costs(program.X, rows))
+        lp = self._linear(rows, costs, cuts)
         solved(lp, deadline - time.perf_counter())
-        dive = partial(self._dive, rows, costs, lp.getBasis(), deadline)
+        dive = partial(self._dive, rows, costs, cuts, lp.getBasis(), deadline)
         answers = map_threads(dive, self.random.integers(2**62, size=DIVES).tolist())
         met = [group_rows(self.labels, self.program.k)]
         better = False
@@ -81,8 +87,8 @@ class Diver:
             better |= self.take(self._choose(groups, INTEGER * left))
         return better
 
-    def _cheapest(self, deadline: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The groups of least excess, and what they cost beyond their prices in distances to the bound."""
+    def _cheapest(self, deadline: float) -> NDArray[np.int32]:
+        """The groups of least excess."""
         program, goal, rows = self.program, self.gap, None
         while rows is None and goal > 1e-3 * self.gap:
             rows = program.every_group(goal, 4 * GROUPS, deadline)
@@ -95,26 +101,26 @@ class Diver:
         excess[groups_of(self.labels, rows)] = 0.0
         keep = np.argsort(excess, kind="stable")[:GROUPS]
         keep = keep[excess[keep] <= self.gap]
-        return np.ascontiguousarray(rows[keep]), self._scaled(rows[keep], costs[keep])
+        return np.ascontiguousarray(rows[keep])
 
     def _scaled(self, rows: NDArray, costs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Costs less prices, in distances to the bound: HiGHS stalls on the costs themselves."""
         return (costs - np.append(self.program.best, 0.0)[rows].sum(1)) / self.gap
 
-    def _linear(self, rows: NDArray[np.int32], costs: NDArray[np.float64]) -> highspy.Highs:
-        """The linear program over these groups, with the cuts that have a penalty."""
-        program, n = self.program, self.program.n
+    def _linear(self, rows: NDArray[np.int32], costs: NDArray[np.float64], cuts: Cuts) -> highspy.Highs:
+        """The linear program over these groups, with these cuts."""
+        n = self.program.n
         lp = set_partitioning(rows, costs, n, presolve="off")
         every = np.arange(n, dtype=np.int32)
         lp.addCols(n, np.full(n, LEFT_OVER), np.zeros(n), np.ones(n), n, every, every, np.ones(n))
-        add_cut_rows(lp, np.arange(len(rows)), rows, program.master.cuts[program.penalties > 0], n)
+        add_cut_rows(lp, np.arange(len(rows)), rows, cuts, n)
         return lp
 
-    def _dive(self, rows, costs, basis, deadline: float, seed: int):
+    def _dive(self, rows, costs, cuts, basis, deadline: float, seed: int):
         """A partition (or None), and all groups that the dive took a share of."""
         m = len(rows)
         random = np.random.default_rng(seed)
-        lp = self._linear(rows, costs)
+        lp = self._linear(rows, costs, cuts)
         lp.setBasis(basis)
         fixed = np.zeros(m, bool)
         met = np.zeros(m, bool)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.bounds.certificate import PROVEN
 from shoal.bounds.program import ENOUGH, Program, group_rows
 from shoal.bounds.tree import Tree
-from shoal.optimise.dive import Diver
+from shoal.optimise.dive import GROUPS, Diver
 from shoal.optimise.recombine import labels_from
 
 #: The prices are close enough when what they may still gain is this share of the distance to the partition.
@@ -66,6 +66,7 @@ def solve(
                     listed = program.every_group(diver.gap + PROVEN * diver.cost, LISTED, deadline)
                 if listed is not None:
                     tree = _tree(program, diver, listed)
+                    _dive_from(tree, diver, deadline)
                     tree.search(deadline, told_of)
                     break
                 if idle > PATIENCE and not added:
@@ -77,6 +78,17 @@ def solve(
     if tree is not None and tree.best is not None:
         diver.take(labels_from(tree.best, program.n))
     return diver.labels[program.back], program, tree
+
+
+def _dive_from(tree: Tree, diver: Diver, deadline: float) -> None:
+    """Better partitions before the tree grows: its root has more cuts than the prices, and fewer groups."""
+    tree.search(deadline, nodes=1)
+    live, root = tree.root.live, tree.root
+    paid = root.penalties > 0
+    idle = 0
+    while idle < PATIENCE and len(live) <= GROUPS and tree.open and time.perf_counter() < deadline:
+        idle = 0 if diver.improve(deadline, (tree.listed[live], root.cuts[paid])) else idle + 1
+        tree.cost = min(tree.cost, diver.cost)
 
 
 def _tree(program: Program, diver: Diver, listed: NDArray[np.int32]) -> Tree:

@@ -56,7 +56,7 @@ ROLES = {
 PUBLIC_OUTCOME = (
     *("records", "columns", "groups", "smallest_group", "information_loss", "rounding_loss", "k"),
     *("method_title", "paper", "promise", "per_column", "headline", "kept"),
-    *("recoded", "steps"),
+    *("recoded", "steps", "recoding_loss"),
 )
 PUBLIC_UTILITY = (
     *("information_loss", "means", "variances", "quantiles", "covariances", "correlations"),
@@ -157,6 +157,7 @@ def public(outcome: Mapping[str, Any], lost: Measures) -> dict[str, Any]:
     """
     public = {key: outcome[key] for key in PUBLIC_OUTCOME}
     public |= {key: _rounded(public[key]) for key in ("information_loss", "rounding_loss")}
+    public["recoding_loss"] = {name: _rounded(lost) for name, lost in public["recoding_loss"].items()}
     measures = {}
     for key in PUBLIC_UTILITY:
         if key not in lost:

@@ -113,6 +113,7 @@ def to_text(model: Mapping[str, Any]) -> str:
             ("columns protected", ", ".join(outcome["columns"])),
             ("published as they are", ", ".join(outcome["kept"]) or "no column"),
             *(("recoded", step) for step in outcome["steps"]),
+            *(("lost by recoding", f"{n} {lost:.4g} %") for n, lost in outcome["recoding_loss"].items()),
             ("k", str(outcome["k"])),
             ("method", f"{outcome['method_title']} ({outcome['paper']})"),
             ("groups", f"{outcome['groups']:,}, the smallest of {outcome['smallest_group']} records"),

@@ -74,6 +74,13 @@ def measure(
     return Loss(unit * total, unit * within, unit * rounding)
 
 
+def lost_by_recoding(column: Column) -> float:
+    """What a column loses that is recoded and not grouped, in percent of its squares."""
+    alone = Partition(np.arange(len(column.values)))
+    loss = measure(loss_space([column]), [column], [GroupValues(column.values, column.gaps)], alone, None)
+    return loss.percent(loss.rounding)
+
+
 def from_table_centre(
     loss: Loss, space: Space, columns: Sequence[Column], weight: Floats | None
 ) -> tuple[Loss, dict[Any, Floats]]:

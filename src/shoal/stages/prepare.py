@@ -1,5 +1,6 @@
 """The table as the plan sees it: its columns as numbers, its strata, its weights."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,6 +41,7 @@ class Prepared:
     units: Ints | None = None
     original: Any = None
     recoded: tuple[Any, ...] = ()
+    recoding_loss: Mapping[str, float] = field(default_factory=dict)
     watched: tuple[tuple[Rule, Column], ...] = ()  # what groups must hold of columns
 
 
@@ -117,6 +119,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),
         original=original.native,
         recoded=recoded.names,
+        recoding_loss=recoded.loss,
         watched=watched,
     )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from math import ceil
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from shoal.frame.order import cells as bits_of
 from shoal.frame.types import is_level, read_column, value_in
 from shoal.grouping.partition import Partition
 from shoal.io.private import key_file
+from shoal.stages.loss import lost_by_recoding
 from shoal.stages.publish import publish
 from shoal.stages.round import refuse_rounding, rounded
 
@@ -41,6 +44,7 @@ class Recoded(NamedTuple):
     columns: dict[Any, Column]
     names: tuple[Any, ...] = ()
     notes: tuple[str, ...] = ()
+    loss: Mapping[str, float] = MappingProxyType({})  # what each of these loses, in percent; not of units
 
 
 def recode(
@@ -53,12 +57,14 @@ def recode(
     tails = frame.find(dict.fromkeys([*plan.top, *plan.bottom]))
     kept = [name for name in frame.find(plan.round) if name not in columns]
     _refuse_roles(plan, [*tails, *frame.find(plan.regroup), *kept])
-    numbers, cells, notes = dict[Any, Column](), dict[Any, Any](), list[str]()
+    numbers, before = dict[Any, Column](), dict[Any, Column]()
+    cells, notes = dict[Any, Any](), list[str]()
     whose = np.arange(len(frame)) if units is None else units
     for name in dict.fromkeys([*tails, *kept]):
         column = columns.get(name) or read_column(
             frame, name, plan.types.get(name), codes=plan.codes_of(name)
         )
+        before[name] = column
         numbers[name], said = _capped(plan, column, whose, weight)
         notes += said
     refuse_rounding(plan, [*columns.values(), *(numbers[name] for name in kept)])
@@ -84,7 +90,13 @@ def recode(
             new = read_column(made, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
         protected[name] = old if new is old else replace(new, before=old)
     names = tuple(name for name in (*numbers, *cells) if name not in columns)
-    return Recoded(made, protected, names, tuple(notes))
+    loss = {}
+    for name in (name for name in names if name in before or name in plan.regroup):
+        kinds = ("nominal", None, plan.codes_of(name))
+        new = numbers[name] if name in before else read_column(made, name, *kinds)
+        old = before[name] if name in before else read_column(frame, name, *kinds)
+        loss[str(name)] = lost_by_recoding(replace(new, before=old))
+    return Recoded(made, protected, names, tuple(notes), loss)
 
 
 def _refuse_roles(plan: Plan, names: list[Any]) -> None:
