@@ -38,7 +38,7 @@ _BLOCK = ("block", int, "a whole number")
 _SECTIONS = ("made", "release", "parameters", "columns")
 _COMMENTS = {
     **{option.field: option.help for option in OPTIONS},
-    "k": "Every published combination of the quasi columns is shared by at least k records (units)",
+    "k": "Records (units) that share each published combination, at least; `shoal suggest` finds k for a risk",
     "version": "Of shoal that wrote this plan",
     "sha256": "Of the data it was written for",
 }
