@@ -38,7 +38,7 @@ _BLOCK = ("block", int, "a whole number")
 _SECTIONS = ("made", "release", "parameters", "columns")
 _COMMENTS = {
     **{option.field: option.help for option in OPTIONS},
-    "k": "Records (units) that share each published combination, at least; `shoal suggest` finds k for a risk",
+    "k": "Records (units) that share a published combination, at least; `shoal suggest` finds k for a risk",
     "version": "Of shoal that wrote this plan",
     "sha256": "Of the data it was written for",
 }
