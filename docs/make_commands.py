@@ -28,6 +28,7 @@ VARIABLES = {
     "NUMBA_CACHE_DIR": "where compiled kernels are kept; the first run fills it",
     "PGUSER, PGPASSWORD": "user and password of PostgreSQL, if its address names none",
     "JAVA_HOME": "which Java runs Spark",
+    "XDG_STATE_HOME": "where the page keeps saved sessions, in its folder shoal",
     "NO_COLOR": "set to anything, the terminal shows no colours",
 }
 
