@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from shoal.io.limits import refuse_bomb, refuse_memory
 
 BATCH = 262_144  # records that are read at once: 20 MB for ten columns of doubles
-_FEW = 1024  # the same where texts cannot be counted before they are unpacked
+_FEW = 256  # the same where texts cannot be counted before they are unpacked: 256 MB, if each has 1 MB
 #: Parquet packs what repeats to almost nothing: bytes that any file may hold, and so many times its own size.
 _ALWAYS, _TIMES = 1 << 30, 1000
 
