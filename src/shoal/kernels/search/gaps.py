@@ -69,7 +69,9 @@ def leaves_one(has, counts, g, out, into):
 
 
 @kernel
-def _better(P, has, C, counts, after, fails, worth, A, B, x, y, z, refused, promised, best, holds, asked, members):
+def _better(
+    P, has, C, counts, after, fails, worth, A, B, x, y, z, refused, promised, best, holds, asked, members
+):
     """Change of SSE when x of group A and z of group B change places, which changes that of B by `promised`.
 
     Or `best` if it is not below it; inf if that breaks what a group holds, as it did with `refused` in the
