@@ -1,9 +1,9 @@
 """A first `protect` in a fresh container, without a container engine: `python -m benchmarks.container`.
 
-Every RUN line of packaging/Containerfile is run here, with a folder in the place of /opt/shoal and a copy of what
-is committed in the place of /src. Then the folder goes through an archive that keeps whole seconds, as a layer
-does, and `protect` runs on 200 records in a process and with a home of its own; as another user, where this one is
-root. `--python` names the interpreter in the place of the image's. Nothing of the base image is tried.
+Every RUN line of packaging/Containerfile is run here, with a folder in the place of /opt/shoal and a copy of
+what is committed in the place of /src. Then the folder goes through an archive that keeps whole seconds, as a
+layer does, and `protect` runs on 200 records in a process and with a home of its own; as another user, where
+this one is root. `--python` is the interpreter in the place of the image's. The base image is not tried.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ USER = "nobody"
 
 
 def steps(folder: Path, python: str) -> tuple[list[str], dict[str, str]]:
-    """The RUN lines of the file, each once, and its variables, with the folder in the place of the image's."""
+    """The RUN lines of the file and its variables, with the folder in the place of the image's."""
     text = (ROOT / "packaging" / "Containerfile").read_text().replace("\\\n", " ")
     text = text.replace("/opt/shoal", str(folder / "opt")).replace("RUN python ", f"RUN {python} ")
     text = text.replace("useradd --create-home shoal", "true").replace("chown -R shoal", f"chown -R {USER}")
