@@ -60,6 +60,10 @@ class Requirement(ABC):
     def holds(self, members: Ints) -> bool:
         """Whether the group of these records holds it: the reference, written in the obvious way."""
 
+    def ranked(self) -> tuple[Ints | Floats, float, int] | None:
+        """Ranks, t and levels (`tclose.t_first`), if groups with one record of each part tend to hold it."""
+        return None
+
     def nearest(self, members: Ints) -> str | None:
         """What these records can be asked for instead, as a plan writes it."""
         return None

@@ -67,6 +67,9 @@ class Closeness(Requirement):
     def holds(self, members: Ints) -> bool:
         return self.figure(members) <= self.parameters[1] + SLACK
 
+    def ranked(self) -> tuple[Ints, float, int]:
+        return self.codes, self.parameters[1] + SLACK, self.levels
+
     def nearest(self, members: Ints) -> str | None:
         return self.written(self.figure(members))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.arrays import Ints
+from shoal.arrays import Floats, Ints
 from shoal.frame.column import Column
 from shoal.plan.rules import Rule
 from shoal.requirements.base import SLACK, Requirement, rounded
@@ -41,6 +41,9 @@ class Spread(Requirement):
 
     def holds(self, members: Ints) -> bool:
         return bool(self.figure(members) >= self.parameters[1] * (1 - SLACK))
+
+    def ranked(self) -> tuple[Floats, float, int]:
+        return self.values, 1.0, 0
 
     def nearest(self, members: Ints) -> str | None:
         figure = self.figure(members)

@@ -40,8 +40,9 @@ _OF_A_COLUMN: dict[str, type[Diversity | Closeness | Spread]] = {
 BLOCK = 2000
 #: Where more than this share of groups has too few units, their records are gathered anew, unit by unit.
 MANY = 0.25
-#: Records whose groups are gathered anew to come close to the whole table: each group looks at all that are
-#: free (1 s of processor time for 30,000 records in groups of 5).
+#: Records whose groups are gathered anew, each with one of each part of a ranked column, where so many fail
+#: that mergers would make groups of thousands. Each group looks at all that are free (1 s of processor time
+#: for 30,000 records in groups of 5). Small tables do so for closeness only: for the rest they are shaken.
 MOST_GATHERED = 100_000
 #: Methods that make groups t-close. Up to so many records all are tried, so that none of them loses less.
 T_CLOSE, FEW = (tclose_merge, tclose_k_first, tclose_t_first), 2000
@@ -220,7 +221,7 @@ class _Stratum:
         self.points, self.has, self.k, self.rows = points / scale, has, k, rows
         self.requirements, self.rng = requirements, np.random.default_rng(seed)
         self.tables = _tables(requirements, rows)
-        many = len(points) > FEW and any(isinstance(r, Closeness) for r in requirements)
+        many = len(points) > FEW and any(r.ranked() is not None for r in requirements)
         self.neighbours = candidates(self.points, k, k + 7 if many else None)
 
     def solve(self, labels: Ints, rounds: int, end: float | None = None) -> Ints:
@@ -237,10 +238,16 @@ class _Stratum:
                 labels[touched] = -1
                 for block in _blocks(self.points, np.flatnonzero(touched), codes, self.k):
                     _gather(self.points, block, codes, self.k, labels)
-            if isinstance(requirement, Closeness) and touched.mean() > MANY and len(labels) <= MOST_GATHERED:
-                asked = requirement.parameters[1] + SLACK
-                labels = t_first(self.points, self.k, codes, asked, requirement.levels)
+        for requirement in (
+            self.requirements if touched.mean() > MANY and len(labels) <= MOST_GATHERED else ()
+        ):
+            ranked = requirement.ranked()
+            large = len(labels) > FEW or isinstance(requirement, Closeness)
+            fails = _failing(part, _tables([requirement], self.rows))[part.labels]
+            if ranked is not None and large and fails.mean() > MANY:
+                labels = t_first(self.points, self.k, ranked[0][self.rows], *ranked[1:])
                 touched = np.ones(len(labels), bool)
+                break
         best, sse = self._search(labels, touched, end)
         confidential = confidential_of(self.requirements, self.rows)
         for start in T_CLOSE if confidential is not None and len(labels) <= FEW else ():

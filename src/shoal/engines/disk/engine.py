@@ -176,6 +176,7 @@ def run(
             began,
             kept=[name for name in schema.names if name not in groups.columns],
             records=len(table),
+            held=groups.held,
             least=groups.least if len(blocks.counts) == 1 else None,
             unique_on_categories=unique[0],
             unique_rows=unique[1],
