@@ -171,7 +171,7 @@ def test_an_identifier_that_repeats_is_noted_on_disk_too(table, tmp_path):
     assert said[0] in disk.run(plan, table, tmp_path / "out.parquet").notes
 
 
-def panel(units=150, years=8):
+def panel(units=150, years=4):
     """Records of units over years in random order: rent is one for each unit, wage another each year."""
     rng = np.random.default_rng(7)
     house = rng.permutation(np.repeat(np.arange(units), years))
@@ -196,7 +196,7 @@ def test_no_unit_lies_in_two_blocks(columns, tmp_path, monkeypatch):
     others = [name for name in ("rent", "wage", "flat", "row") if name not in columns]
     k = 2 if columns == ["flat"] else 5  # all alike: dealt out by chance
     plan = shoal.Plan(k, columns=columns, unit="house", method="mdav", keep=others)
-    outcome = disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=200)
+    outcome = disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=100)
     assert outcome.blocks == len(homes) > 3
     assert sum(map(len, homes)) == len(set.union(*homes)) == 150
     released = pq.read_table(tmp_path / "out.parquet").sort_by("row").to_pandas()

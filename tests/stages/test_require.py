@@ -24,39 +24,28 @@ from shoal.stages.require import failing, hold
 from shoal.verify.groups import check_groups
 
 
-def all_partitions(n, k):
-    """Every division of n records into groups of at least k, as lists of bit masks."""
-
-    def divide(rest):
-        if not rest:
-            yield ()
-            return
-        first = rest & -rest
-        others = rest ^ first
-        subset = others
-        while True:
-            if (subset | first).bit_count() >= k:
-                for more in divide(others ^ subset):
-                    yield (subset | first, *more)
-            if not subset:
-                return
-            subset = (subset - 1) & others
-
-    return divide((1 << n) - 1)
-
-
 def optimum(X, k, requirements):
-    """The least SSE of all partitions whose groups hold, by trying each."""
+    """The least SSE of all partitions whose groups hold, by trying each: groups and rests are bit masks."""
     n = len(X)
 
     @functools.cache
     def cost(mask):
         rows = np.array([i for i in range(n) if mask >> i & 1])
-        if not all(requirement.holds(rows) for requirement in requirements):
+        if len(rows) < k or not all(requirement.holds(rows) for requirement in requirements):
             return np.inf
         return float(np.square(X[rows] - X[rows].mean(axis=0)).sum())
 
-    return min(sum(map(cost, groups)) for groups in all_partitions(n, k))
+    @functools.cache
+    def least(rest):
+        first = rest & -rest
+        others = subset = rest ^ first
+        found = cost(rest)
+        while subset:
+            subset = (subset - 1) & others  # what goes with the first record
+            found = min(found, cost(subset | first) + least(others ^ subset))
+        return found
+
+    return least((1 << n) - 1)
 
 
 def case(kind, rng, n, k):
