@@ -36,10 +36,9 @@ LONGEST = [
     "report/test_report.py",
 ]
 #: Files and folders whose tests do not count for tests/coverage_floor.py: they run long through what other
-#: tests reach too, and counting lines would nearly double their time.
+#: tests reach too, and counting lines would nearly double their time. Nor do tests that draw their tables.
 UNCOUNTED = [
     "algorithms/test_every_method.py",
-    "engines/test_spark.py",
     "kernels",
     "project",
     "test_determinism.py",
@@ -55,7 +54,8 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: place.get(item.path, len(place)))
     uncounted = {HERE / name for name in UNCOUNTED}
     for item in items:
-        if uncounted & {item.path, *item.path.parents}:
+        drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if drawn or uncounted & {item.path, *item.path.parents}:
             item.add_marker("no_cover")  # of pytest-cov
         if PUBLISHED in item.path.parents:
             mark = item.get_closest_marker("figures")
