@@ -199,8 +199,8 @@ def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_di
     plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town"], "weight": "grossing"}
     plan |= {"diversity": {"ill": 2}, "missing": "group", "method": "mdav_generic", "keep": ["row"]}
     rows = spark.read.parquet(str(place / "many.parquet")).repartition(3)
-    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=300, **plan), place / "many_out")
-    local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=300)
+    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=150, **plan), place / "many_out")
+    local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=150)
     assert outcome.blocks == local.blocks > 5
     assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
     ours = pq.read_table(place / "many_out").sort_by("row").to_pandas()
