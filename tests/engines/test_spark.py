@@ -141,19 +141,29 @@ def test_rows_lie_in_an_order_that_tells_nothing_and_hangs_on_the_plan(release, 
     assert len(salts) == 2
     with pytest.raises(InputError, match="a cluster keeps no order of rows"):
         shoal.spark.protect(released.original, 5, columns=QUASI, keep=KEPT, order="keep")
+    with pytest.raises(InputError, match="a cluster may make a block twice"):
+        shoal.spark.protect(released.original, 5, columns=QUASI, keep=KEPT, time_limit=5)
 
 
-def test_k_counts_units_on_a_cluster(df, original, place):
+def test_k_counts_units_on_a_cluster(df, place):
     from pyspark.sql import functions as F
 
     houses = df.withColumn("house", (F.col("id") % 700).cast("long"))
     told = {"ml_attr": {"type": "nominal", "vals": ["Jane Doe"]}, "comment": "of Jane Doe"}
-    houses = houses.withMetadata("income", told).withMetadata("name", told)
-    plan = {"columns": ["income", "age"], "keep": [*KEPT, "born"], "method": "mdav", "block_records": 1500}
+    income = F.when(F.col("id") < RECORDS - 40, F.col("income"))  # the last 40 have a gap and are left out
+    houses = houses.withColumn("income", income).withMetadata("income", told).withMetadata("name", told)
+    plan = {
+        "missing": "drop",
+        "columns": ["income", "age"],
+        "keep": [*KEPT, "born"],
+        "method": "mdav",
+        "block_records": 1500,
+    }
     outcome = shoal.spark.write(shoal.spark.protect(houses, 3, unit="house", **plan), place / "houses")
     written = pq.read_table(place / "houses").sort_by("id").to_pandas()
     assert "house" not in written.columns
-    assert len(written) == len(original)
+    assert list(written["id"]) == list(range(RECORDS - 40))
+    assert f"40 of {RECORDS} records have a gap and were left out" in outcome.notes
     units = written.assign(house=np.arange(len(written)) % 700).groupby(["income", "age"])["house"].nunique()
     assert units.min() == outcome.smallest_group >= 3
     assert outcome.counted == "units"
