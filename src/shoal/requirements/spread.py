@@ -28,6 +28,8 @@ class Spread(Requirement):
         there = values[codes == 0]
         scale = float(np.abs(there).max(initial=0.0)) or 1.0
         unit = 1.0 if rule.kind == "rel" or len(there) == 0 else float((there / scale).std())
+        if column.whole is not None and rule.kind != "rel":
+            unit = column.whole.deviation / scale
         parameters = np.array([float(rule.kind == "rel"), asked, unit])
         return cls(codes, values / scale, parameters, asked=str(rule))
 

@@ -84,12 +84,14 @@ def confidential_of(
     return next((column for column in coded if column is not None), None)
 
 
-def refuse_infeasible(requirements: Sequence[Requirement], strata: Ints | None, n: int, k: int) -> None:
+def refuse_infeasible(
+    requirements: Sequence[Requirement], strata: Ints | None, n: int, k: int, whole: str = "the table"
+) -> None:
     """Say before the work what no partition can hold; and what only one group of all records can."""
     order = np.arange(n) if strata is None else np.argsort(strata, kind="stable")
     ends = np.cumsum(np.bincount(np.zeros(n, np.int64) if strata is None else strata))[:-1]
     for rows in np.split(order, ends):
-        _feasible(requirements, rows, n)
+        _feasible(requirements, rows, n, whole)
     for requirement in requirements if strata is None and n >= 2 * k else ():
         least = requirement.least(k) if isinstance(requirement, Closeness) else 0.0
         if isinstance(requirement, Closeness) and least > requirement.parameters[1] + SLACK:
@@ -98,12 +100,14 @@ def refuse_infeasible(requirements: Sequence[Requirement], strata: Ints | None, 
             raise InputError(f"only one group of all {n} records has {requirement.asked}: {do}")
 
 
-def _feasible(requirements: Sequence[Requirement], rows: Ints, n: int) -> list[Requirement]:
+def _feasible(
+    requirements: Sequence[Requirement], rows: Ints, n: int, whole: str = "the table"
+) -> list[Requirement]:
     """The requirements that records hold as a whole; what can never be held is refused."""
     held = [requirement for requirement in requirements if requirement.holds(rows)]
     for requirement in requirements:
         if requirement not in held and not requirement.of_cells:
-            whole = "the table" if len(rows) == n else "a stratum"
+            whole = whole if len(rows) == n else "a stratum"
             raise InputError(f"{whole} of {len(rows)} records {requirement.fault(rows)}")
     return held
 

@@ -179,7 +179,11 @@ def figures_of(
     )
     if rule.field == "diversity":
         return _uniform(rule, levels, groups)
-    return _far(rule, levels, groups, column.type in ("nominal", "boolean"))
+    table = np.bincount(levels)
+    if column.whole is not None:  # a block: its levels are those of the whole table, and gaps come last
+        levels = np.where(gaps, len(column.whole.values), np.digitize(column.values, column.whole.values) - 1)
+        table = column.whole.counts
+    return _far(rule, levels, groups, table / table.sum(), column.type in ("nominal", "boolean"))
 
 
 def _counted(levels: Ints, groups: Ints) -> tuple[Ints, Ints, Ints, Floats]:
@@ -216,9 +220,9 @@ def _ratio(part: NDArray, whole: NDArray) -> Floats:
     return np.divide(part, whole, out=np.full(len(part), np.inf), where=whole > 0)
 
 
-def _far(rule: Rule, levels: Ints, groups: Ints, unordered: bool) -> tuple[Floats, Bools]:
-    group, level, _, share = _counted(levels, groups)
-    table, asked = np.bincount(levels) / len(levels), rule.numbers[0]
+def _far(rule: Rule, levels: Ints, groups: Ints, table: Floats, unordered: bool) -> tuple[Floats, Bools]:
+    (group, level, _, share), asked = _counted(levels, groups), rule.numbers[0]
+    table = table[: np.flatnonzero(table)[-1] + 1]
     if rule.kind == "t":
         over: NDArray = np.bincount(group, np.maximum(share - table[level], 0))
         far = over if unordered else _moved(levels, groups, table)
@@ -285,14 +289,16 @@ def _dominated(
 def _narrow(rule: Rule, column: Column, groups: Ints) -> tuple[Floats, Bools]:
     there = np.ones(len(groups), bool) if column.gaps is None else ~column.gaps
     value, group, many = column.values[there].astype(np.float64), groups[there], int(groups.max()) + 1
-    value = value / (np.abs(value).max(initial=0.0) or 1.0)
+    scale = np.abs(value).max(initial=0.0) or 1.0
+    value = value / scale
     low, high = np.full(many, np.inf), np.full(many, -np.inf)
     np.minimum.at(low, group, value)
     np.maximum.at(high, group, value)
     if rule.kind == "rel":
         unit = np.abs(np.bincount(group, value, many)) / np.maximum(np.bincount(group, minlength=many), 1)
     else:
-        unit = np.full(many, value.std() if len(value) else 0.0)
+        own = value.std() if len(value) else 0.0
+        unit = np.full(many, own if column.whole is None else column.whole.deviation / scale)
     width = np.maximum(high - low, 0)
     return np.where(width > 0, _ratio(width, unit), 0), (high <= low) | (
         width < rule.numbers[0] * unit * (1 - _ROUNDING)
