@@ -189,7 +189,7 @@ def test_no_unit_lies_in_two_blocks_of_a_cluster(spark, place):
     plan = {"columns": ["rent", "wage"], "keep": ["row", "flat"], "method": "mdav", "unit": "house"}
     panels = spark.read.parquet(str(place / "panel.parquet")).repartition(3)
     outcome = shoal.spark.write(
-        shoal.spark.protect(panels, 5, block_records=200, **plan), place / "panel_out"
+        shoal.spark.protect(panels, 5, block_records=100, **plan), place / "panel_out"
     )
     written = pq.read_table(place / "panel_out").sort_by("row")
     units = written.to_pandas().assign(house=table["house"].to_numpy())
@@ -198,7 +198,7 @@ def test_no_unit_lies_in_two_blocks_of_a_cluster(spark, place):
     assert units.groupby("rent")["house"].nunique().min() >= 5
     assert units.groupby(["rent", "wage"])["house"].nunique().min() == outcome.smallest_group >= 5
     assert any("published once for each: rent (by_record" in note for note in outcome.notes)
-    disk.run(Plan.of(5, **plan), place / "panel.parquet", place / "panel_disk.parquet", block_records=200)
+    disk.run(Plan.of(5, **plan), place / "panel.parquet", place / "panel_disk.parquet", block_records=100)
     local = pq.read_table(place / "panel_disk.parquet").sort_by("row")
     for name in ("rent", "wage"):
         assert written[name].to_pylist() == local[name].to_pylist()
@@ -209,8 +209,8 @@ def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_di
     plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town"], "weight": "grossing"}
     plan |= {"diversity": {"ill": 2}, "missing": "group", "method": "mdav_generic", "keep": ["row"]}
     rows = spark.read.parquet(str(place / "many.parquet")).repartition(3)
-    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=300, **plan), place / "many_out")
-    local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=300)
+    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=150, **plan), place / "many_out")
+    local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=150)
     assert outcome.blocks == local.blocks > 5
     assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
     ours = pq.read_table(place / "many_out").sort_by("row").to_pandas()
