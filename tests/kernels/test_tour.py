@@ -76,3 +76,11 @@ def test_points_on_a_circle():
     X = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     tour = improved(X, np.random.default_rng(0).permutation(n), 20 * n)
     assert length(X, tour) == pytest.approx(2 * n * np.sin(np.pi / n))
+
+
+def test_a_tour_of_so_many_records_that_far_ones_are_not_joined():
+    X = np.random.default_rng(8).normal(size=(50_100 if COMPILED else 100, 2))
+    start = np.argsort(X[:, 0])
+    tour = improved(X, start, 10, neighbours=4)
+    assert np.array_equal(np.sort(tour), np.arange(len(X)))
+    assert length(X, tour) < length(X, start) / 2
