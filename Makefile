@@ -31,11 +31,13 @@ test: $(VENV)/.dev
 test-r: $(VENV)/.core
 	sh r/test.sh $(BIN)/python
 
-# The tests that need no browser, server or Java, with another Python: make test-py PY=python3.13
+# The tests that need no browser, server or Java, with another Python: make test-py PY=python3.13 [TESTS=tests/io]
 PY ?= python3
+TESTS ?= tests --ignore tests/published --ignore tests/app --ignore tests/engines
+test-py: OTHER = .venv-$(shell $(PY) -c 'import platform; print(platform.python_version())')
 test-py:
-	$(MAKE) VENV=.venv-$(notdir $(PY)) PYTHON=$(PY) .venv-$(notdir $(PY))/.dev
-	.venv-$(notdir $(PY))/bin/python -m pytest -n 2 --dist loadfile tests --ignore tests/published --ignore tests/app --ignore tests/engines
+	$(MAKE) VENV=$(OTHER) PYTHON=$(PY) $(OTHER)/.dev
+	$(OTHER)/bin/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 published: $(VENV)/.dev
 	$(PYTEST) tests/published

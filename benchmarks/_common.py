@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import platform
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +42,10 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def save(name: str, outcome: Any) -> Path:
-    """Write the outcome, with machine and versions, as JSON."""
+    """Write the outcome, with command, day, machine and versions, as JSON."""
     OUT.mkdir(exist_ok=True)
     path = OUT / f"{name}.json"
-    path.write_text(json.dumps({"machine": header(), "outcome": outcome}, indent=1))
+    command = shlex.join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]])
+    facts = {"command": command, "date": str(datetime.date.today()), "machine": header(), "outcome": outcome}
+    path.write_text(json.dumps(facts, indent=1))
     return path

@@ -3,8 +3,10 @@
 Reads the .coverage that `pytest --cov` left. To hold another room to account, add a line to FLOORS: a path
 below src/shoal (a file, or a folder with all it holds), and the least percentage of lines and of decisions
 (branches) that the tests must have taken. The most specific path counts. Where a floor is 100, each decision
-has a test of its own: none is left to what hypothesis happens to draw. Kernels are compiled, and no tracer
-sees them: they are left out, and run once more with the compiler off (see Makefile).
+has a test of its own: tests that draw their tables do not count, nor do those marked `no_cover`, which run
+long through what others reach (counting takes as long as running; tests/conftest.py marks whole files).
+Kernels are compiled, and no tracer sees them: they are left out, and run once more with the compiler off (see
+Makefile).
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -35,9 +36,14 @@ def column_of(key):
     return 1 if methods()[key].columns == "one" else 3
 
 
+@cache
+def shuffled(seed):
+    return np.random.default_rng(seed).permutation(1_000_000)
+
+
 def untied(n, d, seed=0):
     """Whole numbers without ties."""
-    return np.random.default_rng(seed).permutation(1_000_000)[: n * d].reshape(n, d).astype(float)
+    return shuffled(seed)[: n * d].reshape(n, d).astype(float)
 
 
 THREADS = """
@@ -47,7 +53,7 @@ import shoal
 found = {}
 for key, info in shoal.methods().items():
     d = 1 if info.columns == "one" else 3
-    n = {"univariate": 150_000, "univariate_integer": 150_000, "exact": 60}.get(key, 600)  # exact is proven
+    n = {"univariate": 150_000, "univariate_integer": 150_000, "exact": 40}.get(key, 600)  # exact is proven
     X = np.random.default_rng(3).permutation(1_000_000)[: n * d].reshape(n, d).astype(float)
     asked = {"columns": [0, 1], "closeness": {2: 0.3}} if info.needs else {}
     release = shoal.microaggregate(X, 4, method=key, **asked)

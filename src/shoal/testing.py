@@ -144,7 +144,7 @@ def _matrix(info: MethodInfo, X: NDArray) -> NDArray:
 
 def _untied(n: int, d: int, seed: int = 0) -> NDArray:
     """Whole numbers without ties, so that a shift by 1e9 is exact."""
-    return np.random.default_rng(seed).permutation(1_000_000)[: n * d].reshape(n, d).astype(float)
+    return np.random.default_rng(seed).choice(1_000_000, (n, d), replace=False).astype(float)
 
 
 @st.composite

@@ -184,6 +184,51 @@ def test_gaps_are_grouped_with_gaps(tmp_path):
         protect(tmp_path / "in", tmp_path / "no", missing="error")
 
 
+def test_records_with_gaps_are_left_out(tmp_path):
+    """In every block, and a category's gap is one too; the order of the others is found again."""
+    original = people()
+    income = original["income"].to_numpy().copy()
+    income[::10] = np.nan
+    sex = [None if i % 50 == 3 else "fm"[i % 2] for i in range(len(original))]
+    original = original.set_column(1, "income", pa.array(income)).append_column("sex", pa.array(sex))
+    folder_of(original, tmp_path / "in")
+    plan = {"columns": ["income", "age", "sex"], "keep": [*KEPT, "born"], "method": "mdav_generic"}
+    outcome = protect(tmp_path / "in", tmp_path / "out", missing="drop", **plan)
+    released = read(tmp_path / "out").sort_by("id")
+    there = [i for i in range(len(original)) if i % 10 and i % 50 != 3]
+    assert released["id"].to_pylist() == original["id"].take(there).to_pylist()
+    assert released["income"].null_count == released["sex"].null_count == 0
+    assert check(released, 5, plan["columns"])[0].passed
+    assert "240 of 2000 records have a gap and were left out" in outcome.notes
+    whole = original.set_column(1, "income", people()["income"]).set_column(7, "sex", pa.array(["f"] * 2000))
+    folder_of(whole, tmp_path / "whole")
+    assert protect(tmp_path / "whole", tmp_path / "all", missing="drop", **plan).records == 2000
+    alone = original.set_column(1, "income", pa.array([1.0, 2.0, 3.0] + [None] * 1997))
+    folder_of(alone, tmp_path / "alone")
+    with pytest.raises(InputError, match="only 3 records have no gap, fewer than k=5"):
+        protect(tmp_path / "alone", tmp_path / "no", missing="drop", **plan)
+
+
+def test_blocks_share_the_time_that_is_left(tmp_path, monkeypatch):
+    """Each pair of blocks gets of the time that is left its part of the records that are left."""
+    folder_of(people(), tmp_path / "in")
+    limits = []
+
+    def watched(plan, needed, block, *rest):
+        limits.append(rest[-1])
+        return real(plan, needed, block, *rest)
+
+    real = disk.protect_block
+    monkeypatch.setattr(disk, "protect_block", watched)
+    outcome = protect(tmp_path / "in", tmp_path / "out", time_limit=1e6)
+    assert outcome.blocks == len(limits) > 2
+    assert all(0 < limit <= 1e6 for limit in limits)
+    assert max(limits[-2:]) > 0.89e6  # nearly no time passed, so the last ones get nearly all
+    assert limits[0] < 0.9e6
+    protect(tmp_path / "in", tmp_path / "hasty", method="auto", time_limit=1e-6)
+    assert check(read(tmp_path / "hasty"), 5, QUASI)[0].passed
+
+
 def test_identifiers_are_dropped(tmp_path):
     folder_of(people(), tmp_path / "in")
     protect(tmp_path / "in", tmp_path / "out", roles={"id": "identifier"})

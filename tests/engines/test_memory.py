@@ -8,7 +8,7 @@ from shoal.engines import memory
 
 def test_a_time_limit_counts_what_goes_before_the_method_and_what_follows(monkeypatch):
     monkeypatch.setattr(memory.time, "perf_counter", lambda: 100.0)
-    left = lambda limit, parts: memory._time_left(  # noqa: E731
+    left = lambda limit, parts: memory.time_left(  # noqa: E731
         shoal.Plan(3, time_limit=limit), began=96.0, loaded=99.8, parts=parts
     )
     assert left(None, 1) is None

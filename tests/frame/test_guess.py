@@ -1,5 +1,7 @@
 """Guesses at roles and types: a fixed set of names and profiles in five languages."""
 
+import datetime as dt
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -145,3 +147,10 @@ def test_guesses_at_truths_and_free_text():
     assert [(guess.role, guess.type) for guess in guesses] == [("quasi", "boolean"), ("other", "nominal")]
     assert guesses[0].reason == "stored as boolean"
     assert guesses[1].reason == "free text? 8 different values; published as it is"
+
+
+def test_guesses_at_what_is_no_category_and_at_times_of_day():
+    times = [dt.time(hour) for hour in range(8)]
+    guesses = guess_roles(Frame(pa.table({"list": [[1]] * 8, "clock": times})))
+    assert [(guess.role, guess.type) for guess in guesses] == [("other", None), ("other", "nominal")]
+    assert guesses[0].reason.startswith("cannot be grouped: column 'list' holds list<")

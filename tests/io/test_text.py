@@ -51,3 +51,8 @@ def test_a_quote_that_is_left_open_is_told():
     content = pa.py_buffer(b'a\n"' + b"x" * (9 << 20))
     with pytest.raises(InputError, match="a record of more than 2 million letters: is a quote left open"):
         text.texts(content, text.Dialect(","), "in.csv", longest=2 << 20)
+
+
+def test_the_usual_sign_stays_where_another_cuts_as_well(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b;c\n1,2;3\n4,5;6\n")
+    assert shoal.read(tmp_path / "t.csv").column_names == ["a", "b;c"]

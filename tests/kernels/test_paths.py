@@ -39,9 +39,9 @@ def test_group_by_group(rule):
     @given(tables())
     def same(table):
         X, labels, m = table
-        near = nearest(X, m)[0]
+        near = nearest(X, m)[0].astype(np.int64)  # as methods have it: one compiled version
         start = paths.farthest_from_centroid(X)
-        path = paths.group_path(X, labels, near, start, RULES[rule])
+        path = paths.group_path(X, labels, near, start, RULES[rule], paths.LARGE)
         by_tree = paths.group_path(X, labels, near[:, :0], start, RULES[rule], 2)
         assert by_tree.tolist() == path.tolist()
         assert sorted(path) == list(range(len(X)))
@@ -57,10 +57,17 @@ def test_insertion_by_hand():
     # row order; on a line the path is sorted either way. A record beyond the start turns back last.
     X = np.array([[0.0], [9.0], [2.0], [10.0], [1.0]])
     X.flags.writeable = False  # as methods get it: one compiled version
-    near = nearest(X, 2)[0]
+    near = nearest(X, 2)[0].astype(np.int64)
     for rule in (paths.NEAREST, paths.CHEAPEST):
-        assert paths.group_path(X, np.zeros(5, np.int64), near, 0, rule).tolist() == [0, 4, 2, 1, 3]
-    assert paths.group_path(X, np.array([0, 0, 1, 1, 1]), near, 0, paths.NEAREST).tolist() == [0, 1, 3, 2, 4]
+        assert paths.group_path(X, np.zeros(5, np.int64), near, 0, rule, paths.LARGE).tolist() == [
+            0,
+            4,
+            2,
+            1,
+            3,
+        ]
+    path = paths.group_path(X, np.array([0, 0, 1, 1, 1]), near, 0, paths.NEAREST, paths.LARGE)
+    assert path.tolist() == [0, 1, 3, 2, 4]
 
 
 def test_the_farthest_record_does_not_depend_on_an_offset():

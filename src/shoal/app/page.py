@@ -59,15 +59,16 @@ class View:
                     nav.props["aria-label"] = "Steps"
                     self.buttons = self._steps()
                 self.place = ui.element("div").classes("place")
-            self.hint = ui.label().classes("soft hint")
-            with ui.element("div").classes("banner wait") as self.waiting:
-                self.words = ui.label()
-                self.bar = ui.linear_progress(0, show_value=False, size="8px").props("rounded")
-                self.bar.props["aria-label"] = "Progress"
-                self.stop = button("Cancel", "close", self.cancel, look="flat dense")
-            self.said = ui.element("div").classes("said")
-            self.said.props["role"] = "status"
-            self.said.props["aria-live"] = "polite"
+            with ui.element("div").classes("status"):  # as high without words: what is clicked must not move
+                self.hint = ui.label().classes("soft hint")
+                with ui.element("div").classes("banner wait") as self.waiting:
+                    self.words = ui.label()
+                    self.bar = ui.linear_progress(0, show_value=False, size="8px").props("rounded")
+                    self.bar.props["aria-label"] = "Progress"
+                    self.stop = button("Cancel", "close", self.cancel, look="flat dense")
+                self.said = ui.element("div").classes("said")
+                self.said.props["role"] = "status"
+                self.said.props["aria-live"] = "polite"
             self.main = ui.element("main").props("id=main tabindex=-1")
         tab.announce = self.announce
         self.show_wait()

@@ -54,7 +54,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
                 table.weight,
                 units=table.units,
                 watched=[(r, c) for r, c in table.watched if c.name in part or c.name not in table.columns],
-                time_limit=_time_left(plan, began, loaded, len(parts) - done),
+                time_limit=time_left(plan, began, loaded, len(parts) - done),
                 progress=share(progress, done / len(parts), 1 / len(parts)),
             )
         )
@@ -125,7 +125,7 @@ def _linked_units(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:
     return [f"{unique:,} of {count:,} units lie in groups that, all rows taken together, no other unit has"]
 
 
-def _time_left(plan: Plan, began: float, loaded: float, parts: int) -> float | None:
+def time_left(plan: Plan, began: float, loaded: float, parts: int) -> float | None:
     """What the method may take, for each part that is left: the limit less what went before and what follows.
 
     To publish, measure and check takes somewhat longer than to prepare; a tenth of the limit at the most.

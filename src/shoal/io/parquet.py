@@ -72,6 +72,22 @@ class ParquetTable:
                 raise InputError(f"{str(path)!r} promises {rows} records, but has {begin - first}: mend it")
 
 
+class SomeRows(ParquetTable):
+    """The rows of a table for which `kept` is true, seen as a table."""
+
+    def __init__(self, table: ParquetTable, kept: Any, notes: Sequence[str] = ()):
+        self._table, self._kept = table, kept
+        self.schema, self.rows, self.notes = table.schema, [int(kept.sum())], (*table.notes, *notes)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """As of the whole table; places are counted in the rows that are kept."""
+        begin = 0
+        for first, whole in self._table.batches(columns):
+            batch = whole.filter(pa.array(self._kept[first : first + len(whole)]))
+            yield begin, batch
+            begin += len(batch)
+
+
 def _find(source: Path) -> list[Path]:
     if not source.exists():
         raise InputError(f"there is no file or folder {str(source)!r}")

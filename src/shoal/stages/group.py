@@ -178,7 +178,7 @@ def refuse_plan(
     for column in columns:
         centroid = plan.centroid_of(column.name)
         if column.categorical and not info.mixed:
-            fit = ", ".join(key for key, other in methods().items() if other.mixed)
+            fit = ", ".join(key for key, other in methods().items() if other.mixed and not other.needs)
             raise InputError(
                 f"method {info.key!r} is for numbers only, but column {column.name!r} is {column.type}: "
                 f"use one of {fit}, or leave the column out"

@@ -75,11 +75,7 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
             "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
         )
     if gaps is not None and plan.missing == "drop":
-        notes.append(f"{int(gaps.sum())} of {len(frame)} records have a gap and were left out")
-        if (~gaps).sum() < plan.k:
-            raise InputError(
-                f"only {(~gaps).sum()} records have no gap, fewer than k={plan.k}: keep the others"
-            )
+        notes.append(left_out(len(frame), int((~gaps).sum()), plan.k))
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
     units = read_units(frame, plan.unit, plan.k) if plan.unit else None
@@ -122,6 +118,13 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         recoding_loss=recoded.loss,
         watched=watched,
     )
+
+
+def left_out(records: int, complete: int, k: int) -> str:
+    """The note on records that have a gap and are left out, if enough are complete."""
+    if complete < k:
+        raise InputError(f"only {complete} records have no gap, fewer than k={k}: keep the others")
+    return f"{records - complete} of {records} records have a gap and were left out"
 
 
 def _notes_on_watched(rule: Rule, column: Column) -> list[str]:

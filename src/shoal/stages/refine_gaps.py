@@ -101,7 +101,7 @@ def settle(
     least: float = LEAST,
 ) -> None:
     """Move records until no move helps; where groups may have more than 2k-1, dissolve groups as well."""
-    n, moves = len(gs.labels), 0
+    n, moves, since = len(gs.labels), 0, 0
     seen = np.full(n, -1)
     for done in range(passes):
         if end is not None and time.perf_counter() > end:
@@ -112,7 +112,7 @@ def settle(
         already = moves
         moves = descend(gs, neighbours, k, most, gain, seen, moves, *tables)
         if most >= 2 * k:
-            moves = dissolve(gs, neighbours, gain, moves, *tables)
+            since, moves = moves + 1, dissolve(gs, neighbours, gain, since, moves, *tables)
         if moves == already:
             break
 

@@ -107,4 +107,4 @@ async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: 
         return
     name = f"{work.stem}.{called}"
     ui.download.file(target, name)
-    tab.say(f"{name} is ready: your browser has put it where downloads go")
+    tab.say(f"Your browser has put {name} where downloads go")

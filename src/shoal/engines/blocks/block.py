@@ -22,6 +22,7 @@ def protect_block(
     ties: NDArray,
     progress: Callable[[float], None] | None = None,
     units: Ints | None = None,
+    time_limit: float | None = None,
 ) -> tuple[Ints, Published]:
     """The label of each record, in the order the records came in, and what the groups publish.
 
@@ -51,6 +52,7 @@ def protect_block(
         watched=roles.watched,
         scales=blocks.scales if several else None,
         seed=blocks.seed_of(block),
+        time_limit=time_limit,
         progress=progress,
     )
     labels = np.empty(len(order), np.int64)

@@ -80,6 +80,13 @@ class StoredColumn:
         frame = Frame(pa.table({self.name: cells}), first_row=first_row)
         return read_column(frame, self.name, self.type, codes=self.codes)
 
+    def gaps(self, cells: Any, first_row: int | None = None) -> NDArray[np.bool_]:
+        """Which cells of one batch are gaps; a category need not be listed for it."""
+        kind = "nominal" if self.categorical else self.type
+        frame = Frame(pa.table({self.name: cells}), first_row=first_row)
+        column = read_column(frame, self.name, kind, codes=self.codes)
+        return np.zeros(len(cells), bool) if column.gaps is None else column.gaps
+
     @cached_property
     def empty(self) -> Column:
         """The column without records: it tells in which numbers values are held."""
@@ -170,6 +177,10 @@ class Needed:
             self.weight,
             tuple((rule, of(column)) for rule, column in self.watched),
         )
+
+    def complete(self, cells: Any, first_row: int | None = None) -> NDArray[np.bool_]:
+        """Which records of an Arrow batch have no gap in a column to protect."""
+        return ~np.any([column.gaps(cells.column(column.name), first_row) for column in self.chosen], axis=0)
 
     def read(self, cells: Any, first_row: int | None = None) -> list[Column]:
         """All columns of an Arrow batch or table."""

@@ -216,10 +216,10 @@ def make_plan(
     """The plan for a table of such moments, cut by a sample of its rows; not yet placed by exact counts."""
     records = moments[0].present + moments[0].gaps
     for column, facts in zip(columns, moments):
-        if facts.gaps and plan.missing in ("error", "drop"):
+        if facts.gaps and plan.missing == "error":
             raise InputError(
-                f"column {column.name!r} has {facts.gaps} gaps: fill them, filter those records before, "
-                "or choose missing='group' or 'impute'"
+                f"column {column.name!r} has {facts.gaps} gaps: fill them, leave the column out, "
+                "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
             )
     target = max(target, 4 * plan.k)
     scales = [facts.scale() for facts in moments]

@@ -22,6 +22,7 @@ from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private,
 from shoal.engines.disk.groups import Groups
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
+from shoal.engines.memory import time_left
 from shoal.errors import InputError, too_few
 from shoal.frame.order import Key, row_ids
 from shoal.io import parquet
@@ -33,7 +34,7 @@ from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE, repeated_units
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
-from shoal.stages.prepare import as_weights, refuse_no_weight
+from shoal.stages.prepare import as_weights, left_out, refuse_no_weight
 from shoal.stages.units import group_sizes, once_note
 from shoal.verify import policy
 from shoal.verify.count import Counter
@@ -125,8 +126,10 @@ def run(
     table = parquet.ParquetTable(source, batch_records)
     if len(table) < plan.k:
         raise too_few(plan.k, len(table))
-    size = block_records or block_size(len(table))
     asked = columns_to_protect(plan, table.schema)
+    if plan.missing == "drop":
+        table = _complete(plan, table, asked)
+    size = block_records or block_size(len(table))
     seen = _look(plan, table, asked, size, lambda part: report(SHARES[0] * part))
     needed = asked.listing(seen.listed)
     said = look_at_some(plan, needed.chosen, seen.some)
@@ -137,7 +140,8 @@ def run(
     with parquet.workplace(target) as folder:
         spill = Spill(folder / "spill", needed, plan.unit)
         blocks = spill.fill(blocks, table, lambda part: report(_between(0, part)))
-        groups = _group(blocks, spill, compute, lambda part: report(_between(1, part)))
+        seconds = time_left(plan, began, began, 1)
+        groups = _group(blocks, spill, compute, lambda part: report(_between(1, part)), seconds)
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
         dropped = [*plan.named("identifier"), *plan.unit]
         schema = table.schema.empty_table().drop_columns(dropped).schema
@@ -188,6 +192,15 @@ def run(
             outcome = outcome.noting(parquet.write_private(target, private(outcome, blocks)))
         parquet.publish(made, target)
     return outcome
+
+
+def _complete(plan: Plan, table: parquet.ParquetTable, needed: Needed) -> parquet.ParquetTable:
+    """The records without a gap in a column to protect, in a reading of their own."""
+    names = [column.name for column in needed.chosen]
+    kept = np.concatenate([needed.complete(batch, begin) for begin, batch in table.batches(names)])
+    if kept.all():
+        return table
+    return parquet.SomeRows(table, kept, [left_out(len(table), int(kept.sum()), plan.k)])
 
 
 def _verify(
@@ -297,9 +310,14 @@ def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, 
 
 
 def _group(
-    plan: BlockPlan, spill: Spill, compute: Callable[[Callable[[], Any]], Any], report: Progress
+    plan: BlockPlan,
+    spill: Spill,
+    compute: Callable[[Callable[[], Any]], Any],
+    report: Progress,
+    seconds: float | None,
 ) -> Groups:
-    """Every block, a few at a time; the outcome does not depend on how many."""
+    """Every block, a few at a time; the outcome does not depend on how many unless the `seconds` run out."""
+    end = None if seconds is None else time.perf_counter() + seconds
     chosen = spill.needed.chosen
     groups = Groups(plan, chosen, [c.name for c in spill.needed.strata if c.name not in plan.names])
     done = np.zeros(len(plan.counts))
@@ -310,7 +328,8 @@ def _group(
 
     def one(block: int) -> tuple[Ints, Ints | None, Ints, Published]:
         rows, columns, units = spill.read(block)
-        made = protect_block(plan, spill.needed, block, columns, rows, partial(share, block), units)
+        progress = partial(share, block)
+        made = protect_block(plan, spill.needed, block, columns, rows, progress, units, limit)
         if block == 0 and plan.plan.order == "keep":
             order = np.argsort(rows)
             whose = "records" if len(plan.counts) == 1 else f"the {len(rows):,} records of one block"
@@ -321,6 +340,8 @@ def _group(
     blocks, at_once = range(len(plan.counts)), min(thread_count(), AT_ONCE)
     for first in range(0, len(blocks), at_once):
         batch = blocks[first : first + at_once]
+        part = sum(plan.counts[j] for j in batch) / sum(plan.counts[first:])
+        limit = None if end is None else max(part * (end - time.perf_counter()), 1e-3)
         for block, done_block in zip(batch, compute(partial(map_threads, one, batch))):
             groups.add(*done_block)
             share(block, 1.0)

@@ -28,6 +28,7 @@ from shoal.engines.spark.tasks import (
     assign_leaves,
     count_leaves,
     find_moments,
+    keep_complete,
     release_block,
 )
 from shoal.engines.spark.write import write
@@ -37,7 +38,7 @@ from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE, identifiers
 from shoal.stages.moments import Moments
-from shoal.stages.prepare import refuse_no_weight
+from shoal.stages.prepare import left_out, refuse_no_weight
 
 
 @explicit(Plan, loose=True, positional=1)
@@ -91,17 +92,23 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
     from pyspark.sql.types import StructType
 
     began = time.perf_counter()
+    _refuse(plan)
     for name in df.columns:
         if name.startswith("__shoal_") or df.columns.count(name) > 1:
             raise InputError(f"a column is called {name!r} twice, or by a name that shoal needs: rename it")
     with speaking("Spark could not look at the data"):
-        needed = _listed(df, columns_to_protect(plan, df.limit(0).toArrow().schema))
+        asked = columns_to_protect(plan, df.limit(0).toArrow().schema)
+        whole = df.count() if plan.missing == "drop" else 0
+        if plan.missing == "drop":
+            df = df.mapInArrow(keep_complete(asked), df.schema)
+        needed = _listed(df, asked)
         units = _units(plan, df)
         facts = _facts(df, needed) if blocks is None else []
         records = facts[0].present + facts[0].gaps if blocks is None else blocks.records
+        left = [left_out(whole, records, plan.k)] if whole > records else []
         if records < plan.k:
             raise too_few(plan.k, records)
-        said = look_at_some(plan, needed.chosen, _some(df, SAMPLE, records, 0))
+        said = (*left, *look_at_some(plan, needed.chosen, _some(df, SAMPLE, records, 0)))
         if blocks is None:
             blocks = _plan(plan, units, needed, facts, records, block_records or block_size(records))
     blocks.require(plan, needed.chosen)
@@ -171,10 +178,19 @@ def _units(plan: Plan, df: Any) -> Any:
     return df.withColumn(UNIT, F.xxhash64(*named))
 
 
-def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
-    """A number by which rows are sorted in files: who has neither the data nor the plan cannot make it."""
+def _refuse(plan: Plan) -> None:
+    """What a cluster cannot do in principle."""
     if plan.order == "keep":
         raise InputError("a cluster keeps no order of rows: leave order='keep' out, or protect in memory")
+    if plan.time_limit is not None:
+        raise InputError(
+            "a cluster may make a block twice, and both must be the same, whatever the clock says: "
+            "leave time_limit out, or protect on one machine (--engine disk)"
+        )
+
+
+def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
+    """A number by which rows are sorted in files: who has neither the data nor the plan cannot make it."""
     found = fingerprint(df, df.columns, (1, 2))
     digest = hashlib.blake2b(f"{found} {plan.canonical(columns)}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
@@ -241,6 +257,7 @@ def run(
     block_records: int | None = None,
 ) -> Outcome:
     """Protect Parquet files that driver and workers can reach; what `shoal protect --engine spark` does."""
+    _refuse(plan)
     table = ParquetTable(source)
     columns_to_protect(plan, table.schema)
     with session(master) as spark:

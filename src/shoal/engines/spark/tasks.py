@@ -46,6 +46,16 @@ def find_moments(columns: Sequence[StoredColumn], weight: StoredColumn | None = 
     return task
 
 
+def keep_complete(needed: Needed) -> Callable:
+    """The records without a gap in a column to protect."""
+
+    def task(batches):
+        for batch in batches:
+            yield batch.filter(pa.array(needed.complete(batch)))
+
+    return task
+
+
 def count_leaves(plan: BlockPlan, needed: Needed) -> Callable:
     """For each batch, how many records each leaf has."""
 

@@ -69,28 +69,30 @@ def leaves_one(has, counts, g, out, into):
 
 
 @kernel
-def _better(gs, A, B, x, y, z, freed, best, holds, asked, members):
-    """Change of SSE when x of group A and z of group B change places; `best` if not below it, or forbidden.
+def _better(
+    P, has, C, counts, after, fails, worth, A, B, x, y, z, refused, promised, best, holds, asked, members
+):
+    """Change of SSE when x of group A and z of group B change places, which changes that of B by `promised`.
 
-    The SSE of A falls by no more than if only x left it, which changes it by `freed`. What a group is worth
-    that then holds is taken off. y is a member of B.
+    Or `best` if it is not below it; inf if that breaks what a group holds, as it did with `refused` in the
+    place of z. What a group is worth that then holds is taken off. y is a member of B.
     """
-    P, has, C, counts = gs.P, gs.has, gs.C, gs.counts
-    hoped = gs.fails[A] * gs.worth[A] + gs.fails[B] * gs.worth[B]
-    promised = change(P, has, C, counts, B, z, x)
-    if promised + freed - hoped >= best:
-        return best
     promised += change(P, has, C, counts, A, x, z)
-    if promised - hoped >= best or leaves_one(has, counts, A, x, z) or leaves_one(has, counts, B, z, x):
+    if promised - fails[A] * worth[A] - fails[B] * worth[B] >= best:
         return best
-    if z < len(gs.labels) and alike(asked, x, z):  # both groups hold what they held
-        return promised if promised < best else best
+    if leaves_one(has, counts, A, x, z) or leaves_one(has, counts, B, z, x):
+        return best
+    if z < len(after):
+        if alike(asked, x, z):  # both groups hold what they held
+            return promised
+        if refused >= 0 and alike(asked, refused, z):
+            return np.inf
     for g, begin, out, into in ((A, x, x, z), (B, y, z, x)):
-        if holds_after(holds, asked, members, gs.after, begin, out, into):
-            promised -= gs.fails[g] * gs.worth[g]
-        elif not gs.fails[g]:
-            return best
-    return min(promised, best)
+        if holds_after(holds, asked, members, after, begin, out, into):
+            promised -= fails[g] * worth[g]
+        elif not fails[g]:
+            return np.inf
+    return promised
 
 
 @kernel
@@ -153,7 +155,7 @@ def descend(gs, neighbours, k, most, least, seen, now, holds, asked, members):
     of moves so far.
     """
     P, has, C, counts, sizes, labels, after = gs.P, gs.has, gs.C, gs.counts, gs.sizes, gs.labels, gs.after
-    nobody = len(labels)
+    changed, fails, worth, nobody = gs.changed, gs.fails, gs.worth, len(labels)
     looked = np.full(len(sizes), -1)
     for x in range(len(labels)):
         A = labels[x]
@@ -163,21 +165,26 @@ def descend(gs, neighbours, k, most, least, seen, now, holds, asked, members):
         for near in neighbours[x]:
             y = np.int64(near)
             B = labels[y]
-            if A == B or looked[B] == x or max(gs.changed[A], gs.changed[B]) <= seen[x]:
+            if A == B or looked[B] == x or max(changed[A], changed[B]) <= seen[x]:
                 continue
             looked[B] = x
-            if sizes[A] > k and sizes[B] < most:
-                promised = _better(gs, A, B, x, y, nobody, freed, best, holds, asked, members)
-                if promised < best:
-                    best, place, partner = promised, y, nobody
-            z = y
-            while sizes[B] <= min(most, 4 * k):  # a larger group need not take one back
-                promised = _better(gs, A, B, x, y, z, freed, best, holds, asked, members)
-                if promised < best:
-                    best, place, partner = promised, y, z
-                z = after[z]
-                if z == y:
+            # The SSE of A falls by no more than if only x left it.
+            hoped = freed - fails[A] * worth[A] - fails[B] * worth[B]
+            z, refused = nobody if sizes[A] > k and sizes[B] < most else y, -1
+            while z == nobody or sizes[B] <= min(most, 4 * k):  # a larger group need not take one back
+                promised = change(P, has, C, counts, B, z, x)
+                if promised + hoped < best:
+                    promised = _better(
+                        *(P, has, C, counts, after, fails, worth, A, B, x, y, z, refused, promised, best),
+                        *(holds, asked, members),
+                    )
+                    if promised < best:
+                        best, place, partner = promised, y, z
+                    elif promised == np.inf and z != nobody:
+                        refused = z
+                if z != nobody and after[z] == y:
                     break
+                z = y if z == nobody else after[z]
         seen[x] = now
         if place < 0:
             continue
@@ -189,23 +196,23 @@ def descend(gs, neighbours, k, most, least, seen, now, holds, asked, members):
         if partner != nobody:
             _move(partner, A, beside, labels, sizes, after, gs.before)
         now += 1
-        gs.changed[A] = gs.changed[B] = now
-        if gs.fails[A]:
-            gs.fails[A] = not holds_after(holds, asked, members, after, beside, nobody, nobody)
-        if gs.fails[B]:
-            gs.fails[B] = not holds_after(holds, asked, members, after, x, nobody, nobody)
+        changed[A] = changed[B] = now
+        if fails[A]:
+            fails[A] = not holds_after(holds, asked, members, after, beside, nobody, nobody)
+        if fails[B]:
+            fails[B] = not holds_after(holds, asked, members, after, x, nobody, nobody)
     return now
 
 
 @kernel
-def dissolve(gs, neighbours, least, now, holds, asked, members):
-    """Visit each group that changed, and send its members to the near groups where each adds least.
+def dissolve(gs, neighbours, least, since, now, holds, asked, members):
+    """Visit each group that changed after `since` moves, and send its members where each adds least.
 
     If the SSE does not fall by that, or a member finds no group that still holds with it, all return.
     Returns the number of moves so far.
     """
     nobody = len(gs.labels)
-    tried = gs.changed < 0
+    tried = gs.changed < since
     for first in range(nobody):
         A = gs.labels[first]
         if tried[A]:

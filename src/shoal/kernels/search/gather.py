@@ -63,7 +63,7 @@ def one_of_each(P, subset, count):
     near, best, groups = np.empty(count, np.int64), np.empty(count), rest.min()
     seed = 0
     for g in range(groups):
-        seed = _farthest(P, free, left, P[seed] if g % 2 else _mean(P, free, left))
+        seed = seed if g % 2 else _farthest(P, free, left, _mean(P, free, left))
         away = _away(P, free, left, seed)
         best[:] = np.inf
         for i in range(left):
@@ -73,13 +73,16 @@ def one_of_each(P, subset, count):
             labels[near[s]] = g
             rest[s] -= 1
         odd, least = np.argmax(rest), np.inf
-        for i in range(left):
-            x = free[i]
-            if rest[odd] > groups - g - 1 and subset[x] == odd and labels[x] < 0 and away[i] < least:
-                near[odd], least = x, away[i]
+        for i in range(left if rest[odd] > groups - g - 1 else 0):
+            if subset[free[i]] == odd and labels[free[i]] < 0 and away[i] < least:
+                near[odd], least = free[i], away[i]
         if least < np.inf:
             labels[near[odd]] = g
             rest[odd] -= 1
+        most = -1.0
+        for i in range(left):
+            if away[i] > most and labels[free[i]] < 0:
+                seed, most = free[i], away[i]
         left = _still_free(free, left, labels)
     return labels
 
