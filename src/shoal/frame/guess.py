@@ -200,8 +200,8 @@ def _far(code: float, often: int, rest: NDArray) -> bool:
         return False
     hundredth, low, middle, high = (-(-n * share // 100) - 1 for share in (1, 25, 50, 75))
     if code == 0:
-        low, high = np.abs(rest[[low, high]].astype(float))
-        return bool(often < _RARE * n and low > 3 * (high - low) > 0)
+        least, most = np.abs(rest[[low, high]].astype(float))
+        return bool(often < _RARE * n and least > 3 * (most - least) > 0)
     away = abs(float(rest[0]) - code)
     half = abs(float(rest[middle]) - float(rest[hundredth]))
     if often < 5 and away * (middle - hundredth) < 1.9 * half:  # not even twice the mean of those ways
