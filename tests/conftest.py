@@ -25,15 +25,17 @@ PUBLISHED = HERE / "published"
 #: most kernels; the second needs few meanwhile, so that none is compiled twice. The page and Spark find them.
 LONGEST = [
     "algorithms/test_every_method.py",
+    "io/test_atomic.py",
     "io/test_hostile_files.py",
     "app/test_browser.py",
     "engines/test_spark.py",
-    "project/test_docs.py",
+    "engines/test_parity.py",
     "stages/test_require.py",
     "stages/test_units.py",
-    "bounds/test_bounds.py",
-    "stages/test_mixed_types.py",
+    "optimise/test_optimum.py",
+    "project/test_docs.py",
     "report/test_report.py",
+    "verify/test_files.py",
 ]
 #: Files and folders whose tests do not count for tests/coverage_floor.py: they run long through what other
 #: tests reach too, and counting lines would nearly double their time. Nor do tests that draw their tables.
