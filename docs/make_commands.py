@@ -5,6 +5,7 @@ FILE ends in `.md` (the site's page, which `make docs` writes anew) or in `.1` (
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import subprocess
@@ -33,6 +34,7 @@ VARIABLES = {
 }
 
 
+@functools.cache  # page and man page tell the same
 def told(*words: str) -> str:
     """What a command prints as its help, 80 columns wide."""
     plain = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "PYTHONSAFEPATH": "1"}

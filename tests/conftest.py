@@ -1,6 +1,7 @@
 """What holds for the whole run of the tests."""
 
 import os
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +19,13 @@ settings.load_profile("shoal")
 # Spark's small runs: Java compiles quickly rather than well, and collects garbage with one thread.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# A run in the background, or under `nohup`, ignores these signals, and so would each process that a test
+# starts and stops by them. Where they are handled, though in vain, such a process hears them.
+for _name in ("SIGINT", "SIGHUP"):
+    _number = getattr(signal, _name, None)
+    if _number and signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, lambda *given: None)
+
 HERE = Path(__file__).parent
 PUBLISHED = HERE / "published"
 
@@ -25,15 +33,17 @@ PUBLISHED = HERE / "published"
 #: most kernels; the second needs few meanwhile, so that none is compiled twice. The page and Spark find them.
 LONGEST = [
     "algorithms/test_every_method.py",
+    "io/test_atomic.py",
     "io/test_hostile_files.py",
     "app/test_browser.py",
     "engines/test_spark.py",
-    "project/test_docs.py",
+    "engines/test_parity.py",
     "stages/test_require.py",
     "stages/test_units.py",
-    "bounds/test_bounds.py",
-    "stages/test_mixed_types.py",
+    "optimise/test_optimum.py",
+    "project/test_docs.py",
     "report/test_report.py",
+    "verify/test_files.py",
 ]
 #: Files and folders whose tests do not count for tests/coverage_floor.py: they run long through what other
 #: tests reach too, and counting lines would nearly double their time. Nor do tests that draw their tables.

@@ -182,8 +182,9 @@ def panel(units=150, years=4):
     )
 
 
-@pytest.mark.no_cover
-@pytest.mark.parametrize("columns", [["rent", "wage"], ["rent"], ["wage"], ["flat"]])
+@pytest.mark.parametrize(
+    "columns", [pytest.param(["rent", "wage"], marks=pytest.mark.no_cover), ["rent"], ["wage"], ["flat"]]
+)
 def test_no_unit_lies_in_two_blocks(columns, tmp_path, monkeypatch):
     table = panel()
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=100)
@@ -247,7 +248,6 @@ def loss_of(original, released, weight):
     return 100 * lost / total
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("weight", [None, "grossing"])
 def test_strata_weights_categories_and_requirements_hold_in_many_blocks(weight, tmp_path):
     table = many()

@@ -153,6 +153,7 @@ def test_anything_else_gives_another_order():
     assert file_order(table, replace(PLAN, order="keep")) is None
 
 
+@pytest.mark.no_cover
 def test_every_place_is_as_likely():
     """Where the first row goes, over 3000 plans: no place more often than chance gives it."""
     table = pa.table({"x": np.arange(10.0)})

@@ -87,6 +87,7 @@ def test_any_table_comes_out_right_or_is_refused_in_one_sentence(tmp_path_factor
         assert agreement.by_row
 
 
+@pytest.mark.no_cover
 def test_a_bounded_fuzz_of_every_reader(tmp_path):
     """In this process, so that coverage and the compiler's cache serve; benchmarks/fuzz.py runs for long."""
     good = samples(tmp_path)
@@ -104,6 +105,7 @@ def test_the_long_fuzz_runs_and_sees_what_is_wrong(monkeypatch):
     assert not wrong
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("packing", ["gzip", "zstd"])
 def test_text_bombs(tmp_path, packing):
     """A thousand to one: refused while it unpacks, long before memory is full."""
@@ -127,6 +129,7 @@ def workbook(path, sheet):
 HEAD = b'<?xml version="1.0"?>%s<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
 
 
+@pytest.mark.no_cover
 def test_workbook_bombs(tmp_path):
     path = tmp_path / "bomb.xlsx"
     workbook(path, HEAD % b"" + b"<sheetData>" + b" " * (400 << 20) + b"</sheetData></worksheet>")

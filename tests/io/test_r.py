@@ -198,9 +198,10 @@ def test_hostile_files_of_r(tmp_path, content, said):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_bombs_of_r(tmp_path, pack):
-    (tmp_path / "a.rds").write_bytes(pack(bytes(1 << 29)))
+    (tmp_path / "a.rds").write_bytes(32 * pack(bytes(1 << 24)))  # pieces one after another are one file
     with pytest.raises(InputError, match="times its size"):
         shoal.read(tmp_path / "a.rds")
 

@@ -30,3 +30,13 @@ def test_a_file_of_an_old_stata_has_no_long_texts_to_count(tmp_path):
     pyreadstat.write_dta(pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}), tmp_path / "old.dta", version=12)
     assert b"<release>" not in (tmp_path / "old.dta").read_bytes()
     assert shoal.read(tmp_path / "old.dta").to_pydict() == {"a": [1.5, 2.5], "b": ["x", "y"]}
+
+
+def test_numbers_that_spss_shows_as_whole_keep_their_fractions(tmp_path):
+    shown = {"a": "F8.0", "b": "F8.0"}
+    pyreadstat.write_sav(
+        pd.DataFrame({"a": [1.5, 2.0], "b": [3.0, 4.0]}), tmp_path / "t.sav", variable_format=shown
+    )
+    found = shoal.read(tmp_path / "t.sav")
+    assert found["a"].to_pylist() == [1.5, 2.0]
+    assert found["b"].type == pa.int64()
