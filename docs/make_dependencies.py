@@ -49,7 +49,7 @@ REASONS = {
     "polars": "a table of its own in the tests",
     "networkx": "an independent shortest tour and tree in the tests, and an example",
     "playwright": "drives a browser in the tests of the web page",
-    "duckdb": "an example, which a test runs",
+    "duckdb": "files of DuckDB",
     "pandera": "an example, which a test runs",
     "great-tables": "an example, which a test runs",
     "Sphinx": "builds the documentation site",

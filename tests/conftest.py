@@ -1,6 +1,7 @@
 """What holds for the whole run of the tests."""
 
 import os
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +18,13 @@ settings.load_profile("shoal")
 
 # Spark's small runs: Java compiles quickly rather than well, and collects garbage with one thread.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# A run in the background, or under `nohup`, ignores these signals, and so would each process that a test
+# starts and stops by them. Where they are handled, though in vain, such a process hears them.
+for _name in ("SIGINT", "SIGHUP"):
+    _number = getattr(signal, _name, None)
+    if _number and signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, lambda *given: None)
 
 HERE = Path(__file__).parent
 PUBLISHED = HERE / "published"

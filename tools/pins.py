@@ -55,7 +55,7 @@ FILES: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "build": (None, ("build", "setuptools")),
     "core": (None, ("core",)),
     "app": ("core", ("app", "stats")),
-    "dev": ("app", ("spark", "sql", "dev")),
+    "dev": ("app", ("spark", "sql", "duckdb", "dev")),
     "docs": ("dev", ("docs",)),
     "bench": ("dev", ("microagg1d",)),
 }

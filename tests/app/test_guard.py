@@ -260,6 +260,7 @@ def test_an_interrupted_upload_leaves_nothing(server):
     until(lambda: tables(server) == before)
 
 
+@pytest.mark.no_cover
 def test_all_uploads_together_are_limited(tmp_path):
     server = Server(tmp_path, "--upload-limit", "1")
     tab, table = server.tab(), b"a,b\n" + b"1,2\n" * 240_000
@@ -272,6 +273,7 @@ def test_all_uploads_together_are_limited(tmp_path):
     assert server.stop() == ("", "")
 
 
+@pytest.mark.no_cover
 def test_a_module_lying_around_is_not_run(tmp_path):
     """Neither by the page nor by its workers, which read the table."""
     for name in ("json", "shoal", "numpy"):
@@ -307,6 +309,7 @@ def test_the_outer_address_is_let_in_if_it_is_named(tmp_path):
     assert server.stop() == ("", "")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "origin", ["9000", "ftp://a", "http://", "http://a:999999", "http://a/?b", "http://u@a", "http://a/'"]
 )
@@ -318,6 +321,7 @@ def test_an_origin_that_is_none_is_a_sentence(tmp_path, origin):
     assert err.count("\n") == 1
 
 
+@pytest.mark.no_cover
 def test_a_page_that_was_killed_leaves_nothing_for_good(tmp_path):
     killed, living = Server(tmp_path), Server(tmp_path)
     (folder,) = {
@@ -332,6 +336,7 @@ def test_a_page_that_was_killed_leaves_nothing_for_good(tmp_path):
     assert not list(tmp_path.glob(".shoal-app.*"))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("number", [1, 2, 15])  # the terminal is closed, Ctrl-C, and a polite kill
 def test_it_ends_cleanly(tmp_path, number):
     server = Server(tmp_path)

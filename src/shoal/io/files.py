@@ -91,8 +91,8 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
     ----------
     path : path or str
         A file, whose ending says the format (book.xlsx#Sheet 2!3 is a sheet whose names stand in row 3), or
-        the URL of a table in a database, such as sqlite:///file.db#table or
-        postgresql://user@host/database#table.
+        the URL of a table in a database, such as sqlite:///file.db#table,
+        duckdb:///file.duckdb#table or postgresql://user@host/database#table.
 
     Returns
     -------

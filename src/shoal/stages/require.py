@@ -84,6 +84,8 @@ def confidential_of(
 
 def refuse_infeasible(requirements: Sequence[Requirement], strata: Ints | None, n: int, k: int) -> None:
     """Say before the work what no partition can hold; and what only one group of all records can."""
+    if not requirements:
+        return
     order = np.arange(n) if strata is None else np.argsort(strata, kind="stable")
     ends = np.cumsum(np.bincount(np.zeros(n, np.int64) if strata is None else strata))[:-1]
     for rows in np.split(order, ends):

@@ -20,7 +20,7 @@ _URL = re.compile(
 class Address(NamedTuple):
     """A URL taken apart."""
 
-    kind: str  # sqlite or postgresql
+    kind: str  # sqlite, duckdb or postgresql
     database: str  # a file, or the URL's part before the #
     table: str  # or a query
 
@@ -34,7 +34,7 @@ class Address(NamedTuple):
     @property
     def name(self) -> str:
         """The table's name as SQL takes it; a dot parts a schema from the table only in PostgreSQL."""
-        return column_name(self.table) if self.kind == "sqlite" else quoted(self.table)
+        return quoted(self.table) if self.kind == "postgresql" else column_name(self.table)
 
     @property
     def select(self) -> str:

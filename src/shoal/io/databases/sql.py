@@ -1,4 +1,4 @@
-"""Tables in databases, by URL: sqlite:///folder/file.db#table and postgresql://user@host/database#table.
+"""Tables in databases, by URL: sqlite:///file.db#table, duckdb:///file.duckdb#table, postgresql://host/db#table.
 
 After the # stands a table (schema.table), or a query to read from. A release goes into a new table in one
 transaction: it is read back and checked before it is committed.
@@ -21,18 +21,24 @@ from shoal.arrays import Bools
 from shoal.errors import InputError, MachineError, never_overwritten
 from shoal.frame.metadata import details_of
 from shoal.io.databases.address import Address, column_name, parted, sentence, shown
+from shoal.io.databases.duckdb import DuckDB
 from shoal.io.databases.postgresql import Postgresql
 from shoal.io.databases.sqlite import Sqlite, refuse_planted
 from shoal.io.formats import text
 
-_SCHEMES = ("sqlite", "postgresql", "postgres")
+_SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")
+_FILES = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 #: What a column's type may look like: words and lengths, and nothing that begins a constraint or a command.
 _WORD = r'(?:[A-Za-z_][A-Za-z0-9_]*|"[^"]+")'
 _TYPE = re.compile(
     r"(?!(?i:.*\b(?:as|check|collate|constraint|default|generated|key|not|null|primary|references|unique)\b))"
     rf"{_WORD}(?:\.{_WORD})?(?: {_WORD}){{0,3}}(?:\(\d+(?:, ?-?\d+)?\))?(?: {_WORD}){{0,3}}(?:\[\])*"
 )
-_DATABASES: dict[str, type[Sqlite | Postgresql]] = {"sqlite": Sqlite, "postgresql": Postgresql}
+_DATABASES: dict[str, type[Sqlite | DuckDB | Postgresql]] = {
+    "sqlite": Sqlite,
+    "duckdb": DuckDB,
+    "postgresql": Postgresql,
+}
 
 
 def is_url(data: Any) -> bool:
@@ -41,7 +47,7 @@ def is_url(data: Any) -> bool:
     if found and found[1] not in _SCHEMES:
         raise InputError(
             f"{shown(data)!r} is an address that shoal does not open: it reads files of this machine, "
-            "sqlite:/// and postgresql://; bring the file here first"
+            "sqlite:///, duckdb:/// and postgresql://; bring the file here first"
         )
     return found is not None
 
@@ -50,15 +56,17 @@ def address(url: str) -> Address:
     """The URL taken apart; a sentence says what is missing."""
     database, _, table = url.partition("#")
     scheme, _, rest = database.partition("://")
-    if scheme != "sqlite":
+    if scheme not in _FILES:
         _, database, table = parted(url)
     table = unquote(table).strip()
     if not table:
         raise InputError(f"which table? end the URL with #table, such as {shown(database)}#firms")
-    if scheme == "sqlite":
+    if scheme in _FILES:
         if not rest.startswith("/") or len(rest) < 2:
-            raise InputError("a URL of SQLite is sqlite:///file.db#table, or sqlite:////folder/file.db#table")
-        return Address("sqlite", unquote(rest[1:]), table)
+            raise InputError(
+                f"a URL of {_FILES[scheme]} is {scheme}:///file.db#table, or {scheme}:////folder/file.db#table"
+            )
+        return Address(scheme, unquote(rest[1:]), table)
     return Address("postgresql", database, table)
 
 
@@ -109,7 +117,7 @@ class SqlOrigin:
 def load(url: str) -> tuple[pa.Table, SqlOrigin]:
     """The table or query at a URL, as an Arrow table; and where it came from."""
     place = address(url)
-    if place.kind == "sqlite" and not os.path.isfile(place.database):
+    if place.kind in _FILES and not os.path.isfile(place.database):
         raise InputError(f"there is no file {place.database!r}")
     database = _DATABASES[place.kind](place, read_only=True)
     try:
@@ -130,7 +138,7 @@ def refuse_target(url: str, replacing: bool, source: Any = None) -> None:
         )
     if isinstance(source, SqlOrigin) and _same(place, source.address):
         raise never_overwritten(f"table {place.table!r}")
-    if place.kind == "sqlite":
+    if place.kind in _FILES:
         refuse_planted(place.database)
         if not os.path.exists(place.database):
             return
@@ -150,18 +158,19 @@ def write(
     Types come from the database that the table came from, or from those of Arrow; never from metadata.
     """
     place = address(url)
-    new = place.kind == "sqlite" and not os.path.lexists(place.database)
+    new = place.kind in _FILES and not os.path.lexists(place.database)
     try:
         with _transaction(place) as database:
             _refuse_existing(database, place, replacing)
             if replacing:
                 database.execute(f"DROP TABLE IF EXISTS {place.name}")
-            types = origin.types(place.kind) if isinstance(origin, SqlOrigin) else {}
-            made = ", ".join(
-                f"{column_name(field.name)} {types.get(field.name, _sql_type(field.type, place.kind))}"
-                for field in table.schema
-            )
-            database.execute(f"CREATE TABLE {place.name} ({made})")
+            if place.kind != "duckdb":  # which knows Arrow's types
+                types = origin.types(place.kind) if isinstance(origin, SqlOrigin) else {}
+                made = ", ".join(
+                    f"{column_name(field.name)} {types.get(field.name, _sql_type(field.type, place.kind))}"
+                    for field in table.schema
+                )
+                database.execute(f"CREATE TABLE {place.name} ({made})")
             database.fill(place, table)
             check(*database.read(place))
     except BaseException:
@@ -173,7 +182,7 @@ def write(
 def _same(one: Address, other: Address) -> bool:
     if one.kind != other.kind or other.is_query:
         return False
-    if one.kind == "sqlite":
+    if one.kind in _FILES:
         same = os.path.exists(one.database) and os.path.samefile(one.database, other.database)
         return same and one.table.lower() == other.table.lower()
     plain = [a.table.removeprefix("public.") for a in (one, other)]
@@ -181,7 +190,7 @@ def _same(one: Address, other: Address) -> bool:
     return plain[0] == plain[1] and servers[0] == servers[1]
 
 
-def _refuse_existing(database: Sqlite | Postgresql, place: Address, replacing: bool) -> None:
+def _refuse_existing(database: Sqlite | DuckDB | Postgresql, place: Address, replacing: bool) -> None:
     if not replacing and database.has(place.table):
         raise InputError(f"table {place.table!r} exists already: name another, or allow it with --replace")
 
@@ -205,7 +214,7 @@ def _sql_type(kind: pa.DataType, database: str) -> str:
 
 
 @contextmanager
-def _transaction(place: Address) -> Iterator[Sqlite | Postgresql]:
+def _transaction(place: Address) -> Iterator[Sqlite | DuckDB | Postgresql]:
     database = _DATABASES[place.kind](place)
     try:
         yield database

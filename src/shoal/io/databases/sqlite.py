@@ -23,10 +23,10 @@ from shoal.io.mixed_cells import mixed_column, own_cells
 
 def refuse_planted(file: str) -> None:
     """Refuse to write through a link, or into a pipe, that somebody has put where the database is to be."""
-    for name in (file, *(f"{file}-{part}" for part in ("journal", "wal", "shm"))):
+    for name in (file, *(f"{file}{part}" for part in ("-journal", "-wal", "-shm", ".wal"))):
         if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):
             raise InputError(
-                f"{file!r} cannot be opened as SQLite: {name!r} is a link, a folder or a pipe; name another"
+                f"{file!r} cannot be opened as a database: {name!r} is a link, a folder or a pipe"
             )
 
 

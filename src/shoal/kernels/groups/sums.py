@@ -187,7 +187,7 @@ def moments(first, last, values, starts, means, whole):
             if len(whole) > 0:
                 below = np.floor(shift / size)
                 twice = 2.0 * (shift - below * size)
-                up = twice > size or (twice == size and pivot + below >= 0.0)
+                up = (twice > size) | (twice == size) & (pivot + below >= 0.0)  # no jumps
                 whole[g] = np.int64(pivot + below) + up
             shift /= size
             means[g] = pivot + shift
