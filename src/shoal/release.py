@@ -64,6 +64,7 @@ class Release:
         cls,
         *,
         labels: Ints,
+        sizes: Ints,
         plan: Plan,
         columns: tuple[Any, ...],
         loss: Loss,
@@ -75,10 +76,10 @@ class Release:
         held: Sequence[Held] = (),
         **facts: Any,
     ) -> Release:
-        """A release with its outcome; `began` is when the work began, by `time.perf_counter`."""
+        """A release with its outcome, from the sizes of its groups; `began`: by `time.perf_counter`."""
         kept = [name for name in Frame(facts["table"]).names if name not in set(columns)]
         outcome = Outcome.of(
-            *(plan, columns, group_sizes(labels, facts.get("units")), loss, used, notes, began),
+            *(plan, columns, sizes, loss, used, notes, began),
             kept=kept,
             records=len(labels),
             recoding_loss=dict(recoding_loss),

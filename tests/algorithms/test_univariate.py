@@ -102,7 +102,7 @@ def test_a_far_away_neighbour_costs_no_digits():
         assert cost(rows, sizes) == optimum(rows, 2)
 
 
-@pytest.mark.parametrize("magnitude", [10, 2**20, 2**40, 2**62])
+@pytest.mark.parametrize("magnitude", [10, 2**20, 2**23, 2**24, 2**25, 2**26, 2**40, 2**62, 2**63])
 def test_whole_numbers_of_any_magnitude(magnitude):
     rng = np.random.default_rng(magnitude)
     for _ in range(10):

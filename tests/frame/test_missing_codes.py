@@ -166,6 +166,7 @@ def test_repeated_extremes_far_outside_are_suspected():
     n = 1000
     wages = np.rint(rng.lognormal(7.5, 0.6, n)).astype(np.int64)
     assert suspects(coded(wages, 999_999)) == [(999_999, 12)]
+    assert suspects(coded(wages, 999_999, 3)) == [(999_999, 3)]
     assert suspects(coded(wages, -1)) == [(-1, 12)]
     assert suspects(coded(rng.integers(18, 90, n), -9)) == [(-9, 12)]
     assert suspects(coded(rng.integers(0, 96, n), 99)) == [(99, 12)]

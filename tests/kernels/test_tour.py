@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels.neighbours.lists import nearest
-from shoal.kernels.sequence.tour import improve_tour
+from shoal.kernels.sequence.tour import FAR, improve_tour
 from tests.compiler import COMPILED
 
 
@@ -76,3 +76,19 @@ def test_points_on_a_circle():
     X = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     tour = improved(X, np.random.default_rng(0).permutation(n), 20 * n)
     assert length(X, tour) == pytest.approx(2 * n * np.sin(np.pi / n))
+
+
+def test_only_records_that_are_far_apart_in_a_long_tour_are_not_joined():
+    n = 60_000 if COMPILED else 600
+    angle = 2 * np.pi * np.arange(n) / n
+    start = np.arange(n)
+    away = n // 2 - 20
+    for a, b in ((10, 10 + away), (100, 150)):
+        start[[a, b]] = b, a
+    tour = improved(np.stack([np.cos(angle), np.sin(angle)], axis=1), start, 0, neighbours=4)
+    assert np.array_equal(np.sort(tour), np.arange(n))
+    steps = np.abs(tour - np.roll(tour, -1))
+    long = np.minimum(steps, n - steps) > 1
+    ends = {*tour[long].tolist(), *np.roll(tour, -1)[long].tolist()}
+    assert not {100, 150} & ends
+    assert ({10, 10 + away} <= ends) == (away > FAR)

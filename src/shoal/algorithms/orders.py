@@ -23,8 +23,11 @@ LEAST_GAIN = 1e-7
 NEIGHBOURS = 24
 #: The tour's 2-opt and Or-opt look at that many nearest neighbours of each record ...
 TOUR_NEIGHBOURS = 10
-#: ... and its search goes on for that many kicks for each record.
-KICKS = 5
+#: ... and its search goes on for that many kicks for each record, and so many at most: of 60,000 records one
+#: takes 0.4 ms.
+KICKS, MOST_KICKS = 5, 500_000
+#: Records above which a tour begins with nearest point next: six times as fast as insertion, and no worse.
+LARGE = 50_000
 
 Order = Ints
 
@@ -51,15 +54,19 @@ def zscore_order(X: Floats) -> Order:
 def tour_order(X: Floats, kicks: int | None = None) -> Order:
     """Along a short round tour, from the record farthest from the centroid.
 
-    Nearest insertion, then 2-opt and Or-opt of up to three records over neighbour lists, then `kicks`
-    random disturbances (None: five for each record) each of which is undone unless it shortens the tour.
+    Nearest insertion (above 50,000 records nearest point next), then 2-opt and Or-opt of up to three records
+    over neighbour lists, then `kicks` random disturbances (None: five for each record, at most half a
+    million) each of which is undone unless it shortens the tour.
     Of the two edges at the first record the longer is left out: that fixes the direction.
     """
     n = len(X)
     near = neighbour_lists(X, TOUR_NEIGHBOURS)
     start = paths.farthest_from_centroid(X)
-    path = paths.group_path(X, np.zeros(n, np.int64), near, start, paths.NEAREST)
-    tour = improve_tour(X, near, path, KICKS * n if kicks is None else kicks)
+    if n > LARGE:
+        path = npn_order(X)
+    else:
+        path = paths.group_path(X, np.zeros(n, np.int64), near, start, paths.NEAREST)
+    tour = improve_tour(X, near, path, min(KICKS * n, MOST_KICKS) if kicks is None else kicks)
     tour = np.roll(tour, -int(np.flatnonzero(tour == start)[0]))
     forth, back = np.square(X[tour[[1, -1]]] - X[start]).sum(1)
     return tour if (forth, tour[1]) <= (back, tour[-1]) else np.roll(tour[::-1], 1)

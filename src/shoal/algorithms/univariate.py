@@ -7,6 +7,7 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import method
+from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.sequence import line
 from shoal.kernels.sequence.cut import whole_sizes
 from shoal.kernels.sequence.radix import sort
@@ -82,12 +83,20 @@ def _fits(values, k):
     The widest group of 3k has squares of at most 3k * range**2; the best path to any place costs at
     most one such group more than the groups of k that fill the sequence.
     """
-    n = len(values)
+    widest, squares = _ranges(values.view(np.uint64), k)
     whole_range = int(values[-1]) - int(values[0])
-    bits = values.view(np.uint64)
-    every = np.append(bits[:: 3 * k], bits[-1:])
-    widest = int((every[2:] - every[:-2]).max()) if len(every) > 2 else whole_range
-    starts = np.arange(0, n - k + 1, k)
-    ranges = (bits[starts + k - 1] - bits[starts]).astype(np.float64)
-    largest = 9 * k * widest**2 + int(1.001 * k * np.square(ranges).sum())
-    return max(largest, whole_range) < 2**53
+    return max(9 * k * int(widest) ** 2 + int(1.001 * k * squares), whole_range) < 2**53
+
+
+@kernel
+def _ranges(bits, k):
+    """More than the range of any 3k ascending whole numbers; the sum of squared ranges of groups of k."""
+    n = len(bits)
+    widest = bits[0] - bits[0]
+    for start in range(0, n, 3 * k):
+        widest = max(widest, bits[min(start + 6 * k, n - 1)] - bits[start])
+    squares = 0.0
+    for end in range(k - 1, n, k):
+        distance = np.float64(bits[end] - bits[end - k + 1])
+        squares += distance * distance
+    return widest, squares

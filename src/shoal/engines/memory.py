@@ -26,7 +26,7 @@ from shoal.stages.kept import codes_of_cells, refuse, repeated_units
 from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS, Published
 from shoal.stages.prepare import Prepared, prepare
-from shoal.stages.units import protect_units
+from shoal.stages.units import group_sizes, protect_units
 
 Progress = Callable[[float], None]
 
@@ -62,13 +62,15 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     for published in made:
         released |= published.cells
     labels = [published.partition.labels for published in made]
+    sizes = np.concatenate([published.partition.sizes for published in made])
+    by_record = np.stack(labels, axis=1) if plan.apart else labels[0]
     used = list(dict.fromkeys(published.method for published in made))
     counts = {name: sum(getattr(published, name) for published in made) for name in COUNTS}
     proven = [published.least for published in made if published.least is not None]
     notes = [
         *table.notes,
         *repeated_units(plan, table.frame.names, released, labels, partial(codes_of_cells, table.frame)),
-        *order_note(plan, list(table.columns.values()), np.stack(labels, axis=1)),
+        *order_note(plan, list(table.columns.values()), by_record),
         *_linked_units(plan, table, labels),
     ]
     origin = table.frame.origin
@@ -79,7 +81,8 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     return Release.made(
         table=made_of,
-        labels=np.stack(labels, axis=1) if plan.apart else labels[0],
+        labels=by_record,
+        sizes=sizes if table.units is None else group_sizes(by_record, table.units),
         plan=plan,
         columns=tuple(released),
         loss=sum((published.loss for published in made), Loss()),

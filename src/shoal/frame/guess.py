@@ -145,18 +145,22 @@ def suspected_codes(column: Column) -> list[tuple[Any, int]]:
     if column.type not in ("integer", "continuous") or column.stored is not None:
         return []
     present = column.present
-    ends = (present.min().item(), present.max().item()) if len(present) else ()
-    if not any(map(_looks_like_code, ends)):
+    ends = (present.min(), present.max()) if len(present) else ()
+    if not any(_looks_like_code(end.item()) and np.count_nonzero(present == end) > 1 for end in ends):
         return []
-    values, counts = np.unique(present, return_counts=True)
+    ordered = np.sort(present)
     found: list[tuple[Any, int]] = []
-    for step in (-1, 1):
-        ordered, often = values[::step], counts[::step]
-        codes = next((j for j, value in enumerate(ordered.tolist()) if not _looks_like_code(value)), 0)
-        for many in range(codes, 0, -1):
-            if _far(ordered, often, many):
-                found += zip(ordered[:many].tolist(), often[:many].tolist())
+    for inwards in (ordered[::-1], ordered):
+        codes: list[tuple[Any, int]] = []
+        rest = inwards
+        while len(rest) and _looks_like_code(rest[0].item()):
+            codes.append((rest[0].item(), _first_run(rest)))
+            rest = rest[codes[-1][1] :]
+        while codes and len(rest):
+            if _far(codes[-1][0], min(often for _, often in codes), rest):
+                found += codes
                 break
+            rest = inwards[len(inwards) - len(rest) - codes.pop()[1] :]
     return found
 
 
@@ -175,26 +179,44 @@ def _looks_like_code(value: float) -> bool:
     return value == 0 or bool(_CODE.fullmatch(digits)) or value in range(-9, 0)
 
 
-def _far(values: NDArray, counts: NDArray, codes: int) -> bool:
-    """Whether the first `codes` of these values, sorted from them inwards, lie far from the rest.
+def _first_run(values: NDArray) -> int:
+    """How often the first of these values, in order or in the opposite order, occurs."""
+    if values[0] <= values[-1]:
+        return int(np.searchsorted(values, values[0], "right"))
+    return len(values) - int(np.searchsorted(values[::-1], values[0], "left"))
+
+
+def _far(code: float, often: int, rest: NDArray) -> bool:
+    """Whether a code lies far from the rest, sorted from it inwards; with the codes outside it, each at least
+    so often.
 
     The way to the rest is twice the longest between neighbours in the nearer half of the rest, but for its
     outermost hundredth; or each code is three times as frequent as any value near it. Few digits are
     more often a value: they must occur five times. 0 must be rare, and three times as far away as the
     quartiles are apart, because many amounts are 0.
     """
-    code, often = float(values[codes - 1]), int(counts[:codes].min())
-    rest, counts = np.abs(values[codes:].astype(float) - code), counts[codes:]
-    if len(rest) < 2 or often < (5 if 0 < code < 10 else 2):
+    n = len(rest)
+    if rest[0] == rest[-1] or often < (5 if 0 < code < 10 else 2):
         return False
-    share = np.cumsum(counts) / counts.sum()
+    hundredth, low, middle, high = (-(-n * share // 100) - 1 for share in (1, 25, 50, 75))
     if code == 0:
-        low, high = rest[np.searchsorted(share, [0.25, 0.75])]
-        return bool(often < _RARE * counts.sum() and low > 3 * (high - low) > 0)
-    ways = np.diff(rest)
-    inner = ways[np.searchsorted(share, 0.01) : max(1, np.searchsorted(share, 0.5))]
-    spike = often >= max(5, 3 * counts[:10].max()) and rest[0] >= 3 * ways.min()
-    return bool(spike or rest[0] >= 2 * inner.max(initial=ways.min()))
+        least, most = np.abs(rest[[low, high]].astype(float))
+        return bool(often < _RARE * n and least > 3 * (most - least) > 0)
+    away = abs(float(rest[0]) - code)
+    half = abs(float(rest[middle]) - float(rest[hundredth]))
+    if often < 5 and away * (middle - hundredth) < 1.9 * half:  # not even twice the mean of those ways
+        return False
+    ways = np.abs(np.diff(rest[hundredth : middle + 1].astype(float)))
+    longest = ways.max(initial=0.0)
+    if often >= 5 or not longest:
+        ways = np.abs(np.diff(rest.astype(float)))
+        shortest, near = ways[ways > 0].min(), [_first_run(rest)]
+        while len(near) < 10 and sum(near) < n:
+            near.append(_first_run(rest[sum(near) :]))
+        if often >= max(5, 3 * max(near)) and away >= 3 * shortest:
+            return True
+        longest = longest or (shortest if rest[hundredth] != rest[0] else ways[near[0] - 1])
+    return bool(away >= 2 * longest)
 
 
 def index_roles(frame: Frame, known: Mapping[Any, str]) -> dict[Any, str]:

@@ -38,7 +38,7 @@ class ColumnMoments(NamedTuple):
     means: Floats  # of each group
     sse: float
     sst: float
-    by_record: NDArray | None = None  # `whole`, else the mean, of each record's group, if at hand
+    by_record: NDArray | None = None  # `whole`, else the mean, by record, for the release to take
     whole: Ints | None = None  # of whole numbers: the nearest to each mean
 
 
@@ -106,8 +106,8 @@ class Partition:
         in_order: tuple[NDArray, Ints] | None = None,
         least: float | None = None,
     ) -> None:
-        for array in (labels, sizes, *(moments or ())):
-            if isinstance(array, np.ndarray):
+        for array in (labels, sizes, *((moments.means, moments.whole) if moments else ())):
+            if array is not None:
                 array.flags.writeable = False
         self.__dict__.update(labels=labels, sizes=sizes, moments=moments, least=least)
         self.__dict__.update(_in_order=in_order, _tuning=tuning)
@@ -147,7 +147,7 @@ class Partition:
 
         Of the exact means of `moments` there may be one at hand: `moments.by_record`.
         """
-        if published.dtype not in (np.float64, np.int64):
+        if published.dtype not in (np.float64, np.int64) or len(self.labels) < self._tuning.two_threads:
             return published[self.labels]
         out = np.empty(len(self.labels), published.dtype)
         published = np.ascontiguousarray(published)

@@ -22,8 +22,8 @@ class GroupValues(NamedTuple):
     exact: bool = False  # whether the values are the groups' means to the last digit
 
     def spread(self, partition: Partition) -> NDArray:
-        """What each record publishes."""
-        return partition.spread(self.values) if self.by_record is None else self.by_record.copy()
+        """What each record publishes. What was at hand belongs to the caller from now on: ask only once."""
+        return partition.spread(self.values) if self.by_record is None else self.by_record
 
     def without(self, thin: Bools | None) -> "GroupValues":
         """The same, with gaps in the place of these cells."""
@@ -52,7 +52,8 @@ def publish(
         if means is not None:
             at_hand = real == (moments.whole is None) and means.dtype == column.values.dtype
             by_record = moments.by_record if at_hand else None
-            return GroupValues(means.astype(column.values.dtype), None, by_record, exact=real and at_hand)
+            means = means.astype(column.values.dtype, copy=False)
+            return GroupValues(means, None, by_record, exact=real and at_hand)
     if column.gaps is None:
         return GroupValues(_middle(column, column.values, partition, how, weight, preserve))
     there = ~column.gaps

@@ -57,6 +57,9 @@ def recode(
     tails = frame.find(dict.fromkeys([*plan.top, *plan.bottom]))
     kept = [name for name in frame.find(plan.round) if name not in columns]
     _refuse_roles(plan, [*tails, *frame.find(plan.regroup), *kept])
+    if not (tails or kept or plan.regroup or plan.pseudonyms):
+        refuse_rounding(plan, list(columns.values()))
+        return Recoded(frame, columns)
     numbers, before = dict[Any, Column](), dict[Any, Column]()
     cells, notes = dict[Any, Any](), list[str]()
     whose = np.arange(len(frame)) if units is None else units
@@ -80,8 +83,6 @@ def recode(
             f"units are published as new numbers in {plan.unit[0]!r}: rows of a unit can be linked, and "
             f"together they may be its own; only who has {plan.pseudonyms!r} can find units again"
         )
-    if not numbers and not cells:
-        return Recoded(frame, columns)
     made = frame.recoded(numbers, cells)
     protected = {}
     for name, old in columns.items():

@@ -53,7 +53,7 @@ def sort(x: NDArray) -> tuple[NDArray, NDArray[np.uint32]]:
         together(*(partial(_move, a, b, words, at, p, spare) for (a, b), p in zip(halves, places.T.copy())))
         words, spare = spare, words
     values, order = spare.view(x.dtype), np.empty(n, np.uint32)
-    each(_gather, words, x, values, order)
+    each(_gather, words, bits, floating, shift, low, values.view(np.uint64), order)
     if shift:
         for start, end in chain.from_iterable(each(_mend, words, values, order)):
             values[start:end], within = sort(values[start:end].copy())
@@ -106,11 +106,15 @@ def _move(start, end, words, at, places, out):
 
 
 @kernel
-def _gather(start, end, words, x, values, order):
+def _gather(start, end, words, bits, floating, shift, low, values, order):
+    """Values from the records; whole numbers whose key is complete, from the key."""
     for i in range(start, end):
         record = np.int64(words[i] & np.uint64(0xFFFFFFFF))
         order[i] = record
-        values[i] = x[record]
+        if floating or shift > 0:
+            values[i] = bits[record]
+        else:
+            values[i] = ((words[i] >> np.uint64(32)) + low) ^ SIGN
 
 
 @kernel

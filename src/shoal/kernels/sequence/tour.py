@@ -11,6 +11,9 @@ from shoal.kernels.runtime.jit import kernel
 LONGEST = 3  # records in a segment that Or-opt moves, as Or (1976) has it
 REACH = 50  # records at most in the two neighbouring stretches of a kick: short ones are quickly undone
 LEAST = 1e-9  # a gain below that share of the removed edges is rounding
+FAR = (
+    25_000  # steps between records that a move joins: longer stretches (of over 50,000 records) take too long
+)
 
 
 @kernel
@@ -62,6 +65,12 @@ def _move_segment(tour, place, first, last, left, turned, log, count):
 
 
 @kernel
+def _far(place, a, b):
+    steps = abs(place[a] - place[b])
+    return min(steps, len(place) - steps) > FAR
+
+
+@kernel
 def _two_opt(X, near, tour, place, a, log, count, touched):
     """Exchange two edges, one of them at record a. Returns the gain and the length of the log."""
     n = len(tour)
@@ -73,7 +82,7 @@ def _two_opt(X, near, tour, place, a, log, count, touched):
             if ac >= ab:
                 break
             d = tour[(place[c] + step) % n]
-            if c == b or d == a:
+            if c == b or d == a or _far(place, a, c):
                 continue
             cd = _length(X, c, d)
             gain = ab + cd - ac - _length(X, b, d)
@@ -102,6 +111,8 @@ def _or_opt(X, near, tour, place, a, log, count, touched):
                 ac = _length(X, a, c)
                 if ac >= room:
                     break
+                if _far(place, a, c):
+                    continue
                 for side in (1, -1):
                     d = tour[(place[c] + side) % n]
                     if (place[c] - place[a]) * step % n < size or (place[d] - place[a]) * step % n < size:
