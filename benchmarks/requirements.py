@@ -3,12 +3,14 @@
 python -m benchmarks.requirements [--tables "census;survey"] [-k 3,5] [--rules "diversity=2;closeness=0.2"]
                                   [--seconds 600]
 
-Each row is saved as soon as it is made; after `--seconds` of processor time no further row is begun.
+Each row is saved as soon as it is made; after `--seconds` of processor time no further row is begun. With
+`--resume`, rows that are saved already are kept and not made again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import shoal
-from benchmarks._common import DATA, header, save, table
+from benchmarks._common import DATA, OUT, header, save, table
 from shoal.frame.column import Column, categories
 from shoal.grouping.partition import Partition
 from shoal.plan.rules import read_rule
@@ -72,7 +74,7 @@ def measured(name: str, k: int, rules: list[str]) -> Any:
         column = (
             categories(on, "nominal", codes, None) if values is None else Column(on, "continuous", values)
         )
-        row = {"table": name, "k": k, "rule": f"{word} {on}={rule}"}
+        row = {"table": name, "k": k, "asked": asked, "rule": f"{word} {on}={rule}"}
         row |= {"groups": len(set(plain.labels.tolist())), "fail": failures(plain.labels, word, rule, column)}
         began = time.process_time()
         try:
@@ -104,12 +106,17 @@ def main() -> None:
     parser.add_argument("-k", default="3,5,10")
     parser.add_argument("--rules", default=";".join(RULES), help="with semicolons between")
     parser.add_argument("--seconds", type=float, default=600.0, help="of processor time")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that are saved already")
     given = parser.parse_args()
     rows: list[dict[str, Any]] = []
+    if given.resume and (OUT / "requirements.json").exists():
+        rows = json.loads((OUT / "requirements.json").read_text())["outcome"]
+    made = {(row["table"], row["k"], row["asked"]) for row in rows}
     print(header())
     for name in given.tables.split(";"):
         for k in map(int, given.k.split(",")):
-            for row in measured(name, k, given.rules.split(";")):
+            rules = [rule for rule in given.rules.split(";") if (name, k, rule) not in made]
+            for row in measured(name, k, rules) if rules else ():
                 rows.append(row)
                 save("requirements", rows)
                 print(row, flush=True)
