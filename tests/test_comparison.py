@@ -16,6 +16,7 @@ from shoal.cli.commands import app
 from shoal.comparison import Run, by_loss, neighbours
 from shoal.datasets import survey
 from shoal.errors import InputError
+from shoal.suggestion import CANDIDATES, FEW
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +134,32 @@ def test_suggest_takes_the_least_loss_that_is_safe_enough(table):
     assert (found.k, found.method) == (best.k, "mdav")
     assert f"k={best.k} (mdav): of all 10 runs" in found.reason
     assert "The next with less loss, k=" in found.reason
+
+
+@pytest.mark.parametrize("max_risk", [0.04, 0.15, 0.5, 1.0])
+def test_of_a_larger_table_only_sizes_that_decide_are_tried(max_risk):
+    table = survey(FEW + 1).select(["turnover", "wages"])
+    said: list[float] = []
+    found = shoal.suggest(table, max_risk, methods="mdav", sample=200, progress=said.append)
+    every = shoal.suggest(table, max_risk, k=CANDIDATES, methods="mdav", sample=200)
+    assert len(found.comparison.runs) <= 4 < len(every.comparison.runs) == len(CANDIDATES)
+    assert (found.k, found.method) == (every.k, every.method)
+    assert {run.k: run.risk for run in found.comparison.runs}.items() <= {
+        run.k: run.risk for run in every.comparison.runs
+    }.items()
+    assert said == sorted(said)
+    assert said[-1] <= 1
+
+
+def test_of_a_larger_table_sizes_that_a_stratum_is_too_small_for_are_passed_over():
+    table = survey(FEW + 1).select(["turnover", "wages"])
+    small = pa.array(["few" if i < 6 else "many" for i in range(len(table))])
+    table = table.append_column("where", small)
+    options = {"methods": "mdav", "sample": 200, "strata": ["where"]}
+    assert shoal.suggest(table, 1.0, **options).k == 2
+    assert max(run.k for run in shoal.suggest(table, 0.3, **options).comparison.runs) <= 6
+    with pytest.raises(InputError, match="record"):
+        shoal.suggest(table.slice(0, FEW + 1).set_column(2, "where", pa.array(range(FEW + 1))), **options)
 
 
 def test_kept_columns_count_unless_nobody_knows_them(table, tmp_path):

@@ -1,17 +1,21 @@
 """Which k keeps the risk low enough, and why."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from shoal.comparison import Comparison, Progress, Run, compare_plans
+from shoal.comparison import Comparison, Progress, Run, by_loss, compare_plans
 from shoal.errors import InputError
+from shoal.grouping.runner import share
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.plan.rules import alternatives
 
 #: For k, if none are named. Steps grow with k, for the risk falls about like 1/k.
 CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
+#: Records up to which all of them are tried. Above it each takes seconds; the risk falls as k grows, so that
+#: three or four tell which is the least that keeps to it.
+FEW = 2000
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def suggest(
         The share of records that an intruder may link correctly. Where it is estimated from a sample, the
         upper end of its confidence interval counts.
     k : list of int, optional
-        The group sizes to try; without it some from 2 to 50. A list of rules for a column of `diversity`,
+        The group sizes to try; without it some from 2 to 50, of a table with more than 2,000 records those
+        that decide: the risk falls as k grows. A list of rules for a column of `diversity`,
         `closeness`, `dominance` or `spread` is tried likewise.
     methods : list of str, optional
         The methods to try; without it the plan's `method`.
@@ -111,17 +116,31 @@ def suggest(
 
 
 def suggest_plans(
-    plans: Sequence[Plan], data: Any, max_risk: float, sizes: Sequence[int] | None, *options: Any, **more: Any
+    plans: Sequence[Plan],
+    data: Any,
+    max_risk: float,
+    sizes: Sequence[int] | None,
+    keys: Sequence[str] | None = None,
+    bound_time: float | None = None,
+    sample: int | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
 ) -> Suggestion:
     """The plan and k that are best of these; the rest is as for `compare_plans`."""
     if not 0 < max_risk <= 1:
         raise InputError(f"max_risk is a share between 0 and 1, not {max_risk!r}")
     frame = frame_of(data)
+    several = sizes is not None or len(plans) > 1 or len(keys or "1") > 1
     if sizes is None:
         sizes = [size for size in CANDIDATES if size <= len(frame)]
         if not sizes:
             raise InputError(f"the table has {len(frame)} records: too few to hide one among others")
-    comparison = compare_plans(plans, frame.native, sizes, *options, **more)
+
+    def compare(some: Sequence[int], told: Progress | None) -> Comparison:
+        return compare_plans(plans, frame.native, some, keys, bound_time, sample, workers, told)
+
+    all_at_once = several or len(frame) <= FEW
+    comparison = compare(sizes, progress) if all_at_once else _halving(compare, sizes, max_risk, progress)
     tried = comparison.runs
     safe = [run for run in tried if run.risk_high <= max_risk]
     wish = f"at most {100 * max_risk:.3g} %"
@@ -149,6 +168,30 @@ def suggest_plans(
             f"{nearest.information_loss:.3g} % but lets {_share(nearest)} be linked"
         )
     return Suggestion(best.k, best.method, max_risk, reason, comparison, best.requirements)
+
+
+def _halving(
+    compare: Callable[[Sequence[int], Progress | None], Comparison],
+    sizes: Sequence[int],
+    max_risk: float,
+    progress: Progress | None,
+) -> Comparison:
+    """Try only sizes that decide: where one keeps the risk low enough, or fails, smaller ones follow."""
+    tried: list[Comparison] = []
+    errors: list[InputError] = []
+    low, high, steps = 0, len(sizes), len(sizes).bit_length()
+    while low < high:
+        middle, done = (low + high) // 2, len(tried) + len(errors)
+        try:
+            tried.append(compare([sizes[middle]], share(progress, done / steps, 1 / steps)))
+            safe = tried[-1].runs[0].risk_high <= max_risk
+        except InputError as error:  # a stratum is too small for it, say
+            errors.append(error)
+            safe = True
+        low, high = (low, middle) if safe else (middle + 1, high)
+    if not tried:
+        raise errors[-1]
+    return replace(tried[0], runs=tuple(by_loss(run for one in tried for run in one.runs)))
 
 
 def _named(entry: Run) -> str:

@@ -107,6 +107,18 @@ def test_a_release_of_a_file_of_r(tmp_path):
     assert shoal.read(tmp_path / "out.rds").num_rows == 60
 
 
+def test_names_of_rows_are_left_out_with_a_note(tmp_path):
+    import pandas as pd
+    import rdata
+
+    values = {"a": [1.0, 2.0, 3.0, 4.0], "b": [4.0, 3.0, 2.0, 1.0]}
+    for names in (["Ann", "Bob", "Cy", "Di"], None):
+        rdata.write_rds(tmp_path / "in.rds", pd.DataFrame(values, names and pd.Index(names, dtype=object)))
+        assert shoal.read(tmp_path / "in.rds").to_pydict() == values
+        release = shoal.microaggregate(tmp_path / "in.rds", 2, columns=["a", "b"])
+        assert any("row names" in note for note in release.notes) == (names is not None)
+
+
 def test_files_of_r_need_a_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "rdata", None)
     (tmp_path / "a.rds").write_bytes(b"X")

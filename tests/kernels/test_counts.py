@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shoal.kernels.groups.counts import count_and_compare
+from shoal.kernels.runtime.jit import WORTH_COMPILING
 from tests.compiler import COMPILED
 
 TYPES = [np.float64, np.float32, np.int64, np.uint64, np.int8, np.bool_]  # for each, a kernel is compiled
@@ -27,16 +28,24 @@ def test_counts_and_finds_the_one_value_that_differs(few, dtype):
         assert not count_and_compare(labels, changed, few)[1]
 
 
+@pytest.mark.parametrize("times", [1, WORTH_COMPILING])
 @pytest.mark.parametrize("few", [0, 10**9])
-def test_a_group_without_records_and_a_label_out_of_range_count_as_none(few):
-    values = np.zeros(4)
-    assert count_and_compare(np.array([0, 2, 2, 0]), values, few)[0].tolist() == [2, 0, 2]
-    assert count_and_compare(np.array([0, 1, -5, 0]), values, few)[0].min() == 0
-    assert count_and_compare(np.array([0, 0, 0, 4]), values, few)[0].min() == 0
+def test_a_group_without_records_and_a_label_out_of_range_count_as_none(few, times):
+    values = np.zeros(4 * times)
+    assert count_and_compare(np.tile([0, 2, 2, 0], times), values, few)[0].tolist() == [
+        2 * times,
+        0,
+        2 * times,
+    ]
+    assert count_and_compare(np.tile([0, 1, -5, 0], times), values, few)[0].min() == 0
+    assert count_and_compare(np.tile([0, 0, 0, 4 * times], times), values, few)[0].min() == 0
+    assert count_and_compare(np.empty(0, np.int64), np.empty(0), few)[0].min() == 0
 
 
+@pytest.mark.parametrize("times", [1, WORTH_COMPILING])
 @pytest.mark.parametrize("few", [0, 10**9])
-def test_a_number_that_equals_nothing_is_not_alike(few):
-    labels = np.zeros(4, np.int64)
-    assert count_and_compare(labels, np.array([0.0, -0.0, 0.0, 0.0]), few)[1]
-    assert not count_and_compare(labels, np.array([1.0, np.nan, 1.0, 1.0]), few)[1]
+def test_a_number_that_equals_nothing_is_not_alike(few, times):
+    labels = np.zeros(4 * times, np.int64)
+    assert count_and_compare(labels, np.tile([0.0, -0.0, 0.0, 0.0], times), few)[1]
+    assert not count_and_compare(labels, np.tile([1.0, np.nan, 1.0, 1.0], times), few)[1]
+    assert not count_and_compare(labels, np.append(np.ones(4 * times - 1), 2.0), few)[1]

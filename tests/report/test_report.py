@@ -505,6 +505,22 @@ def test_bounds_that_cannot_be_had(release):
     assert _bound(release, None, None) is None
 
 
+def test_what_the_method_has_proven_is_not_searched_for_again(monkeypatch):
+    release = shoal.microaggregate(survey(40), 3, columns=["turnover", "wages"], method="exact")
+
+    def fail(*_):
+        raise AssertionError("a bound was at hand")
+
+    monkeypatch.setattr("shoal.release.Release.bound", fail)
+    told = build(release)["bound"]
+    assert told["information_loss"] == release.outcome.bound > 0
+    assert told["gap"] == pytest.approx(0, abs=1e-9)
+    assert told["method"] == "exact"
+    within = replace(release, plan=replace(release.plan, strata=("region",)))
+    with pytest.raises(AssertionError):
+        _bound(within, None, 1.0)
+
+
 def test_numbers_and_names_for_axes():
     assert [number(v) for v in (0, 950, 1200, -3.5e6, 2e12, 0.00123)] == [
         "0",

@@ -1,10 +1,7 @@
 """One file for each method or close family. Adding a method: one function, and its module's name here."""
 
-from importlib import import_module
-
+#: In the order in which methods are listed. A module is loaded when one of its methods is asked for.
 FAMILIES = (
-    *("density", "fixed_size", "fuzzy", "igd", "imhm", "k_ward", "mdav", "mhm", "mu_approx"),
+    *("mdav", "density", "fixed_size", "fuzzy", "igd", "imhm", "k_ward", "mhm", "mu_approx"),
     *("pairwise", "repordmic", "tclose", "tfrp", "trees", "univariate"),
 )
-for _family in FAMILIES:
-    import_module(f"{__name__}.{_family}")

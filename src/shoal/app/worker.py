@@ -70,7 +70,7 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
     from shoal import pipeline
     from shoal.app.facts import release_facts
     from shoal.plan import Plan
-    from shoal.report.model import BOUND_RECORDS
+    from shoal.report.model import BOUND_RECORDS, own_bound
 
     last = 0.0
 
@@ -86,7 +86,9 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
     facts = release_facts(release)
     _store(folder, release)
     tell("look", facts)
-    if bound and len(release.labels) <= BOUND_RECORDS:
+    if (known := own_bound(release)) is not None:
+        tell("bound", {**known, "gap": 1e9 if known["gap"] is None else known["gap"]})
+    elif bound and len(release.labels) <= BOUND_RECORDS:
         tell("stage", "proving")
         tell("bound", _prove(folder, release))
 

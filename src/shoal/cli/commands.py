@@ -1,19 +1,9 @@
-"""Every command, one file each; a new command is one more name here."""
+"""Every command, one file each."""
 
-# ruff: noqa: F401
+from importlib import import_module
 
-from shoal.cli import (
-    bound,
-    check,
-    compare,
-    demo,
-    inspect,
-    measure,
-    methods,
-    optimum,
-    page,
-    plan,
-    protect,
-    suggest,
-)
+from shoal.cli import COMMANDS
 from shoal.cli.app import app as app
+
+for _name in COMMANDS:
+    import_module(f"shoal.cli.{_name}")

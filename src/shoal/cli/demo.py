@@ -15,6 +15,9 @@ from shoal.cli.options import whole
 from shoal.cli.protect import write_reports
 from shoal.io.json_text import json_text
 
+#: Seconds for the bound: what is shown shall not be waited for longer than the rest.
+PROOF = 15.0
+
 
 @app.command()
 @guarded
@@ -33,7 +36,8 @@ def demo(
     with watching() as progress:
         release = interruptible(lambda: run(shoal.Plan(whole(k)), original, progress))
         release.write(target)
-    bound = interruptible(lambda: release.bound(60.0))
+    with watching(doing="proof"):
+        bound = interruptible(lambda: release.bound(PROOF))
     proof = facts(bound, release.information_loss)
     show_outcome(release.outcome, str(target), proof)
     outcome = {**release.summary(), "output": str(target), **proof}

@@ -21,13 +21,15 @@ def without_pandas() -> None:
 
 
 def without_scipy() -> None:
-    """Keep numba from loading scipy's linear algebra, which it does with its first kernel, and `coverage`.
+    """Keep numba from loading what our kernels do not use: they multiply no matrices and call no C.
 
-    It looks once, like pyarrow. Our kernels multiply no matrices; scipy can be imported as ever.
+    It looks once, like pyarrow: scipy's linear algebra and cffi at its first kernel, the others at its
+    start. All of them can be imported as ever.
     """
     if "numba" not in sys.modules:
-        with _hidden("scipy.linalg", "coverage"):
+        with _hidden("scipy.linalg", "cffi", "coverage", "yaml"):
             importlib.import_module("numba.np.arraymath")
+            importlib.import_module("numba.core.typing.cffi_utils")
 
 
 @contextmanager

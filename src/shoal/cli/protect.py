@@ -121,7 +121,7 @@ def protect(
             refuse_price(wanted)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, frame, progress, strict=True))
-            notes = [*release.write(target, replace=replace, safe_cells=safe_cells), *unproven]
+            notes = release.write(target, replace=replace, safe_cells=safe_cells)
         try:
             if bound and not unproven:
                 try:
@@ -139,8 +139,8 @@ def protect(
             failure = after_the_release(error, shown(output or target))
     if as_json:
         summary = release.summary()
-        answer = {**summary, "output": shown(output or target), "notes": [*summary["notes"], *notes], **proof}
-        print(json_text(answer))
+        notes = [*summary["notes"], *notes, *unproven]
+        print(json_text({**summary, "output": shown(output or target), "notes": notes, **proof}))
     if failure is not None:
         raise failure
 
@@ -201,7 +201,7 @@ def refuse_questions(frame: Frame, options: Mapping[str, Any], reported: bool) -
 
 
 def no_bound(frame: Frame, plan: Plan) -> list[str]:
-    """The note that there is no bound for such a table, said before the work too; none where there is one."""
+    """The note that there is no bound for such a table, said before the work; none where there is one."""
     from shoal.bounds import standardised
 
     try:

@@ -1,5 +1,6 @@
 """What is no plain table (a stream, a single column, an index with names, masked cells), as one and back."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ def as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The data as a table, and how to make of such a table again what was given."""
     library = type(data).__module__.partition(".")[0]
     kind = type(data).__name__
-    if isinstance(data, np.ma.MaskedArray):
+    if "numpy.ma" in sys.modules and isinstance(data, np.ma.MaskedArray):
         return _filled(data), lambda table: table
     named = index_names(data)
     if named:

@@ -147,7 +147,7 @@ class Partition:
 
         Of the exact means of `moments` there may be one at hand: `moments.by_record`.
         """
-        if published.dtype not in (np.float64, np.int64):
+        if published.dtype not in (np.float64, np.int64) or len(self.labels) < self._tuning.two_threads:
             return published[self.labels]
         out = np.empty(len(self.labels), published.dtype)
         published = np.ascontiguousarray(published)

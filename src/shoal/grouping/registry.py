@@ -19,6 +19,7 @@ from shoal.errors import InputError, did_you_mean
 SUPPLIED = ("rng", "time_limit", "progress", "confidential")
 
 _registry: dict[str, MethodInfo] = {}
+_METHODS = "shoal.algorithms"
 
 
 class Confidential(NamedTuple):
@@ -89,7 +90,13 @@ class Methods(Tabular, Mapping[str, MethodInfo]):
         return _registry[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_registry)
+        families = [f"{_METHODS}.{family}" for family in importlib.import_module(_METHODS).FAMILIES]
+
+        def place(key: str) -> int:
+            module = _registry[key].function.__module__
+            return families.index(module) if module in families else len(families)
+
+        return iter(sorted(_registry, key=place))
 
     def __len__(self) -> int:
         return len(_registry)
@@ -105,14 +112,16 @@ class Methods(Tabular, Mapping[str, MethodInfo]):
 
 def methods() -> Methods:
     """Every registered method: key -> MethodInfo."""
-    importlib.import_module("shoal.algorithms")
+    for family in importlib.import_module(_METHODS).FAMILIES:
+        importlib.import_module(f"{_METHODS}.{family}")
     importlib.import_module("shoal.optimise")
     return Methods()
 
 
 def get_method(key: str, parameters: Mapping[str, Any] | None = None) -> MethodInfo:
     """The method of that key, if it also takes these parameters."""
-    registered = methods()
+    importlib.import_module("shoal.optimise")  # most ask for its `auto`, which loads few of the others
+    registered = Methods() if key in _registry else methods()
     key = next((name for name in registered if name.lower() == str(key).lower()), key)
     if key not in registered:
         raise InputError(f"unknown method {key!r}: {did_you_mean(str(key), registered)}")

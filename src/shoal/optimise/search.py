@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.mdav import mdav
 from shoal.kernels.neighbours.lists import nearest
-from shoal.kernels.search.anneal import PATIENCE, anneal, cross, fill, refresh
+from shoal.kernels.search.anneal import PATIENCE, anneal, cross, refresh
 
 #: The coldest temperature, in mean cost of a record, if a run does not name another.
 COLD = 0.03
@@ -58,11 +58,13 @@ class Problem:
         """The arrays that the annealing kernel works on."""
         n = len(self.P)
         most = max(n // self.k, int(labels.max()) + 1)
-        sizes = np.zeros(most, np.int32)
+        sizes = np.bincount(labels, minlength=most).astype(np.int32)
         members = np.zeros((most, 2 * self.k - 1), np.int32)
-        places = np.zeros(n, np.int32)
+        order = np.argsort(labels, kind="stable").astype(np.int32)
+        places = np.empty(n, np.int32)
+        places[order] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        members[labels[order], places[order]] = order
         labels = labels.astype(np.int32)
-        fill(labels, sizes, members, places)
         return self.P, np.zeros((most, self.P.shape[1])), sizes, members, labels, places
 
 

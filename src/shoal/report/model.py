@@ -80,8 +80,8 @@ def build(
 
     `comparison` (from `shoal.compare`) answers "why this k" with figures; `confidential`, `formula` and
     `subgroups` are those of `shoal.risk` and `shoal.utility`; `sums` names totals that should still add
-    up, such as "total = wages + profit". `bound` is what `Release.bound` found; without it `bound_time`
-    seconds are spent on finding one.
+    up, such as "total = wages + profit". `bound` is what `Release.bound` found; without it, and
+    where the method has proven none itself, `bound_time` seconds are spent on finding one.
     """
     refuse_edition(edition)
     both = release.measured.pair()  # held until the end, so that the columns are read once
@@ -308,8 +308,20 @@ def _why(
     return {"reasons": reasons, "comparison": facts}
 
 
+def own_bound(release: Release) -> dict[str, Any] | None:
+    """The bound that the method proved itself, as `exact` does; within strata it would say less."""
+    least, loss = release.outcome.bound, release.information_loss
+    if least is None or release.plan.strata:
+        return None
+    gap = 0.0 if loss <= least or release.outcome.proven else (loss / least - 1 if least > 0 else None)
+    method, seconds = release.plan.method, release.seconds
+    return {"information_loss": least, "gap": gap, "method": method, "seconds": seconds}
+
+
 def _bound(release: Release, bound: Bound | None, seconds: float | None) -> dict[str, Any] | None:
     """The proven least loss of any partition into groups of k, and how far above it this release lies."""
+    if bound is None and (known := own_bound(release)) is not None:
+        return known
     if bound is None:
         if seconds is None or len(release.labels) > BOUND_RECORDS:
             return None

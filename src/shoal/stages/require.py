@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithms.tclose import t_first, tclose_k_first, tclose_merge, tclose_t_first
 from shoal.arrays import Bools, Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
@@ -43,8 +42,8 @@ MANY = 0.25
 #: Records whose groups are gathered anew to come close to the whole table: each group looks at all that are
 #: free (1 s of processor time for 30,000 records in groups of 5).
 MOST_GATHERED = 100_000
-#: Methods that make groups t-close. Up to so many records all are tried, so that none of them loses less.
-T_CLOSE, FEW = (tclose_merge, tclose_k_first, tclose_t_first), 2000
+#: Up to so many records all methods that make groups t-close are tried, so that none of them loses less.
+FEW = 2000
 #: In larger tables closeness looks at k + 7 neighbours: on adult (30,162 records) the repair takes 5.4 s of
 #: processor time instead of 7 with 2k + 8, and 3.38 % is lost instead of 3.33. A move must lower the loss by
 #: this part of the mean loss of a record: it saves passes and costs little.
@@ -231,6 +230,8 @@ class _Stratum:
         Small tables are searched again from partitions that were shaken: the records of a group, or of two
         near ones, were dealt anew.
         """
+        from shoal.algorithms.tclose import t_first, tclose_k_first, tclose_merge, tclose_t_first
+
         part = Partition(labels)
         labels, touched = part.labels.copy(), _failing(part, self.tables)[part.labels]
         for codes, requirement in zip(self.tables[1].codes, self.requirements):
@@ -245,7 +246,8 @@ class _Stratum:
                 touched = np.ones(len(labels), bool)
         best, sse = self._search(labels, touched, end)
         confidential = confidential_of(self.requirements, self.rows)
-        for start in T_CLOSE if confidential is not None and len(labels) <= FEW else ():
+        starts = tclose_merge, tclose_k_first, tclose_t_first
+        for start in starts if confidential is not None and len(labels) <= FEW else ():
             other = start(self.points, self.k, confidential=confidential)
             if _sse(in_groups(self.points, self.has, Partition(other).labels)) < sse * (1 - LEAST):
                 again, lower = self._search(other, np.ones(len(other), bool), end)

@@ -1,6 +1,6 @@
 """R's own files (.rds) with one data frame, through rdata: factors, dates, moments and labels included.
 
-Only what `saveRDS` writes by default is read, packed or not. Row names are not read.
+Only what `saveRDS` writes by default is read, packed or not. Names of rows are left out, with a note.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def read(path: Path) -> Contents:
 def _unpacked(path: Path) -> bytes:
     packed = path.stat().st_size
     refuse_memory(packed, str(path))
-    head = path.read_bytes()[:5]
+    with path.open("rb") as file:
+        head = file.read(5)
     opened: Any = next((way for sign, way in _PACKED.items() if head.startswith(sign)), open)
     content = bytearray()
     with opened(path, "rb") as file:
@@ -121,6 +122,8 @@ def _texts(thing: Any) -> list[Any]:
 
 
 def _table(frame: Any, where: str) -> pa.Table:
+    from rdata.parser import RObjectType
+
     said = _attributes(frame)
     if "data.frame" not in _texts(said.get("class")):
         raise InputError(f"{where!r} holds no data frame: save one with saveRDS()")
@@ -139,6 +142,8 @@ def _table(frame: Any, where: str) -> pa.Table:
             marks = np.ma.getdata(told["labels"].value).tolist()
             values[name] = list(zip(marks, _texts(_attributes(told["labels"])["names"])))
     table = pa.table(columns)
+    if "row.names" in said and said["row.names"].info.type == RObjectType.STR:
+        table = table.replace_schema_metadata({"row names": ""})  # a note tells that they are left out
     if not labels and not values:
         return table
     facts = {"kind": "rds", "column_labels": labels, "variable_value_labels": values}

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
-from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.runtime.jit import WORTH_COMPILING, kernel
 from shoal.kernels.runtime.threads import together
 
 #: 2**BITS groups are counted at a time: their counts and values (16 bytes each) stay in a core's own cache.
@@ -18,12 +18,18 @@ FEW = 200_000
 def count_and_compare(labels: Ints, values: NDArray, few: int = FEW) -> tuple[NDArray, bool]:
     """How many records each group has, and whether each group's values are all the same.
 
-    A label below 0, or too large for groups of one record each, is reported as a group of none. Two threads
-    count a half of the records each. Up to `few` groups are counted in two tables, one for each half, which
-    must agree. A table of more groups would leave the cache: the records are first dealt into piles by the
-    leading bits of their labels, and then counted pile by pile.
+    A label below 0, or too large for groups of one record each, is reported as a group of none. A small table
+    is not worth a kernel. In others two threads count a half of the records each. Up to `few` groups are
+    counted in two tables, one for each half, which must agree. A table of more groups would leave the cache:
+    the records are first dealt into piles by the leading bits of their labels, and then counted pile by pile.
     """
     n = len(labels)
+    if n <= WORTH_COMPILING:
+        if not n or not 0 <= labels.min() <= labels.max() < n:
+            return np.zeros(1, np.int64), True
+        last = np.empty(n, values.dtype)
+        last[labels] = values
+        return np.bincount(labels), bool((last[labels] == values).all())
     middle = n // 2
     looked = together(partial(_look, labels[:middle], n), partial(_look, labels[middle:], n))
     groups = max(high for _, high in looked) + 1

@@ -2,19 +2,27 @@
 
 import numpy as np
 
-from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.runtime.jit import WORTH_COMPILING, kernel
 
 #: Groups, or records, whose sums are added up before they join the sum of all. This is against rounding: its
 #: error grows with the length of a stretch and with the number of stretches.
 STRETCH, RECORDS = 256, 1024
 
 
-@kernel
 def relabel(given, low, span):
     """Labels renamed 0, 1, .. in order of first appearance, and how often each occurs.
 
     `given` holds whole numbers in low..low+span-1.
     """
+    if len(given) > WORTH_COMPILING:
+        return _relabel(given, low, span)
+    _, first, old, sizes = np.unique(given, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    return np.argsort(order)[old], sizes[order]
+
+
+@kernel
+def _relabel(given, low, span):
     renamed = np.zeros((span, 2), np.int32)  # new name and count, side by side in memory
     labels = np.empty(len(given), np.int64)
     groups = 0
@@ -32,13 +40,23 @@ def relabel(given, low, span):
     return labels, sizes
 
 
-@kernel
 def pivot_and_shift(X, labels, sizes):
     """Each group's first member, and its mean's distance from that member, side by side in memory.
 
     Their sum is the mean. Kept apart, a large offset of all values costs no digits. `labels` must be
     in order of first appearance.
     """
+    if len(X) > WORTH_COMPILING:
+        return _pivot_and_shift(X, labels, sizes)
+    parts = np.zeros((len(sizes), X.shape[1], 2))
+    parts[:, :, 0] = X[np.unique(labels, return_index=True)[1]]
+    np.add.at(parts[:, :, 1], labels, X - parts[labels, :, 0])  # record by record, as the kernel
+    parts[:, :, 1] /= sizes[:, None]
+    return parts
+
+
+@kernel
+def _pivot_and_shift(X, labels, sizes):
     n, d = X.shape
     parts = np.empty((len(sizes), d, 2))
     seen = 0
@@ -58,9 +76,20 @@ def pivot_and_shift(X, labels, sizes):
     return parts
 
 
-@kernel
 def squared_errors(X, labels, parts):
     """Sum of squared distances to pivot + shift of one's group, summed by stretches against rounding."""
+    if len(X) > WORTH_COMPILING:
+        return _squared_errors(X, labels, parts)
+    return _one_by_one(np.square(X - parts[labels, :, 0] - parts[labels, :, 1]).ravel())
+
+
+def _one_by_one(values):
+    """Their sums along the first axis, in order, as a kernel takes them: `sum` would take them in pairs."""
+    return np.add.accumulate(values)[-1] if len(values) else np.zeros(values.shape[1:])
+
+
+@kernel
+def _squared_errors(X, labels, parts):
     n, d = X.shape
     total = 0.0
     for start in range(0, n, RECORDS):
@@ -74,9 +103,15 @@ def squared_errors(X, labels, parts):
     return total
 
 
-@kernel
 def sums_from_first(first, last, X):
     """Sums of the records first..last-1, counted from the very first record."""
+    if len(X) > WORTH_COMPILING:
+        return _sums_from_first(first, last, X)
+    return _one_by_one(X[first:last] - X[0])
+
+
+@kernel
+def _sums_from_first(first, last, X):
     sums = np.zeros(X.shape[1])
     for j in range(X.shape[1]):
         total = 0.0
@@ -86,9 +121,15 @@ def sums_from_first(first, last, X):
     return sums
 
 
-@kernel
 def squares_about(first, last, X, centre):
     """Sum of squared distances of those records to a centre counted from the very first record."""
+    if len(X) > WORTH_COMPILING:
+        return _squares_about(first, last, X, centre)
+    return _one_by_one(_one_by_one(np.square(X[first:last] - X[0] - centre)))
+
+
+@kernel
+def _squares_about(first, last, X, centre):
     total = 0.0
     for j in range(X.shape[1]):
         for start in range(first, last, RECORDS):

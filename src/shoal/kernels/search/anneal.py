@@ -125,8 +125,9 @@ def _take(P, C, sizes, members, places, A, x):
 @kernel
 def refresh(P, C, sizes, members):
     """Means anew from the members, so that rounding never adds up; the SSE of each group."""
-    sse = np.zeros(len(sizes))
+    sse = np.empty(len(sizes))
     for g in range(len(sizes)):
+        sse[g] = 0.0
         if sizes[g] == 0:
             continue
         first = members[g, 0]
@@ -303,16 +304,6 @@ def anneal(
 
 
 @kernel
-def fill(labels, sizes, members, places):
-    """The members of each group and the place of each record among them, from the labels."""
-    for x in range(len(labels)):
-        g = labels[x]
-        members[g, sizes[g]] = x
-        places[x] = sizes[g]
-        sizes[g] += 1
-
-
-@kernel
 def _root(parent, g):
     while parent[g] != g:
         parent[g] = parent[parent[g]]
@@ -329,14 +320,14 @@ def cross(first, first_sse, second, second_sse):
     """
     offset = len(first_sse)
     parent = np.empty(offset + len(second_sse), np.int64)
+    gain = np.empty(len(parent))
     total = 0.0
     for g in range(len(parent)):
-        parent[g] = g
+        parent[g], gain[g] = g, 0.0
         total += first_sse[g] if g < offset else 0.0
     for x in range(len(first)):
         p, q = _root(parent, first[x]), _root(parent, second[x] + offset)
         parent[max(p, q)] = min(p, q)
-    gain = np.zeros(len(parent))
     for g in range(len(parent)):
         parent[g] = _root(parent, g)
         gain[parent[g]] += first_sse[g] if g < offset else -second_sse[g - offset]

@@ -54,7 +54,9 @@ def cover(members, reduced, start, holders, gap, limit, best):
     """
     records = len(start) - 1
     count = 0
-    covered = np.zeros(records, np.bool_)
+    covered = np.empty(records, np.bool_)
+    for r in range(records):
+        covered[r] = False
     branch = np.empty(records + 1, np.int64)
     position = np.empty(records + 1, np.int64)
     chosen = np.empty(records + 1, np.int64)
