@@ -319,6 +319,20 @@ def test_a_suggestion_names_the_requirement_and_a_method_is_not_tried_without_wh
     assert [failure.requirements for failure in none.failures] == ["closeness sector=0.0001"]
 
 
+def test_units_and_contributors_have_a_price():
+    rng = np.random.default_rng(2)
+    cells = rng.normal(size=(60, 2))
+    table = pa.table({"a": cells[:, 0], "b": np.where(rng.random(60) < 0.4, np.nan, cells[:, 1])})
+    table = table.append_column("person", pa.array(np.arange(60) // 3))
+    asked = {"columns": ["a", "b"], "unit": "person", "contributors": 3, "method": "mdav"}
+    release = shoal.microaggregate(table, 3, **asked)
+    found = {run.requirements: run.information_loss for run in shoal.price(release, bound_time=None).runs}
+    assert set(found) == {"unit person, contributors=3", "unit person", "contributors=3", ""}
+    dropped = {"columns": ["a", "b"], "roles": {"person": "identifier"}, "contributors": 1, "method": "mdav"}
+    assert found[""] == shoal.microaggregate(table, 3, **dropped).information_loss
+    assert found["unit person, contributors=3"] == release.information_loss
+
+
 def test_the_command_line_tries_rules_and_tells_prices(tmp_path):
     shoal.write(survey(60), tmp_path / "firms.csv")
     firms = (tmp_path / "firms.csv", "-c", "turnover,wages", "-k", 3)

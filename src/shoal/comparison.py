@@ -23,7 +23,7 @@ from shoal.io.source import frame_of
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.pipeline import run
 from shoal.plan import Plan, PlanFields, explicit
-from shoal.plan.rules import KINDS, alternatives, required_by
+from shoal.plan.rules import alternatives, required_by, without
 from shoal.release import Release
 from shoal.report.pictures import front
 
@@ -244,19 +244,6 @@ def compare(
     plans = [Plan(sizes[0], **chosen) for chosen in alternatives(fields)]
     plans += [less for plan in plans if price for less in without(plan)]
     return compare_plans(plans, data, sizes, keys, bound_time, sample, workers, progress)
-
-
-def without(plan: Plan) -> list[Plan]:
-    """The plan without each of its requirements, and without all of them."""
-    asked: dict[str, Any] = {word: getattr(plan, word) for word in KINDS}
-    less: list[dict[str, Any]] = [
-        {word: {other: rules[other] for other in rules if other != column}}
-        for word, rules in asked.items()
-        for column in rules
-    ]
-    if len(less) > 1:
-        less.append({word: {} for word in asked})
-    return [replace(plan, **rest) for rest in less]
 
 
 def compare_plans(

@@ -124,6 +124,7 @@ class Measurement:
             "steps": [],
             "recoding_loss": {},
             "recoded": [],
+            "requirements": [],
             "seconds": 0.0,
             "notes": [],
         }

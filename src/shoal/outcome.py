@@ -3,7 +3,7 @@
 import logging
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from shoal.plan import Plan
 from shoal.plan.steps import said
 from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS
+from shoal.verify.requirements import Held
 
 #: What becomes of the order of rows, in words.
 ORDERS = {
@@ -83,6 +84,10 @@ class Outcome:
         What any grouping of these records loses at least, in percent, where the method proved it ("exact").
     proven : bool
         Whether no other grouping, published as means, loses less: the bound is reached.
+    requirements : tuple of dict
+        What groups hold beyond k records, counted before they were published: the `requirement`, what was
+        `asked`, what the group nearest to failing `reached` (None: no limit), `groups`, `failing_groups`, and
+        all of it `said` in words.
 
     Examples
     --------
@@ -122,6 +127,7 @@ class Outcome:
     recoding_loss: Mapping[str, float] = field(default_factory=dict)
     bound: float | None = None
     proven: bool = False
+    requirements: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def of(
@@ -135,12 +141,18 @@ class Outcome:
         began: float,
         kept: Sequence[Any] = (),
         least: float | None = None,
+        held: Iterable[Held] = (),
         **facts: Any,
     ) -> "Outcome":
         """From the sizes of all groups and what they lose; `began` is the start by `time.perf_counter`.
 
-        `least`: the sum of squares that any grouping loses, where that is proven.
+        `least`: the sum of squares that any grouping loses, where that is proven. `held`: what the groups of
+        each part or block hold beyond k records.
         """
+        together: dict[str, Held] = {}
+        for one in held:
+            before = together.get(one.requirement)
+            together[one.requirement] = one if before is None else before + one
         rounding = loss.percent(loss.rounding) if loss.rounding > NOISE * loss.total else 0.0
         bound = None if least is None else loss.percent(least)
         means = all(plan.centroid_of(name) in (None, "mean") for name in columns)
@@ -169,6 +181,7 @@ class Outcome:
             notes=tuple(notes),
             bound=bound,
             proven=proven,
+            requirements=tuple(one.facts() for one in together.values()),
             **facts,
         )
         logging.getLogger("shoal").info("%r, method %s, %.2f s", made, ", ".join(made.used), made.seconds)
@@ -231,6 +244,7 @@ class Outcome:
             rows.append(("rows of their own", f"{self.unique_rows:,} on all published columns{few}"))
         return [
             *rows,
+            *(("each group has", one["said"]) for one in self.requirements),
             *(("recoded", step) for step in self.steps),
             ("rows in files", ORDERS[self.order]),
             ("method", f"{method} (k={self.k}, seed {self.seed})"),

@@ -22,6 +22,7 @@ from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
 from shoal.stages.kept import Suspect
 from shoal.stages.units import group_sizes
+from shoal.verify.requirements import Held
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
@@ -72,6 +73,7 @@ class Release:
         began: float,
         least: float | None = None,
         recoding_loss: Mapping[str, float],
+        held: Sequence[Held] = (),
         **facts: Any,
     ) -> Release:
         """A release with its outcome, from the sizes of its groups; `began`: by `time.perf_counter`."""
@@ -82,6 +84,7 @@ class Release:
             records=len(labels),
             recoding_loss=dict(recoding_loss),
             least=least,
+            held=held,
             **_unique(facts["table"], columns, plan.k > 1 and not plan.apart),
         )
         return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)

@@ -336,7 +336,7 @@ def test_bad_input_is_told_in_one_sentence_and_nothing_is_left(spoil, sentence, 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"closeness": {"name": 0.5}, "decimals": True}, "closeness and decimals cannot be had in blocks"),
+        ({"bottom": {"income": 1}, "decimals": True}, "bottom and decimals cannot be had in blocks"),
         ({"columns": ["list"]}, "column 'list' is list<.*: int64>, which cannot be read as"),
         ({"strata": ["list"], "keep": KEPT}, "column 'list' is list<.*: int64>, which cannot be read as"),
         ({"weight": "name", "keep": ["id"]}, "a weight is a number"),

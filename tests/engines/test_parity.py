@@ -9,17 +9,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import shoal
+from shoal.cli.commands import app
+from shoal.engines.blocks.columns import MOST_DISTINCT, Distinct
 from shoal.engines.blocks.limits import WHOLE_TABLE, columns_to_protect
 from shoal.engines.blocks.plan import BlockPlan, make_plan
 from shoal.engines.disk import engine as disk
-from shoal.errors import InputError
-from shoal.frame.column import Column
+from shoal.errors import CheckFailed, InputError
+from shoal.frame.column import Column, Whole
+from shoal.frame.frame import Frame
 from shoal.pipeline import run
+from shoal.plan.rules import read_rule
+from shoal.requirements.closeness import Closeness
 from shoal.stages.encode import encode, grouping_matrix
 from shoal.stages.moments import Moments
 from shoal.verify.compare import first_difference
+from shoal.verify.requirements import groups_of, held_by
 from tests.engines.test_disk import people
 
 NUMBERS = ["income", "age", "born"]
@@ -71,6 +78,12 @@ TAKEN = {
     "levels": [{"columns": ["income", "size"], "levels": {"size": ["small", "middle", "large"]}}],
     "diversity": [{"diversity": {"town": 2}}, {"diversity": {"name": "entropy:1.5"}, "strata": ["town"]}],
     "dominance": [{"dominance": {"income": "1:80"}}, {"dominance": {"rent": "p:10"}, "weight": "grossing"}],
+    "closeness": [
+        {"closeness": {"holes": 0.3}, "method": "mdav"},
+        {"closeness": {"town": 0.4}},
+        {"closeness": {"town": "beta:2"}, "strata": ["size"]},
+    ],
+    "spread": [{"spread": {"income": 0.1}}, {"spread": {"rent": "rel:0.1"}, "method": "mdav"}],
     "zeros": [{"zeros": "group"}],
     "contributors": [{"contributors": 3}],
     "thin": [{"thin": "gap"}],
@@ -84,8 +97,6 @@ REFUSED = {
     "merge_small_strata": True,
     "blocks": [["income"], ["age", "born"]],
     "per_column": True,
-    "closeness": {"name": 0.5},
-    "spread": {"income": 0.1},
     "top": {"income": 100},
     "bottom": {"income": "q0.1"},
     "regroup": {"name": {"A": ["person 1"]}},
@@ -396,3 +407,54 @@ def test_one_whole_number_column_is_grouped_by_the_same_method_everywhere(table,
     several = disk.run(plan, table, tmp_path / "several.parquet", block_records=100)
     assert several.blocks > 1
     assert several.used == ("univariate_integer",)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"closeness": {"holes": 0.3}},
+        {"closeness": {"town": 0.4}},
+        {"closeness": {"town": "delta:1"}},
+        {"spread": {"rent": 0.3}},
+        {"spread": {"rent": "rel:0.2"}},
+    ],
+    ids=str,
+)
+def test_groups_of_many_blocks_are_compared_with_the_whole_table(asked, table, tmp_path):
+    plan = shoal.Plan(4, columns=["age", "born"], keep=KEPT, method="mdav", **asked)
+    outcome = disk.run(plan, table, tmp_path / "out.parquet", block_records=60)
+    assert outcome.blocks > 2
+    out = pq.read_table(tmp_path / "out.parquet")
+    groups = groups_of([out["age"], out["born"]])
+    (found,) = held_by(plan, Frame(out), [["age", "born"]], [groups])
+    assert found.passed
+    (told,) = outcome.requirements
+    assert told["reached"] == pytest.approx(found.reached)
+    assert (told["groups"], told["failing_groups"]) == (outcome.groups, 0)
+    (tmp_path / "plan.toml").write_text(plan.toml())
+    done = CliRunner().invoke(
+        app, ["check", str(tmp_path / "out.parquet"), "--plan", str(tmp_path / "plan.toml")]
+    )
+    assert done.exit_code == 0, done.output
+
+
+def test_a_block_that_is_unlike_the_whole_table_is_told(tmp_path):
+    x = np.arange(200.0)
+    pq.write_table(pa.table({"x": x, "ill": np.where(x < 100, "flu", "cold")}), tmp_path / "in.parquet")
+    plan = shoal.Plan(4, columns=["x"], closeness={"ill": 0.2})
+    with pytest.raises(InputError, match=r"a block of .* the nearest that can be had is closeness 0\.5"):
+        disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=50)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_too_many_different_numbers_are_refused():
+    seen, numbers = Distinct(), np.arange(1.0, MOST_DISTINCT + 2)
+    seen.add(Column("wage", "continuous", numbers[:-1], numbers[:-1] > MOST_DISTINCT))
+    with pytest.raises(InputError, match=r"column 'wage' has more than .* different numbers"):
+        seen.add(Column("wage", "continuous", numbers[-2:]))
+
+
+def test_a_number_that_the_whole_table_had_not_is_told():
+    rule, whole = read_rule("closeness", "x", 0.3), Whole(np.array([1.0, 2.0]), np.array([3, 3, 0]))
+    with pytest.raises(CheckFailed, match="column 'x' has changed meanwhile"):
+        Closeness.of(rule, Column("x", "continuous", np.array([1.0, 9.0]), whole=whole))

@@ -194,3 +194,35 @@ def test_dates_have_a_spread_and_no_sum():
     assert release.outcome.smallest_group >= 4
     with pytest.raises(InputError, match="spread needs numbers, but column 'day' is date"):
         shoal.microaggregate(table, 4, columns=["a"], spread={"day": "rel:0.5"})
+
+
+def test_the_outcome_tells_what_each_requirement_reached(table, tmp_path):
+    asked = {"diversity": {"disease": 2}, "dominance": {"sales": "1:80"}, "per_column": True}
+    release = shoal.microaggregate(table, 3, columns=["a", "sales"], method="mdav", **asked)
+    labels, diseases = release.labels, np.array(table["disease"])
+    groups = [(column, g) for column in labels.T for g in range(column.max() + 1)]
+    fewest = min(len(set(diseases[column == g])) for column, g in groups)
+    sales, own = np.abs(np.array(table["sales"])), labels[:, 1]
+    most = max(sales[own == g].max() / sales[own == g].sum() for g in range(own.max() + 1))
+    diversity, dominance = release.outcome.requirements
+    assert (diversity["asked"], diversity["reached"]) == (2, fewest)
+    assert (diversity["groups"], diversity["failing_groups"]) == (len(groups), 0)
+    assert dominance["asked"] == 80
+    assert dominance["reached"] == pytest.approx(100 * most)
+    said = f"at least 2 different values of 'disease': asked 2, reached {fewest}, 0 of {len(groups)} groups"
+    assert ("each group has", f"{said} fail") in release.outcome.rows()
+    assert "requirements" not in release.outcome.public()
+    release.report(tmp_path / "report.html", bound_time=None)
+    assert "asked 80, reached" in (tmp_path / "report.html").read_text()
+
+
+def test_units_are_told_and_a_sum_of_zeros_has_no_limit(table):
+    table = table.append_column("person", pa.array(np.arange(60) // 2))
+    table = table.append_column("debt", pa.array(np.zeros(60)))
+    asked = {"unit": "person", "dominance": {"debt": "p:10"}}
+    release = shoal.microaggregate(table, 3, columns=["a"], method="mdav", **asked)
+    units, dominance = release.outcome.requirements
+    assert units["requirement"] == "records of at least 3 different units"
+    assert units["reached"] == release.outcome.smallest_group >= 3
+    assert dominance["reached"] is None
+    assert ", reached no limit, 0 of" in dict(release.outcome.rows())["each group has"]

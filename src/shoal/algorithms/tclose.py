@@ -44,7 +44,7 @@ def tclose_t_first(X, k, *, confidential):
     return merged(X, t_first(X, k, confidential.codes, confidential.t, levels), confidential)
 
 
-def t_first(X: Floats, k: int, codes: Ints, t: float, levels: int = 0) -> Ints:
+def t_first(X: Floats, k: int, codes: Ints | Floats, t: float, levels: int = 0) -> Ints:
     """Labels of groups with one record of each part of the ranks; a central part gives the odd ones.
 
     `levels` is how many there are, if they have no order (ours): then of the parts that hold several levels,

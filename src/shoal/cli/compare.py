@@ -49,7 +49,8 @@ def compare(
     A requirement typed again for the same column, such as --closeness income=0.1 --closeness income=0.2, is
     tried likewise.
     """
-    from shoal.comparison import compare_plans, without
+    from shoal.comparison import compare_plans
+    from shoal.plan.rules import without
 
     refuse_outputs(output)
     plans = [*wanted, *(less for plan in wanted if price for less in without(plan))]

@@ -101,6 +101,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         },
         recoded=tuple(map(str, table.recoded)),
         recoding_loss=table.recoding_loss,
+        held=[held for published in made for held in published.held],
         codes=codes,
         suspects=table.suspects,
         units=table.units,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,14 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Bools, Ints
 from shoal.words import CATEGORIES
+
+
+class Whole(NamedTuple):
+    """A column in the whole table, of which the records at hand are a block."""
+
+    values: NDArray  # that occur, in order
+    counts: Ints  # how often each occurs; the last is how many gaps there are
+    deviation: float = 0.0  # of numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +41,7 @@ class Column:
     decimals: int | None = None  # to round what is published to
     marks: Ints | None = None  # of gaps: which of `signs` the file has there, 1, 2, ..; 0 for none
     signs: pa.Array | None = None  # the values that the file itself calls missing
+    whole: Whole | None = None  # what groups of a block are compared with
 
     @property
     def categorical(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,6 +75,16 @@ class Rule(NamedTuple):
     kind: str
     numbers: tuple[float, ...]
 
+    @property
+    def limit(self) -> float:
+        """What the figure of a group is compared with."""
+        return self.numbers[1] if self.kind == "largest" else self.numbers[0]
+
+    @property
+    def at_least(self) -> bool:
+        """Whether the figure may not be below its limit; else it may not be above."""
+        return self.kind in ("distinct", "entropy", "p", "pq", "sd", "rel")
+
     def __str__(self) -> str:
         return KINDS[self.field][self.kind][1].format(*self.numbers, column=repr(self.column))
 
@@ -119,7 +130,28 @@ def alternatives(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def required_by(plan: Plan) -> str:
-    """What the plan asks of each group beyond k, as it is typed."""
-    return ", ".join(
-        f"{word} {column}={rule}" for word in KINDS for column, rule in getattr(plan, word).items()
-    )
+    """What the plan asks of each group beyond k, as it is typed; contributors if more than the usual 2."""
+    asked = [f"unit {column}" for column in plan.unit]
+    asked += [f"contributors={plan.contributors}"] if plan.contributors > 2 else []
+    asked += [f"{word} {column}={rule}" for word in KINDS for column, rule in getattr(plan, word).items()]
+    return ", ".join(asked)
+
+
+def without(plan: Plan) -> list[Plan]:
+    """The plan without each of its requirements, and without all of them.
+
+    Without units, k counts records; their columns are dropped all the same.
+    """
+    roles = {name: role for name, role in plan.roles.items() if name not in plan.unit}
+    roles |= dict.fromkeys(plan.unit, "identifier")
+    less: list[dict[str, Any]] = []
+    if plan.unit:
+        less.append({"unit": (), "roles": roles, "by_record": (), "pseudonyms": None})
+    if plan.contributors > 2:
+        less.append({"contributors": 1})
+    nothing = {name: value for fields in less for name, value in fields.items()}
+    for word in KINDS:
+        rules = getattr(plan, word)
+        less += [{word: {other: rules[other] for other in rules if other != column}} for column in rules]
+        nothing[word] = {}
+    return [replace(plan, **fields) for fields in ([*less, nothing] if len(less) > 1 else less)]

@@ -112,6 +112,7 @@ def to_text(model: Mapping[str, Any]) -> str:
             ("records", f"{outcome['records']:,}"),
             ("columns protected", ", ".join(outcome["columns"])),
             ("published as they are", ", ".join(outcome["kept"]) or "no column"),
+            *(("each group has", one["said"]) for one in outcome.get("requirements", ())),
             *(("recoded", step) for step in outcome["steps"]),
             *(("lost by recoding", f"{n} {lost:.4g} %") for n, lost in outcome["recoding_loss"].items()),
             ("k", str(outcome["k"])),

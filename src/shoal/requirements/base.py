@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import Floats, Ints
+from shoal.errors import CheckFailed
 from shoal.frame.column import Column
 
 registry: dict[str, type[Requirement]] = {}
@@ -23,6 +24,21 @@ def levels_of(column: Column) -> Ints:
         return codes
     codes[column.gaps] = codes.max() + 1
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
+
+def shares_of(column: Column) -> tuple[Ints, Floats]:
+    """The levels of the records, and the share of each level in the whole table."""
+    if column.whole is None:
+        codes = levels_of(column)
+        return codes, np.bincount(codes) / len(codes)
+    values, counts = column.whole.values, column.whole.counts
+    codes = np.searchsorted(values, column.values).astype(np.int64)
+    if column.gaps is not None:
+        codes[column.gaps] = len(values)
+    counts = counts if counts[-1] else counts[:-1]
+    if codes.max(initial=0) >= len(counts):
+        raise CheckFailed(f"column {column.name!r} has changed meanwhile: protect it again")
+    return codes, counts / counts.sum()
 
 
 def rounded(figure: float, up: bool) -> str:
@@ -59,6 +75,10 @@ class Requirement(ABC):
     @abstractmethod
     def holds(self, members: Ints) -> bool:
         """Whether the group of these records holds it: the reference, written in the obvious way."""
+
+    def ranked(self) -> tuple[Ints | Floats, float, int] | None:
+        """Ranks, t and levels (`tclose.t_first`), if groups with one record of each part tend to hold it."""
+        return None
 
     def nearest(self, members: Ints) -> str | None:
         """What these records can be asked for instead, as a plan writes it."""

@@ -9,7 +9,7 @@ from shoal.frame.column import Column
 from shoal.grouping.registry import Confidential
 from shoal.kernels.search.closeness import arrange, distance
 from shoal.plan.rules import Rule
-from shoal.requirements.base import SLACK, Requirement, levels_of, rounded
+from shoal.requirements.base import SLACK, Requirement, rounded, shares_of
 
 _ORDERED, _UNORDERED, _BETA, _ENHANCED, _DELTA = range(5)
 _KINDS = {"beta": _BETA, "enhanced_beta": _ENHANCED, "delta": _DELTA}
@@ -37,21 +37,20 @@ class Closeness(Requirement):
 
     @classmethod
     def of(cls, rule: Rule, column: Column) -> Closeness:
-        """`parameters` are the kind, the number asked for, how many levels there are, and facts of each."""
-        codes, (asked,) = levels_of(column), rule.numbers
-        share = np.bincount(codes) / len(codes)
+        """`parameters`: the kind, the number asked for, how many levels, facts of each, their shares last."""
+        (codes, share), (asked,) = shares_of(column), rule.numbers
         kind = _KINDS.get(rule.kind, _UNORDERED if column.type in ("nominal", "boolean") else _ORDERED)
         facts = [share]
         if kind == _ORDERED:
             facts = [np.cumsum(share), np.cumsum(np.cumsum(share))]
         elif kind != _UNORDERED:
             facts = _limits(kind, share, asked)
-        parameters = np.array([kind, asked, len(share), *np.ravel(facts)])
+        parameters = np.array([kind, asked, len(share), *np.ravel(facts), *share])
         return cls(codes, np.zeros(len(codes)), parameters, asked=str(rule))
 
     def figure(self, members: Ints) -> float:
         """The least t, beta or delta that these records hold."""
-        kind, table = int(self.parameters[0]), np.bincount(self.codes) / len(self.codes)
+        kind, table = int(self.parameters[0]), self.shares
         share = np.bincount(self.codes[members], minlength=len(table)) / len(members)
         if kind == _ORDERED:
             return float(np.abs(np.cumsum(share - table)).sum() / max(len(table) - 1, 1))
@@ -67,6 +66,9 @@ class Closeness(Requirement):
     def holds(self, members: Ints) -> bool:
         return self.figure(members) <= self.parameters[1] + SLACK
 
+    def ranked(self) -> tuple[Ints, float, int]:
+        return self.codes, self.parameters[1] + SLACK, self.levels
+
     def nearest(self, members: Ints) -> str | None:
         return self.written(self.figure(members))
 
@@ -74,6 +76,11 @@ class Closeness(Requirement):
         """A t, beta or delta as a plan writes it."""
         word = next((f"{word}:" for word, kind in _KINDS.items() if kind == self.parameters[0]), "")
         return f"{word}{rounded(figure, up=True)}" if figure < np.inf else None
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each level in the whole table."""
+        return self.parameters[-int(self.parameters[2]) :]
 
     @property
     def levels(self) -> int:
@@ -85,8 +92,8 @@ class Closeness(Requirement):
         kind, t, m = self.parameters[:3]
         if kind > _UNORDERED:
             return None
-        facts = self.parameters[3:]
-        return Confidential(self.codes[rows], facts[: int(m)], facts[-int(m) :], kind == _ORDERED, t + SLACK)
+        one, two = self.parameters[3 : 3 + int(m)], self.parameters[3 + int(m) : 3 + 2 * int(m)]
+        return Confidential(self.codes[rows], one, two, kind == _ORDERED, t + SLACK)
 
     def least(self, k: int) -> float:
         """The least t, beta or delta of a group of k to n / 2 records: without one, all are one group.
@@ -126,7 +133,7 @@ class Closeness(Requirement):
     def _possible(self, asked: float, k: int) -> bool:
         """Whether k to n / 2 records can have so many of each value as this beta or delta allows."""
         n = len(self.codes)
-        fewest, most = _limits(self.parameters[0], np.bincount(self.codes) / n, asked)
+        fewest, most = _limits(self.parameters[0], self.shares, asked)
         for size in range(n // 2, k - 1, -1):
             up_to = np.floor(size * most * (1 + SLACK))
             if up_to[up_to >= size * fewest * (1 - SLACK)].sum() >= size:

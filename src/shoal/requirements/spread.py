@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.arrays import Ints
+from shoal.arrays import Floats, Ints
 from shoal.frame.column import Column
 from shoal.plan.rules import Rule
 from shoal.requirements.base import SLACK, Requirement, rounded
@@ -28,6 +28,8 @@ class Spread(Requirement):
         there = values[codes == 0]
         scale = float(np.abs(there).max(initial=0.0)) or 1.0
         unit = 1.0 if rule.kind == "rel" or len(there) == 0 else float((there / scale).std())
+        if column.whole is not None and rule.kind != "rel":
+            unit = column.whole.deviation / scale
         parameters = np.array([float(rule.kind == "rel"), asked, unit])
         return cls(codes, values / scale, parameters, asked=str(rule))
 
@@ -41,6 +43,9 @@ class Spread(Requirement):
 
     def holds(self, members: Ints) -> bool:
         return bool(self.figure(members) >= self.parameters[1] * (1 - SLACK))
+
+    def ranked(self) -> tuple[Floats, float, int]:
+        return self.values, 1.0, 0
 
     def nearest(self, members: Ints) -> str | None:
         figure = self.figure(members)

@@ -64,20 +64,21 @@ def group(
     required = asked_of(plan, columns, weight, units, watched)
     confidential = confidential_of(required)
     refuse_need(info, confidential)
-    refuse_infeasible(required, strata, len(columns[0].values), plan.k)
+    whole = "the table" if scales is None else "a block"
+    refuse_infeasible(required, strata, len(columns[0].values), plan.k, whole)
     patterns = gap_patterns(
         columns, strata, plan.k, units, required, gaps=plan.missing == "group", zeros=plan.zeros == "group"
     )
     points = space.matrix if info.input == "raw" else _points(plan, columns, space, scales, patterns)
     limit = (time_limit or info.seconds) if "time_limit" in info.supplied else None
-    whole = not required and all(column.gaps is None for column in columns)
+    plain = not required and all(column.gaps is None for column in columns)
     partition = run_within(
         info,
         raw_matrix(columns) if info.input == "raw" else points,
         plan.k,
         patterns,
         seed=seed,
-        time_limit=limit and limit * (1.0 if whole else 1 - REFINING),
+        time_limit=limit and limit * (1.0 if plain else 1 - REFINING),
         progress=progress,
         parameters=plan.parameters,
         confidential=confidential,

@@ -89,6 +89,10 @@ class Moments(NamedTuple):
             return Scale(self.pivot, self.exponent, 0.0, 1.0)
         return Scale(self.pivot, self.exponent, self.mean, math.sqrt(self.squares / (self.present - 1)))
 
+    def deviation(self) -> float:
+        """The standard deviation, n in the divisor, in the column's own unit."""
+        return math.ldexp(math.sqrt(self.squares / max(self.present, 1)), self.exponent)
+
     def middle(self) -> int | float:
         """A value at the mean, where gaps are thought to lie."""
         if isinstance(self.pivot, int):

@@ -23,6 +23,7 @@ from shoal.stages.publish import GroupValues, publish
 from shoal.stages.require import thin_cells
 from shoal.stages.round import rounded_groups
 from shoal.verify.groups import check_groups
+from shoal.verify.requirements import Held
 
 #: What is counted while a release is made.
 COUNTS = ("filled", "moved", "thinned", "zeros_lost")
@@ -47,6 +48,7 @@ class Published:
     least: float | None = None  # squares that any grouping of these records loses, where that is proven
     once: tuple[Any, ...] = ()  # columns that are the same in all records of a unit, so published once for it
     sums: dict[Any, Floats] = field(default_factory=dict)  # of a block with weights, see `from_table_centre`
+    held: tuple[Held, ...] = ()  # what the groups hold beyond k records
 
 
 def protect_part(
@@ -98,7 +100,7 @@ def protect_part(
     method, moved = grouping.method.key, grouping.moved
     del grouping, space  # their matrix is as large as the table
     cells = {c.name: _spread(c, published, partition) for c, published in zip(columns, groups)}
-    check_groups(cells, partition.labels, plan.k, strata, units, watched, weight)
+    held = check_groups(cells, partition.labels, plan.k, strata, units, watched, weight)
     filled = thinned = 0
     for column in columns:
         old, new = column.gaps, cells[column.name].gaps
@@ -106,7 +108,9 @@ def protect_part(
         filled += column.gap_count - stayed
         thinned += cells[column.name].gap_count - stayed
     lost = zeros_lost(columns, cells)
-    return Published(partition, groups, cells, loss, method, moved, filled, thinned, lost, least, sums=sums)
+    return Published(
+        *(partition, groups, cells, loss, method, moved, filled, thinned, lost, least), sums=sums, held=held
+    )
 
 
 def _spread(column: Column, groups: GroupValues, partition: Partition) -> Column:

@@ -39,8 +39,9 @@ _OF_A_COLUMN: dict[str, type[Diversity | Closeness | Spread]] = {
 BLOCK = 2000
 #: Where more than this share of groups has too few units, their records are gathered anew, unit by unit.
 MANY = 0.25
-#: Records whose groups are gathered anew to come close to the whole table: each group looks at all that are
-#: free (1 s of processor time for 30,000 records in groups of 5).
+#: Records whose groups are gathered anew, each with one of each part of a ranked column, where so many fail
+#: that mergers would make groups of thousands. Each group looks at all that are free (1 s of processor time
+#: for 30,000 records in groups of 5). Small tables do so for closeness only: for the rest they are shaken.
 MOST_GATHERED = 100_000
 #: Up to so many records all methods that make groups t-close are tried, so that none of them loses less.
 FEW = 2000
@@ -82,14 +83,16 @@ def confidential_of(
     return next((column for column in coded if column is not None), None)
 
 
-def refuse_infeasible(requirements: Sequence[Requirement], strata: Ints | None, n: int, k: int) -> None:
+def refuse_infeasible(
+    requirements: Sequence[Requirement], strata: Ints | None, n: int, k: int, whole: str = "the table"
+) -> None:
     """Say before the work what no partition can hold; and what only one group of all records can."""
     if not requirements:
         return
     order = np.arange(n) if strata is None else np.argsort(strata, kind="stable")
     ends = np.cumsum(np.bincount(np.zeros(n, np.int64) if strata is None else strata))[:-1]
     for rows in np.split(order, ends):
-        _feasible(requirements, rows, n)
+        _feasible(requirements, rows, n, whole)
     for requirement in requirements if strata is None and n >= 2 * k else ():
         least = requirement.least(k) if isinstance(requirement, Closeness) else 0.0
         if isinstance(requirement, Closeness) and least > requirement.parameters[1] + SLACK:
@@ -98,12 +101,14 @@ def refuse_infeasible(requirements: Sequence[Requirement], strata: Ints | None, 
             raise InputError(f"only one group of all {n} records has {requirement.asked}: {do}")
 
 
-def _feasible(requirements: Sequence[Requirement], rows: Ints, n: int) -> list[Requirement]:
+def _feasible(
+    requirements: Sequence[Requirement], rows: Ints, n: int, whole: str = "the table"
+) -> list[Requirement]:
     """The requirements that records hold as a whole; what can never be held is refused."""
     held = [requirement for requirement in requirements if requirement.holds(rows)]
     for requirement in requirements:
         if requirement not in held and not requirement.of_cells:
-            whole = "the table" if len(rows) == n else "a stratum"
+            whole = whole if len(rows) == n else "a stratum"
             raise InputError(f"{whole} of {len(rows)} records {requirement.fault(rows)}")
     return held
 
@@ -221,7 +226,7 @@ class _Stratum:
         self.points, self.has, self.k, self.rows = points / scale, has, k, rows
         self.requirements, self.rng = requirements, np.random.default_rng(seed)
         self.tables = _tables(requirements, rows)
-        many = len(points) > FEW and any(isinstance(r, Closeness) for r in requirements)
+        many = len(points) > FEW and any(r.ranked() is not None for r in requirements)
         self.neighbours = candidates(self.points, k, k + 7 if many else None)
 
     def solve(self, labels: Ints, rounds: int, end: float | None = None) -> Ints:
@@ -240,10 +245,16 @@ class _Stratum:
                 labels[touched] = -1
                 for block in _blocks(self.points, np.flatnonzero(touched), codes, self.k):
                     _gather(self.points, block, codes, self.k, labels)
-            if isinstance(requirement, Closeness) and touched.mean() > MANY and len(labels) <= MOST_GATHERED:
-                asked = requirement.parameters[1] + SLACK
-                labels = t_first(self.points, self.k, codes, asked, requirement.levels)
+        for requirement in (
+            self.requirements if touched.mean() > MANY and len(labels) <= MOST_GATHERED else ()
+        ):
+            ranked = requirement.ranked()
+            large = len(labels) > FEW or isinstance(requirement, Closeness)
+            fails = _failing(part, _tables([requirement], self.rows))[part.labels]
+            if ranked is not None and large and fails.mean() > MANY:
+                labels = t_first(self.points, self.k, ranked[0][self.rows], *ranked[1:])
                 touched = np.ones(len(labels), bool)
+                break
         best, sse = self._search(labels, touched, end)
         confidential = confidential_of(self.requirements, self.rows)
         starts = tclose_merge, tclose_k_first, tclose_t_first

@@ -158,10 +158,11 @@ def protect_units(
             sums |= inner.sums
             made.append(inner)
         cells = {column.name: cells[column.name] for column in columns}
-        check_groups(cells, labels, plan.k, strata, units)
+        held = check_groups(cells, labels, plan.k, strata, units)
         counts = {name: sum(getattr(p, name) for p in made) for name in COUNTS}
         once = tuple(column.name for column in same)
-        return Published(*_by_group(labels, cells), cells, loss, over.method, **counts, once=once, sums=sums)
+        facts = {**counts, "once": once, "sums": sums, "held": held}
+        return Published(*_by_group(labels, cells), cells, loss, over.method, **facts)
 
     # Small groups of units that are alike in all columns leave their records little choice, large groups
     # that are alike in the units' own columns leave them much. Which loses less depends on the table.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.arrays import Floats, Ints
 from shoal.errors import CheckFailed
 from shoal.frame.column import Column
-from shoal.verify.requirements import held
+from shoal.verify.requirements import Held, held
 
 if TYPE_CHECKING:
     from shoal.plan.rules import Rule
@@ -25,12 +25,12 @@ def check_groups(
     units: Ints | None = None,
     watched: Sequence[tuple[Rule, Column]] = (),
     weight: Floats | None = None,
-) -> None:
+) -> tuple[Held, ...]:
     """Raise unless each group has k records of one stratum and publishes one and the same value or gap.
 
     With `units`, the unit of each record, k counts distinct units. Each group holds the rules on `watched`.
     `released` are columns that were grouped together, with the values that each record publishes: if every
-    column is the same within groups, every combination occurs k times.
+    column is the same within groups, every combination occurs k times. What is held beyond k is given back.
     """
     from shoal.kernels.groups.counts import count_and_compare  # here, for `shoal check` needs no compiler
 
@@ -47,15 +47,20 @@ def check_groups(
             raise CheckFailed(f"a group publishes different values in column {name!r}: nothing is released")
         if strata is not None and not _one_each(strata, labels, len(sizes)):
             raise CheckFailed(f"a group crosses strata in column {name!r}: nothing is released")
+    found = []
     if units is not None:
         pairs = np.unique(np.stack([labels, units]), axis=1)[0]  # each unit of a group once
         fewest = np.unique(pairs, return_counts=True)[1].min()
         if fewest < k:
             raise CheckFailed(f"a group of {fewest} units is short of k={k}: nothing is released")
+        whose = f"records of at least {k} different units"
+        found.append(Held(whose, len(labels), int(labels.max()) + 1, 0, 0, k, float(fewest), True))
     for rule, column in watched:
         finding = held(rule, column, labels, weight, units)
         if not finding.passed:
             raise CheckFailed(f"nothing is released: {finding}")
+        found.append(finding)
+    return tuple(found)
 
 
 def _one_each(values: NDArray, labels: NDArray, groups: int) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.arrays import Bools, Floats, Ints
 from shoal.errors import InputError
@@ -33,12 +34,40 @@ class Held:
     groups: int = 0
     failing_groups: int = 0
     failing_records: int = 0
+    asked: float = np.nan
+    reached: float = np.nan  # the figure of the group that is nearest to failing
+    at_least: bool = False  # whether figures may not be below what is asked for; else not above
     first: tuple[str, ...] = ()  # of those that fail
     faults: tuple[str, ...] = ()  # why it could not be counted
 
     @property
     def passed(self) -> bool:
         return self.failing_groups == 0 and not self.faults
+
+    def __add__(self, other: Held) -> Held:
+        """The same of the groups of both, for example of two blocks."""
+        return replace(
+            self,
+            records=self.records + other.records,
+            groups=self.groups + other.groups,
+            failing_groups=self.failing_groups + other.failing_groups,
+            failing_records=self.failing_records + other.failing_records,
+            reached=(min if self.at_least else max)(self.reached, other.reached),
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """What is asked and reached, in plain values; None for a figure without limit."""
+        reached = self.reached if np.isfinite(self.reached) else None
+        worst = "no limit" if reached is None else f"{reached:.4g}"
+        fail = f"{self.failing_groups} of {self.groups:,} groups fail"
+        return {
+            "requirement": self.requirement,
+            "asked": self.asked,
+            "reached": reached,
+            "groups": self.groups,
+            "failing_groups": self.failing_groups,
+            "said": f"{self.requirement}: asked {self.asked:g}, reached {worst}, {fail}",
+        }
 
     def __str__(self) -> str:
         if self.faults:
@@ -120,21 +149,23 @@ def held(
     shown: Any = None,
 ) -> Held:
     """Count which of the groups 0, 1, .. hold a rule; `shown` is an Arrow table of what records publish."""
-    fails, sizes = failing(rule, column, groups, weight, units), np.bincount(groups)
+    (figures, fails), sizes = figures_of(rule, column, groups, weight, units), np.bincount(groups)
     first = []
     for group in np.flatnonzero(fails)[:_SHOWN]:
         row = int(np.argmax(groups == group))
         cells = [] if shown is None else [f"{n}={shown[n][row].as_py()}" for n in shown.column_names]
         first.append(f"{', '.join(cells) or f'group {group}'} ({sizes[group]} records)")
     return Held(
-        *(str(rule), len(groups), len(sizes), int(fails.sum()), int(sizes[fails].sum())), tuple(first)
+        *(str(rule), len(groups), len(sizes), int(fails.sum()), int(sizes[fails].sum())),
+        *(rule.limit, float(figures.min() if rule.at_least else figures.max()), rule.at_least),
+        first=tuple(first),
     )
 
 
-def failing(
+def figures_of(
     rule: Rule, column: Column, groups: Ints, weight: Floats | None = None, units: Ints | None = None
-) -> Bools:
-    """Which of the groups 0, 1, .. fail."""
+) -> tuple[Floats, Bools]:
+    """The figure of each of the groups 0, 1, .. that a rule sets a limit to, and which of them fail."""
     if rule.field == "dominance":
         return _dominated(rule, column, groups, weight, units)
     if rule.field == "spread":
@@ -148,7 +179,11 @@ def failing(
     )
     if rule.field == "diversity":
         return _uniform(rule, levels, groups)
-    return _far(rule, levels, groups, column.type in ("nominal", "boolean"))
+    table = np.bincount(levels)
+    if column.whole is not None:  # a block: its levels are those of the whole table, and gaps come last
+        levels = np.where(gaps, len(column.whole.values), np.digitize(column.values, column.whole.values) - 1)
+        table = column.whole.counts
+    return _far(rule, levels, groups, table / table.sum(), column.type in ("nominal", "boolean"))
 
 
 def _counted(levels: Ints, groups: Ints) -> tuple[Ints, Ints, Ints, Floats]:
@@ -159,39 +194,49 @@ def _counted(levels: Ints, groups: Ints) -> tuple[Ints, Ints, Ints, Floats]:
     return group, level, counts, counts / np.bincount(groups)[group]
 
 
-def _uniform(rule: Rule, levels: Ints, groups: Ints) -> Bools:
+def _uniform(rule: Rule, levels: Ints, groups: Ints) -> tuple[Floats, Bools]:
     group, _, counts, share = _counted(levels, groups)
     asked = rule.numbers[0]
     if rule.kind == "distinct":
-        return np.bincount(group) < asked
+        many = np.bincount(group).astype(np.float64)
+        return many, many < asked
     if rule.kind == "entropy":
-        return np.exp(np.bincount(group, -share * np.log(share))) < asked * (1 - _ROUNDING)
+        even = np.exp(np.bincount(group, -share * np.log(share)))
+        return even, even < asked * (1 - _ROUNDING)
     largest = np.zeros(group.max() + 1)
     np.maximum.at(largest, group, share)
     if rule.kind == "share":
-        return largest > asked * (1 + _ROUNDING)
+        return largest, largest > asked * (1 + _ROUNDING)
     order = np.lexsort((-counts, group))
     begins = np.flatnonzero(np.diff(group[order], prepend=-1))
     place = np.arange(len(order)) - np.repeat(begins, np.bincount(group))
     rare = order[place >= rule.numbers[1] - 1]
     rest = np.bincount(group[rare], share[rare], len(largest))
-    return largest * (1 + _ROUNDING) >= asked * rest
+    return _ratio(largest, rest), largest * (1 + _ROUNDING) >= asked * rest
 
 
-def _far(rule: Rule, levels: Ints, groups: Ints, unordered: bool) -> Bools:
-    group, level, _, share = _counted(levels, groups)
-    table, asked = np.bincount(levels) / len(levels), rule.numbers[0]
-    if rule.kind == "t" and unordered:
-        return np.bincount(group, np.maximum(share - table[level], 0)) > asked + _ROUNDING
+def _ratio(part: NDArray, whole: NDArray) -> Floats:
+    """One by the other; inf where the other is 0."""
+    return np.divide(part, whole, out=np.full(len(part), np.inf), where=whole > 0)
+
+
+def _far(rule: Rule, levels: Ints, groups: Ints, table: Floats, unordered: bool) -> tuple[Floats, Bools]:
+    (group, level, _, share), asked = _counted(levels, groups), rule.numbers[0]
+    table = table[: np.flatnonzero(table)[-1] + 1]
     if rule.kind == "t":
-        return _moved(levels, groups, table) > asked + _ROUNDING
+        over: NDArray = np.bincount(group, np.maximum(share - table[level], 0))
+        far = over if unordered else _moved(levels, groups, table)
+        return far, far > asked + _ROUNDING
     ratio = share / table[level]
     if rule.kind == "delta":
-        over = np.abs(np.log(ratio)) > asked * (1 + _ROUNDING)
+        figure = np.abs(np.log(ratio))
+        fails = figure > asked * (1 + _ROUNDING)
     else:
         allowed = np.minimum(asked, -np.log(table[level])) if rule.kind == "enhanced_beta" else asked
-        over = ratio > (1 + allowed) * (1 + _ROUNDING)
-    return np.bincount(group, over) > 0
+        figure, fails = ratio - 1, ratio > (1 + allowed) * (1 + _ROUNDING)
+    most = np.full(group.max() + 1, -np.inf)
+    np.maximum.at(most, group, figure)
+    return most, np.bincount(group, fails) > 0
 
 
 def _moved(levels: Ints, groups: Ints, table: Floats) -> Floats:
@@ -211,7 +256,9 @@ def _moved(levels: Ints, groups: Ints, table: Floats) -> Floats:
     return np.bincount(groups[order], distance) / max(len(table) - 1, 1)
 
 
-def _dominated(rule: Rule, column: Column, groups: Ints, weight: Floats | None, units: Ints | None) -> Bools:
+def _dominated(
+    rule: Rule, column: Column, groups: Ints, weight: Floats | None, units: Ints | None
+) -> tuple[Floats, Bools]:
     n = len(groups)
     value = np.abs(column.values.astype(np.float64)) * (1 if column.gaps is None else ~column.gaps)
     value = value / (value.max() or 1.0)
@@ -232,20 +279,27 @@ def _dominated(rule: Rule, column: Column, groups: Ints, weight: Floats | None, 
     taken = np.clip(most - before, 0, copies)
     total, top = np.bincount(group, size * copies), np.bincount(group, size * taken)
     if rule.kind == "largest":
-        return top > (rule.numbers[1] / 100 + _ROUNDING) * total
-    ratio = rule.numbers[0] / (rule.numbers[1] if rule.kind == "pq" else 100)
-    return np.bincount(group, size * (copies - taken)) < (ratio - _ROUNDING) * size[begins]
+        share = np.where(total > 0, 100 * top / np.where(total > 0, total, 1), 0)
+        return share, top > (rule.numbers[1] / 100 + _ROUNDING) * total
+    whole = rule.numbers[1] if rule.kind == "pq" else 100.0
+    left, largest = np.bincount(group, size * (copies - taken)), size[begins]
+    return whole * _ratio(left, largest), left < (rule.numbers[0] / whole - _ROUNDING) * largest
 
 
-def _narrow(rule: Rule, column: Column, groups: Ints) -> Bools:
+def _narrow(rule: Rule, column: Column, groups: Ints) -> tuple[Floats, Bools]:
     there = np.ones(len(groups), bool) if column.gaps is None else ~column.gaps
     value, group, many = column.values[there].astype(np.float64), groups[there], int(groups.max()) + 1
-    value = value / (np.abs(value).max(initial=0.0) or 1.0)
+    scale = np.abs(value).max(initial=0.0) or 1.0
+    value = value / scale
     low, high = np.full(many, np.inf), np.full(many, -np.inf)
     np.minimum.at(low, group, value)
     np.maximum.at(high, group, value)
     if rule.kind == "rel":
         unit = np.abs(np.bincount(group, value, many)) / np.maximum(np.bincount(group, minlength=many), 1)
     else:
-        unit = np.full(many, value.std() if len(value) else 0.0)
-    return (high <= low) | (high - low < rule.numbers[0] * unit * (1 - _ROUNDING))
+        own = value.std() if len(value) else 0.0
+        unit = np.full(many, own if column.whole is None else column.whole.deviation / scale)
+    width = np.maximum(high - low, 0)
+    return np.where(width > 0, _ratio(width, unit), 0), (high <= low) | (
+        width < rule.numbers[0] * unit * (1 - _ROUNDING)
+    )

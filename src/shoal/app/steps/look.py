@@ -162,6 +162,7 @@ def _figures(run: Run) -> Markup:
         ("groups", f"{outcome['groups']:,}", f"of {outcome['records']:,} records"),
         ("linked correctly", after, f"{before} in the original"),
         ("rows of their own", f"{outcome['unique_rows']:,}", alone),
+        *(("groups that fail", str(one["failing_groups"]), one["said"]) for one in outcome["requirements"]),
     ]
     return pieces.figures(figures)
 

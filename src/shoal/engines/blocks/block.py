@@ -42,7 +42,7 @@ def protect_block(
         for column in reversed(columns):
             keys += [column.values] if column.gaps is None else [column.values, column.gaps]
     order = np.lexsort(keys)
-    roles = needed.divided([column.at(order) for column in columns])
+    roles = needed.divided([column.at(order) for column in columns], several)
     published = protect_units(
         blocks.plan,
         roles.columns,

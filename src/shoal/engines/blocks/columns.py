@@ -1,7 +1,7 @@
 """The columns that blocks need, read batch by batch, and written back in the type they are stored in."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
 from shoal.errors import CheckFailed, InputError
-from shoal.frame.column import Column, categories
+from shoal.frame.column import Column, Whole, categories
 from shoal.frame.frame import Frame
 from shoal.frame.types import read_column, stored_kind
 from shoal.plan.rules import Rule
@@ -22,6 +22,10 @@ from shoal.stages.prepare import as_weights
 from shoal.stages.publish import GroupValues
 from shoal.stages.strata import combined
 from shoal.words import CATEGORIES
+
+#: Different numbers of a column whose distribution each block is compared with: 16 bytes each, and as many
+#: again for each block at work.
+MOST_DISTINCT = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class StoredColumn:
     levels: tuple[Any, ...] = ()
     listed: Any = None
     counts: tuple[int, ...] = ()  # how often each listed cell occurs
+    whole: Whole | None = field(default=None, compare=False)  # what groups are compared with
 
     @property
     def categorical(self) -> bool:
@@ -140,9 +145,40 @@ class Tally:
         squares = float(np.square(codes - mean) @ self.levels)
         return Moments(count, self.gaps, 0, len(codes) - 1, 0, mean, squares).scale()
 
+    def whole(self) -> Whole:
+        """What groups of a block are compared with."""
+        return Whole(np.arange(len(self.levels)), np.append(self.levels, self.gaps))
+
     def middle(self) -> int:
         """The commonest level, where gaps are thought to lie."""
         return int(np.argmax(self.levels))
+
+
+class Distinct:
+    """The different numbers of a column, and how often each occurs, batch by batch."""
+
+    def __init__(self) -> None:
+        self.values: NDArray = np.zeros(0, np.int64)
+        self.counts, self.gaps = np.zeros(0, np.int64), 0
+
+    def add(self, column: Column, often: Ints | None = None) -> None:
+        """The cells of one more batch, each so often."""
+        often = np.ones(len(column.values), np.int64) if often is None else often
+        there = slice(None) if column.gaps is None else ~column.gaps
+        values, counts = column.values[there], often[there]
+        self.gaps += int(often.sum() - counts.sum())
+        values = np.concatenate([self.values, values]) if len(self.values) else values
+        self.values, place = np.unique(values, return_inverse=True)
+        self.counts = np.bincount(place, np.append(self.counts, counts)).astype(np.int64)
+        if len(self.values) > MOST_DISTINCT:
+            raise InputError(
+                f"column {column.name!r} has more than {MOST_DISTINCT:,} different numbers, too many for "
+                "closeness in blocks: round it first, leave that out, or protect the table in memory "
+                "(--engine memory)"
+            )
+
+    def whole(self) -> Whole:
+        return Whole(self.values, np.append(self.counts, self.gaps))
 
 
 @dataclass(frozen=True)
@@ -165,8 +201,21 @@ class Needed:
         """The names to read; a column that is needed twice is read once."""
         return list(dict.fromkeys(column.name for column in self.columns))
 
-    def listing(self, tallies: Mapping[str, Mapping[Any, int]]) -> "Needed":
-        """The same with the different cells of each category."""
+    def listing(
+        self,
+        tallies: Mapping[str, Mapping[Any, int]],
+        distinct: Mapping[str, "Distinct"],
+        moments: Mapping[str, Moments],
+    ) -> "Needed":
+        """The same with the different cells of each category, and what rules compare groups with."""
+
+        def compared(rule: Rule, column: StoredColumn) -> StoredColumn:
+            whole = None
+            if rule.field == "closeness":
+                whole = column.moments().whole() if column.categorical else distinct[column.name].whole()
+            elif rule.field == "spread":
+                whole = Whole(np.zeros(0), np.zeros(1, np.int64), moments[column.name].deviation())
+            return replace(column, whole=whole)
 
         def of(column: StoredColumn) -> StoredColumn:
             return column.listing(tallies[column.name]) if column.categorical else column
@@ -175,7 +224,7 @@ class Needed:
             tuple(map(of, self.chosen)),
             tuple(map(of, self.strata)),
             self.weight,
-            tuple((rule, of(column)) for rule, column in self.watched),
+            tuple((rule, compared(rule, of(column))) for rule, column in self.watched),
         )
 
     def complete(self, cells: Any, first_row: int | None = None) -> NDArray[np.bool_]:
@@ -194,13 +243,16 @@ class Needed:
             shown.append(f"no {column.name}" if code == 0 else str(column.level(code - 1)))
         return " / ".join(reversed(shown))
 
-    def divided(self, columns: Sequence[Column]) -> "Roles":
-        """These columns, which `read` gave, by what they are for."""
+    def divided(self, columns: Sequence[Column], several: bool) -> "Roles":
+        """These columns, which `read` gave, by what they are for; of one of `several` blocks."""
         rest = iter(columns)
         chosen = [next(rest) for _ in self.chosen]
         strata = [next(rest) for _ in self.strata]
         weight = None if self.weight is None else as_weights(next(rest))
-        watched = [(rule, _dense(next(rest))) for rule, _ in self.watched]
+        watched = [
+            (rule, replace(next(rest), whole=c.whole) if several and c.whole else _dense(next(rest)))
+            for rule, c in self.watched
+        ]
         return Roles(chosen, combined(strata) if strata else None, weight, watched)
 
 

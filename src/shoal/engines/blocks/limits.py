@@ -19,8 +19,6 @@ WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
     "merge_small_strata": (False,),
     "blocks": (None,),
     "per_column": (False,),
-    "closeness": ({},),
-    "spread": ({},),
     "top": ({},),
     "bottom": ({},),
     "regroup": ({},),

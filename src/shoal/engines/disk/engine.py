@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import Needed, Tally, tally
+from shoal.engines.blocks.columns import Distinct, Needed, Tally, tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
 from shoal.engines.disk.groups import Groups
@@ -131,7 +131,7 @@ def run(
         table = _complete(plan, table, asked)
     size = block_records or block_size(len(table))
     seen = _look(plan, table, asked, size, lambda part: report(SHARES[0] * part))
-    needed = asked.listing(seen.listed)
+    needed = asked.listing(seen.listed, seen.distinct, seen.moments)
     said = look_at_some(plan, needed.chosen, seen.some)
     blocks = blocks or make_plan(plan, needed.chosen, seen.facts(needed), seen.sample, size)
     blocks.require(plan, needed.chosen)
@@ -180,6 +180,7 @@ def run(
             began,
             kept=[name for name in schema.names if name not in groups.columns],
             records=len(table),
+            held=groups.held,
             least=groups.least if len(blocks.counts) == 1 else None,
             unique_on_categories=unique[0],
             unique_rows=unique[1],
@@ -257,6 +258,7 @@ class _Seen(NamedTuple):
     some: Any  # rows drawn by chance from all of it, an Arrow table
     moments: dict[str, Moments]  # of numbers
     listed: dict[str, dict[Any, int]]  # of categories: how often each cell occurs
+    distinct: dict[str, Distinct]  # of numbers: how often each occurs, where closeness is asked
     sample: Any  # what blocks are cut by, an Arrow table
     key: Key | None  # of the order of rows; None if it stays
 
@@ -278,7 +280,10 @@ def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, 
         return np.sort(np.random.default_rng(seed).choice(len(table), min(count, len(table)), replace=False))
 
     names = [column.name for column in needed.chosen]
-    moments = {column.name: Moments() for column in needed.chosen if not column.categorical}
+    compared = [(rule.field, column) for rule, column in needed.watched if not column.categorical]
+    numbers = [*needed.chosen, *(column for word, column in compared if word == "spread")]
+    moments = {column.name: Moments() for column in numbers if not column.categorical}
+    distinct = {column.name: Distinct() for word, column in compared if word == "closeness"}
     listed: dict[str, dict[Any, int]] = {c.name: {} for c in needed.columns if c.categorical}
     weighs = needed.weight is None
     cut_by, looked_at = drawn(plan.seed, sample_size(len(table), target)), drawn(0, SAMPLE)
@@ -295,6 +300,8 @@ def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, 
                 tally(listed[stored.name], stored.cells(cells))
                 continue
             column = stored.read(cells, begin)
+            if stored.name in distinct:
+                distinct[stored.name].add(column)
             if stored is needed.weight:
                 weighs |= bool(as_weights(column, begin).any())
             elif stored.name in moments:
@@ -306,7 +313,7 @@ def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, 
         report((begin + len(batch)) / len(table))
     if not weighs:
         refuse_no_weight(plan.weight, np.zeros(0))
-    return _Seen(pa.Table.from_batches(some), moments, listed, pa.Table.from_batches(sample), key)
+    return _Seen(pa.Table.from_batches(some), moments, listed, distinct, pa.Table.from_batches(sample), key)
 
 
 def _group(

@@ -14,6 +14,7 @@ from shoal.errors import CheckFailed
 from shoal.stages.loss import Loss, about_centre
 from shoal.stages.part import COUNTS, Published
 from shoal.stages.publish import GroupValues
+from shoal.verify.requirements import Held
 
 
 class Groups:
@@ -29,6 +30,7 @@ class Groups:
         self._sums: dict[Any, Any] = {}
         self.used: dict[str, None] = {}
         self.notes: list[str] = []
+        self.held: list[Held] = []
         self.once = list(self.columns)  # columns that are the same in all records of a unit
         self.counts = dict.fromkeys(COUNTS, 0)
         self._count = 0
@@ -47,6 +49,7 @@ class Groups:
         for name, sums in published.sums.items():
             self._sums[name] = self._sums.get(name, 0) + sums
         self.used |= {published.method: None}
+        self.held += published.held
         self.once = [name for name in self.once if name in published.once]
         for name in self.counts:
             self.counts[name] += getattr(published, name)

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from shoal.engines.blocks.columns import Needed, StoredColumn, Tally
+from shoal.engines.blocks.columns import MOST_DISTINCT, Distinct, Needed, StoredColumn, Tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.spark.fingerprint import fingerprint, hashable
@@ -197,9 +197,20 @@ def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
 
 
 def _listed(df: Any, needed: Needed) -> Needed:
-    """The same with the different cells of each category, and how often each occurs."""
+    """The same with the different cells of each category, and with what rules compare groups with."""
+
+    def counted(name: str) -> Any:
+        return df.groupBy(f"`{name}`").count()
+
     names = {column.name for column in needed.columns if column.categorical}
-    return needed.listing({name: dict(df.groupBy(f"`{name}`").count().collect()) for name in names})
+    compared = [(rule.field, column) for rule, column in needed.watched if not column.categorical]
+    distinct = {column.name: Distinct() for word, column in compared if word == "closeness"}
+    for name, column in {column.name: column for _, column in compared if column.name in distinct}.items():
+        cells = counted(name).limit(MOST_DISTINCT + 2).toArrow()
+        distinct[name].add(column.read(cells[name]), np.asarray(cells["count"]))
+    wide = [column for word, column in compared if word == "spread"]
+    moments = dict(zip((column.name for column in wide), _moments(df, wide, None))) if wide else {}
+    return needed.listing({name: dict(counted(name).collect()) for name in names}, distinct, moments)
 
 
 def _facts(df: Any, needed: Needed) -> list[Moments | Tally]:

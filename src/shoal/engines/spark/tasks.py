@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,7 @@ def release_block(plan: BlockPlan, needed: Needed) -> Callable:
             "counts": {name: getattr(published, name) for name in COUNTS},
             "method": published.method,
             "once": published.once,
+            "held": [asdict(held) for held in published.held],
             "few": [few_units(np.asarray(table[name]), labels, plan.plan.k) for name in ids],
         }
         told = pa.array([json.dumps(facts)] + [None] * (len(table) - 1), pa.string())

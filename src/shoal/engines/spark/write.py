@@ -28,6 +28,7 @@ from shoal.stages.units import once_note
 from shoal.verify import policy
 from shoal.verify.compare import Agreement
 from shoal.verify.count import Finding
+from shoal.verify.requirements import Held
 
 
 def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool = False) -> Outcome:
@@ -71,6 +72,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 release.began,
                 kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
+                held=[Held(**held) for fact in facts for held in fact["held"]],
                 unique_on_categories=_unique(written, [*blocks.names, *_few_valued(written, blocks.names)]),
                 unique_rows=_unique(written, written.columns),
                 engine="spark",
