@@ -514,7 +514,7 @@ def test_what_the_method_has_proven_is_not_searched_for_again(monkeypatch):
     monkeypatch.setattr("shoal.release.Release.bound", fail)
     told = build(release)["bound"]
     assert told["information_loss"] == release.outcome.bound > 0
-    assert told["gap"] == pytest.approx(0, abs=1e-9)
+    assert 0 <= told["gap"] < 1e-8  # the method stops at a share of 1e-9
     assert told["method"] == "exact"
     within = replace(release, plan=replace(release.plan, strata=("region",)))
     with pytest.raises(AssertionError):

@@ -121,7 +121,7 @@ def protect(
             refuse_price(wanted)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, frame, progress, strict=True))
-            notes = release.write(target, replace=replace, safe_cells=safe_cells)
+            notes = list(release.write(target, replace=replace, safe_cells=safe_cells))
         try:
             if bound and not unproven:
                 try:
