@@ -202,7 +202,7 @@ def test_no_unit_lies_in_two_blocks(columns, tmp_path, monkeypatch):
     homes = []
 
     def spy(*facts, plain=disk.protect_block):
-        homes.append(set(facts[-1].tolist()))
+        homes.append(set(facts[6].tolist()))  # its units
         return plain(*facts)
 
     monkeypatch.setattr(disk, "protect_block", spy)
