@@ -32,8 +32,8 @@ def test_the_recipe_asks_for_what_the_project_asks_for(recipe):
     assert recipe["package"] == {"name": PROJECT["name"], "version": PROJECT["version"]}
     python, *others = recipe["requirements"]["run"]
     assert python == f"python {PROJECT['requires-python']}"
-    asked = [Requirement(text) for text in PROJECT["dependencies"]]
-    assert others == [f"{need.name.lower()} {need.specifier}".strip() for need in asked]
+    asked = [Requirement(text.lower()) for text in PROJECT["dependencies"]]
+    assert [Requirement(text) for text in others] == asked
     assert all(re.fullmatch(r"[a-z0-9_.-]+( [<>=!]=?[\w.*]+(,[<>=!]=?[\w.*]+)*)?", need) for need in others)
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     assert {Requirement(text).name for text in build} <= set(recipe["requirements"]["host"])

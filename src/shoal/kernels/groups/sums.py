@@ -7,6 +7,8 @@ from shoal.kernels.runtime.jit import WORTH_COMPILING, kernel
 #: Groups, or records, whose sums are added up before they join the sum of all. This is against rounding: its
 #: error grows with the length of a stretch and with the number of stretches.
 STRETCH, RECORDS = 256, 1024
+#: Sums of small tables are numpy's; what is too large becomes infinite without a word, as in a kernel.
+_silent = np.errstate(over="ignore", invalid="ignore")
 
 
 def relabel(given, low, span):
@@ -40,6 +42,7 @@ def _relabel(given, low, span):
     return labels, sizes
 
 
+@_silent
 def pivot_and_shift(X, labels, sizes):
     """Each group's first member, and its mean's distance from that member, side by side in memory.
 
@@ -76,6 +79,7 @@ def _pivot_and_shift(X, labels, sizes):
     return parts
 
 
+@_silent
 def squared_errors(X, labels, parts):
     """Sum of squared distances to pivot + shift of one's group, summed by stretches against rounding."""
     if len(X) > WORTH_COMPILING:
@@ -103,6 +107,7 @@ def _squared_errors(X, labels, parts):
     return total
 
 
+@_silent
 def sums_from_first(first, last, X):
     """Sums of the records first..last-1, counted from the very first record."""
     if len(X) > WORTH_COMPILING:
@@ -121,6 +126,7 @@ def _sums_from_first(first, last, X):
     return sums
 
 
+@_silent
 def squares_about(first, last, X, centre):
     """Sum of squared distances of those records to a centre counted from the very first record."""
     if len(X) > WORTH_COMPILING:
