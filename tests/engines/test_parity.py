@@ -366,15 +366,18 @@ def test_units_too_few_for_k_are_told_on_disk_too(tmp_path):
 
 
 def late(n=60_000, harmless=20_000):
-    """The first rows look harmless: later ones have codes for gaps, own names, and a telling column."""
+    """The first rows look harmless: later ones have codes for gaps, own names, and a telling column.
+
+    Any sample of the whole shows it: the telling column gives back two thirds, where half would do.
+    """
     rng = np.random.default_rng(2)
     after = np.arange(n) >= harmless
-    wage = np.round(rng.lognormal(7, 0.5, n))
+    wage = np.round(rng.lognormal(7, 0.5, n), -1)
     return pa.table(
         {
             "wage": np.where(after & (rng.random(n) < 0.02), 999_999, wage),
             "tag": [f"t{i}" if late else None for i, late in enumerate(after)],
-            "log": np.where(after, np.log(wage), rng.normal(7, 0.5, n)),
+            "log": pa.array(np.log(wage), mask=~after),
         }
     )
 
