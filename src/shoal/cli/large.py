@@ -66,7 +66,7 @@ def protect_large(
     output: str | None,
     replace: bool,
     master: str | None,
-    partition_by: list[str] | None,
+    partition_by: list[str] | None = None,
 ) -> tuple[Outcome, str]:
     """Protect a table that need not fit into memory; its outcome, and where the release is."""
     if output == "-":
