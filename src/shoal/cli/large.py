@@ -49,7 +49,13 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
 
 
 def protect_large(
-    engine: str, plan: Plan, file: str, output: str | None, replace: bool, master: str | None
+    engine: str,
+    plan: Plan,
+    file: str,
+    output: str | None,
+    replace: bool,
+    master: str | None,
+    partition_by: list[str] | None = None,
 ) -> tuple[Outcome, str]:
     """Protect a table that need not fit into memory; its outcome, and where the release is."""
     if output == "-":
@@ -61,12 +67,20 @@ def protect_large(
         if engine == "spark":
             from shoal.engines.spark.engine import run as run_on_spark
 
-            outcome = run_on_spark(plan, file, target, master=master, replace=replace)
+            outcome = run_on_spark(
+                plan, file, target, master=master, replace=replace, partition_by=partition_by
+            )
         else:
             from shoal.engines.disk.engine import run as run_on_disk
 
             outcome = run_on_disk(
-                plan, file, target, replace=replace, progress=progress, compute=interruptible
+                plan,
+                file,
+                target,
+                replace=replace,
+                partition_by=partition_by,
+                progress=progress,
+                compute=interruptible,
             )
     return outcome, target
 
