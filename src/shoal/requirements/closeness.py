@@ -66,8 +66,8 @@ class Closeness(Requirement):
     def holds(self, members: Ints) -> bool:
         return self.figure(members) <= self.parameters[1] + SLACK
 
-    def ranked(self) -> tuple[Ints, float, int]:
-        return self.codes, self.parameters[1] + SLACK, self.levels
+    def ranks(self) -> Ints:
+        return self.codes
 
     def nearest(self, members: Ints) -> str | None:
         return self.written(self.figure(members))
@@ -81,11 +81,6 @@ class Closeness(Requirement):
     def shares(self) -> Floats:
         """The share of each level in the whole table."""
         return self.parameters[-int(self.parameters[2]) :]
-
-    @property
-    def levels(self) -> int:
-        """How many levels there are, if no distance between them counts; else 0."""
-        return 0 if self.parameters[0] == _ORDERED else int(self.parameters[2])
 
     def coded(self, rows: Ints | slice = slice(None)) -> Confidential | None:
         """The column and t as methods take them; None if no t is asked for."""

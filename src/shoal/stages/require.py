@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from shoal.requirements.diversity import Diversity
 from shoal.requirements.dominance import Dominance
 from shoal.requirements.spread import Spread
 from shoal.requirements.units import Units
+from shoal.stages.gather import blocks_of, gather, parts_of
 from shoal.stages.refine_gaps import LEAST, candidates, in_groups, settle
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ _OF_A_COLUMN: dict[str, type[Diversity | Closeness | Spread]] = {
     "closeness": Closeness,
     "spread": Spread,
 }
-#: Records that are gathered unit by unit at a time: each group costs a look at all of them.
-BLOCK = 2000
 #: Where more than this share of groups has too few units, their records are gathered anew, unit by unit.
 MANY = 0.25
 #: Records whose groups are gathered anew, each with one of each part of a ranked column, where so many fail
@@ -226,7 +225,7 @@ class _Stratum:
         self.points, self.has, self.k, self.rows = points / scale, has, k, rows
         self.requirements, self.rng = requirements, np.random.default_rng(seed)
         self.tables = _tables(requirements, rows)
-        many = len(points) > FEW and any(r.ranked() is not None for r in requirements)
+        many = len(points) > FEW and any(r.ranks() is not None for r in requirements)
         self.neighbours = candidates(self.points, k, k + 7 if many else None)
 
     def solve(self, labels: Ints, rounds: int, end: float | None = None) -> Ints:
@@ -235,7 +234,7 @@ class _Stratum:
         Small tables are searched again from partitions that were shaken: the records of a group, or of two
         near ones, were dealt anew.
         """
-        from shoal.algorithms.tclose import t_first, tclose_k_first, tclose_merge, tclose_t_first
+        from shoal.algorithms.tclose import dealt, tclose_k_first, tclose_merge, tclose_t_first
 
         part = Partition(labels)
         labels, touched = part.labels.copy(), _failing(part, self.tables)[part.labels]
@@ -243,16 +242,16 @@ class _Stratum:
             enough = len(np.unique(codes[touched])) >= self.k
             if isinstance(requirement, Units) and enough and touched.mean() > MANY:
                 labels[touched] = -1
-                for block in _blocks(self.points, np.flatnonzero(touched), codes, self.k):
-                    _gather(self.points, block, codes, self.k, labels)
+                for block in blocks_of(self.points, np.flatnonzero(touched), codes, self.k):
+                    gather(self.points, block, codes, self.k, labels)
         for requirement in (
             self.requirements if touched.mean() > MANY and len(labels) <= MOST_GATHERED else ()
         ):
-            ranked = requirement.ranked()
+            ranks = requirement.ranks()
             large = len(labels) > FEW or isinstance(requirement, Closeness)
             fails = _failing(part, _tables([requirement], self.rows))[part.labels]
-            if ranked is not None and large and fails.mean() > MANY:
-                labels = t_first(self.points, self.k, ranked[0][self.rows], *ranked[1:])
+            if ranks is not None and large and fails.mean() > MANY:
+                labels = dealt(self.points, ranks[self.rows], parts_of(requirement, ranks, self.rows, self.k))
                 touched = np.ones(len(labels), bool)
                 break
         best, sse = self._search(labels, touched, end)
@@ -365,32 +364,3 @@ class _Stratum:
             if t:
                 best, cut = sse[t - 1], members[order[t:]]
         return cut
-
-
-def _gather(P: Floats, free: Ints, codes: Ints, k: int, labels: Ints) -> None:
-    """Groups of k units: the free record farthest from the mean, and of the nearest units one record each.
-
-    When fewer than k units are left, their records join the group of the nearest record.
-    """
-    rows = free
-    while len(np.unique(codes[free])) >= k:
-        far = free[np.argmax(np.square(P[free] - P[free].mean(axis=0)).sum(axis=1))]
-        near = free[np.argsort(np.square(P[free] - P[far]).sum(axis=1), kind="stable")]
-        first = np.sort(np.unique(codes[near], return_index=True)[1])[:k]
-        labels[near[first]] = labels.max() + 1
-        free = free[labels[free] < 0]
-    taken = rows[labels[rows] >= 0]
-    for x in free:
-        labels[x] = labels[taken[np.argmin(np.square(P[taken] - P[x]).sum(axis=1))]]
-
-
-def _blocks(P: Floats, rows: Ints, codes: Ints, k: int, most: int = BLOCK) -> Iterator[Ints]:
-    """The records in blocks that lie together, by halves of the widest coordinate; each has k units."""
-    if len(rows) > most:
-        order = rows[np.argsort(P[rows, np.argmax(P[rows].var(axis=0))], kind="stable")]
-        halves = order[: len(order) // 2], order[len(order) // 2 :]
-        if all(len(np.unique(codes[half])) >= k for half in halves):
-            for half in halves:
-                yield from _blocks(P, np.sort(half), codes, k, most)
-            return
-    yield rows
