@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shoal.arrays import Floats, Ints
+from shoal.arrays import Bools, Floats, Ints
+from shoal.grouping.partition import Partition
 from shoal.requirements.base import Requirement
 
 #: Records that are gathered unit by unit at a time: each group costs a look at all of them.
@@ -29,6 +30,31 @@ def parts_of(requirement: Requirement, ranks: Ints | Floats, rows: Ints, k: int)
             return parts
         parts += 1 + parts // 16
     return max(k, n // 2)
+
+
+def region(
+    requirement: Requirement,
+    ranks: Ints | Floats,
+    rows: Ints,
+    part: Partition,
+    fails: Bools,
+    means: Floats,
+    parts: int,
+) -> Ints:
+    """The records of groups that fail and of those nearest to them, as many as it takes to deal them out.
+
+    That is, so many that groups with one of them of each part tend to hold, as they do in the whole table.
+    """
+    from scipy.spatial import cKDTree
+
+    near = np.argsort(cKDTree(means[fails]).query(means)[0], kind="stable")
+    count = int(fails.sum())
+    while count < len(near):
+        chosen = np.flatnonzero(np.isin(part.labels, near[:count]))
+        if len(chosen) >= 2 * parts and parts_of(requirement, ranks, rows[chosen], parts) == parts:
+            return chosen
+        count += 1 + count // 4
+    return np.arange(len(rows))
 
 
 def gather(P: Floats, free: Ints, codes: Ints, k: int, labels: Ints) -> None:

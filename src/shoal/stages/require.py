@@ -22,7 +22,7 @@ from shoal.requirements.diversity import Diversity
 from shoal.requirements.dominance import Dominance
 from shoal.requirements.spread import Spread
 from shoal.requirements.units import Units
-from shoal.stages.gather import blocks_of, gather, parts_of
+from shoal.stages.gather import blocks_of, gather, parts_of, region
 from shoal.stages.refine_gaps import LEAST, candidates, in_groups, settle
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class _Stratum:
         Small tables are searched again from partitions that were shaken: the records of a group, or of two
         near ones, were dealt anew.
         """
-        from shoal.algorithms.tclose import dealt, tclose_k_first, tclose_merge, tclose_t_first
+        from shoal.algorithms.tclose import tclose_k_first, tclose_merge, tclose_t_first
 
         part = Partition(labels)
         labels, touched = part.labels.copy(), _failing(part, self.tables)[part.labels]
@@ -244,23 +244,14 @@ class _Stratum:
                 labels[touched] = -1
                 for block in blocks_of(self.points, np.flatnonzero(touched), codes, self.k):
                     gather(self.points, block, codes, self.k, labels)
-        for requirement in (
-            self.requirements if touched.mean() > MANY and len(labels) <= MOST_GATHERED else ()
-        ):
-            ranks = requirement.ranks()
-            large = len(labels) > FEW or isinstance(requirement, Closeness)
-            fails = _failing(part, _tables([requirement], self.rows))[part.labels]
-            if ranks is not None and large and fails.mean() > MANY:
-                labels = dealt(self.points, ranks[self.rows], parts_of(requirement, ranks, self.rows, self.k))
-                touched = np.ones(len(labels), bool)
-                break
-        best, sse = self._search(labels, touched, end)
+        gs = self._groups(labels, touched)
+        best, sse = self._search(self._gathered(gs, whole=True) if touched.mean() > MANY else gs, end)
         confidential = confidential_of(self.requirements, self.rows)
         starts = tclose_merge, tclose_k_first, tclose_t_first
         for start in starts if confidential is not None and len(labels) <= FEW else ():
             other = start(self.points, self.k, confidential=confidential)
             if _sse(in_groups(self.points, self.has, Partition(other).labels)) < sse * (1 - LEAST):
-                again, lower = self._search(other, np.ones(len(other), bool), end)
+                again, lower = self._search(self._groups(other, np.ones(len(other), bool)), end)
                 if lower < sse:
                     best, sse = again, lower
         for _ in range(rounds):
@@ -270,19 +261,22 @@ class _Stratum:
             pair = np.isin(best, best[[x, self.rng.choice(self.neighbours[x])]])
             shaken, count = best.copy(), int(pair.sum())
             shaken[pair] = len(best) + self.rng.permutation(np.arange(count) % min(2, count // self.k))
-            again, lower = self._search(shaken, pair, end)
+            again, lower = self._search(self._groups(shaken, pair), end)
             if lower < sse * (1 - LEAST):
                 best, sse = again, lower
         return best
 
-    def _search(self, labels: Ints, touched: Bools, end: float | None) -> tuple[Ints, float]:
-        """Groups that hold, improved until nothing changes, and their SSE; first those of `touched`."""
-        gs = self._settled(labels, touched, end)
+    def _search(self, gs: Groups, end: float | None) -> tuple[Ints, float]:
+        """Labels of groups that hold, improved until nothing changes, and their SSE; first those changed."""
+        gs = self._settled(gs, end)
+        if gs.fails.any() and len(gs.labels) > FEW:
+            gs = self._settled(self._gathered(gs), end)
         if gs.fails.any():
-            gs = self._settled(*self._merged(gs), end)
+            gs = self._settled(self._merged(gs), end)
         tried: set[bytes] = set()
+        touched = np.ones(1, bool)
         while touched.any():
-            labels, touched = gs.labels.copy(), np.zeros(len(labels), bool)
+            labels, touched = gs.labels.copy(), np.zeros(len(gs.labels), bool)
             for members in _by_group(gs.labels, len(gs.sizes)):
                 if len(members) < 2 * self.k:
                     continue
@@ -290,21 +284,49 @@ class _Stratum:
                 tried.add(members.tobytes())
                 labels[cut] = labels.max() + 1
                 touched[members] |= len(cut) > 0
-            gs = self._settled(labels, touched, end) if touched.any() else gs
+            gs = self._settled(self._groups(labels, touched), end) if touched.any() else gs
         return gs.labels, _sse(gs)
 
-    def _settled(self, labels: Ints, touched: Bools, end: float | None) -> Groups:
-        """Records moved until no move helps; to make a group hold may cost as much as to merge it."""
+    def _groups(self, labels: Ints, touched: Bools) -> Groups:
+        """The groups of these labels as the search takes them; those of `touched` are taken for changed."""
         part = Partition(labels)
         gs = in_groups(self.points, self.has, part.labels)
         gs.changed[:] = -1
         gs.changed[part.labels[touched]] = 0
         gs.fails[:] = _failing(part, self.tables)
-        groups = _by_group(part.labels, len(part)) if gs.fails.any() else []
+        return gs
+
+    def _settled(self, gs: Groups, end: float | None) -> Groups:
+        """Records moved until no move helps; to make a group hold may cost as much as to merge it."""
+        groups = _by_group(gs.labels, len(gs.sizes)) if gs.fails.any() else []
         for g in np.flatnonzero(gs.fails):
             gs.worth[g] = self._mergers(gs, g, groups[g])[1].min()
-        least = LEAST if len(labels) <= FEW else COARSE
-        settle(gs, self.neighbours, self.k, len(labels), self.tables, end, least=least)
+        n = len(gs.labels)
+        settle(gs, self.neighbours, self.k, n, self.tables, end, least=LEAST if n <= FEW else COARSE)
+        return gs
+
+    def _gathered(self, gs: Groups, whole: bool = False) -> Groups:
+        """The groups after those that fail a ranked requirement were gathered anew.
+
+        With the groups nearest to them; or all records, if `whole` and many of them are in such groups.
+        Of the groups made so, few fail, and these are merged: others near them are not of their kind.
+        """
+        from shoal.algorithms.tclose import dealt
+
+        part = Partition(gs.labels)
+        for requirement in self.requirements if len(gs.labels) <= MOST_GATHERED else ():
+            ranks, large = requirement.ranks(), len(gs.labels) > FEW or isinstance(requirement, Closeness)
+            fails = _failing(part, _tables([requirement], self.rows))
+            if ranks is None or not large or fails[part.labels].mean() <= whole * MANY:
+                continue
+            parts = parts_of(requirement, ranks, self.rows, self.k)
+            rows = np.arange(len(gs.labels))
+            if not whole:
+                rows = region(requirement, ranks, self.rows, part, fails, part.means(self.points), parts)
+            labels, touched = part.labels.copy(), (gs.changed >= 0)[gs.labels]
+            labels[rows] = len(labels) + dealt(self.points[rows], ranks[self.rows[rows]], parts)
+            touched[rows] = True
+            return self._merged(self._groups(labels, touched))
         return gs
 
     def _mergers(self, gs: Groups, g: np.integer, members: Ints) -> tuple[Ints, Floats]:
@@ -316,8 +338,8 @@ class _Stratum:
         a, b = gs.counts[g], gs.counts[others]
         return others, (a * b / np.maximum(a + b, 1) * np.square(gs.C[g] - gs.C[others])).sum(axis=1)
 
-    def _merged(self, gs: Groups) -> tuple[Ints, Bools]:
-        """Labels after each group that fails was merged with others; and the records of groups that changed.
+    def _merged(self, gs: Groups) -> Groups:
+        """The groups after each that fails was merged with others.
 
         It takes the cheapest with which it holds, or else the cheapest, until it holds.
         """
@@ -335,7 +357,7 @@ class _Stratum:
                 gs.C[h], gs.counts[h], gs.labels[members] = sums / np.maximum(counts, 1), counts, h
                 g = h
                 moved[g] = True
-        return gs.labels, moved[gs.labels]
+        return self._groups(gs.labels, moved[gs.labels])
 
     def _hold(self, members: Ints) -> bool:
         """Whether a group of these members holds all."""
