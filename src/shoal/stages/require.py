@@ -196,13 +196,20 @@ def _tables(requirements: Sequence[Requirement], rows: Ints | slice = slice(None
     """The requirements as kernels take them, for some of the records; and room for the members of a group."""
     kinds = list(dict.fromkeys(type(requirement) for requirement in requirements))
     wide = max(len(requirement.parameters) for requirement in requirements)
+    codes = np.stack([requirement.codes[rows] for requirement in requirements])
+    values = np.stack([requirement.values[rows] for requirement in requirements])
+    same = np.zeros(codes.shape[1], np.int64)
+    for row in (*codes, *values):
+        same = np.unique(
+            same * (1 + len(same)) + np.unique(row, return_inverse=True)[1], return_inverse=True
+        )[1]
     asked = required.Asked(
         np.array([kinds.index(type(requirement)) for requirement in requirements]),
-        np.stack([requirement.codes[rows] for requirement in requirements]),
-        np.stack([requirement.values[rows] for requirement in requirements]),
+        *(codes, values),
         np.stack([np.pad(r.parameters, (0, wide - len(r.parameters))) for r in requirements]),
+        np.append(same, same.max() + 1),
     )
-    room = np.empty(asked.codes.shape[1] + 1, np.int64)
+    room = np.empty(codes.shape[1] + 1, np.int64)
     return required.compiled([kind.kernel for kind in kinds]), asked, room
 
 
