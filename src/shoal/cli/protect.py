@@ -16,7 +16,7 @@ from shoal.cli.console import guarded, interruptible, say, show_outcome, watchin
 from shoal.cli.guesses import show_guesses, with_guesses
 from shoal.cli.large import Engine, Master, engine_for, head_of, protect_large
 from shoal.cli.large import refuse_reports as refuse_large
-from shoal.cli.light import without_scipy
+from shoal.cli.light import light_arrow, without_scipy
 from shoal.cli.options import Tried, Wanted, listed, planned
 from shoal.cli.places import source_and_target
 from shoal.errors import InputError, MachineError, ShoalError, too_few
@@ -90,13 +90,15 @@ def protect(
     as_json: AsJson = False,
 ) -> None:
     """Protect a table and say what was lost."""
+    where = engine_for(engine, file, master)
     without_scipy()
+    if where == "memory":
+        light_arrow()
     from shoal.grouping.registry import get_method
     from shoal.io.source import frame_of
     from shoal.pipeline import run
 
     output = output or ("-" if file == "-" else None)
-    where = engine_for(engine, file, master)
     named = from_file or wanted.columns is not None
     if accept_guesses and named:
         raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")

@@ -81,7 +81,9 @@ def _parsed(content: bytes, path: Path, in_ascii: bool) -> Any:
 
         def _parse_array_values(self, dtype: Any, length: int) -> Any:
             if not 0 <= length <= len(content):  # a value takes a byte or more, whatever the file says
-                raise InputError(f"{str(path)!r} promises {length} values in {len(content)} bytes: save it again")
+                raise InputError(
+                    f"{str(path)!r} promises {length} values in {len(content)} bytes: save it again"
+                )
             return super()._parse_array_values(dtype, length)
 
         def parse_R_object(self, *given: Any, **named: Any) -> Any:
