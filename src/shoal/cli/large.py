@@ -60,7 +60,13 @@ def _rows(path: Path) -> int:
 
 
 def protect_large(
-    engine: str, plan: Plan, file: str, output: str | None, replace: bool, master: str | None
+    engine: str,
+    plan: Plan,
+    file: str,
+    output: str | None,
+    replace: bool,
+    master: str | None,
+    partition_by: list[str] | None = None,
 ) -> tuple[Outcome, str]:
     """Protect a table that need not fit into memory; its outcome, and where the release is."""
     if output == "-":
@@ -72,12 +78,20 @@ def protect_large(
         if engine == "spark":
             from shoal.engines.spark.engine import run as run_on_spark
 
-            outcome = run_on_spark(plan, file, target, master=master, replace=replace)
+            outcome = run_on_spark(
+                plan, file, target, master=master, replace=replace, partition_by=partition_by
+            )
         else:
             from shoal.engines.disk.engine import run as run_on_disk
 
             outcome = run_on_disk(
-                plan, file, target, replace=replace, progress=progress, compute=interruptible
+                plan,
+                file,
+                target,
+                replace=replace,
+                partition_by=partition_by,
+                progress=progress,
+                compute=interruptible,
             )
     return outcome, target
 
