@@ -38,25 +38,14 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
     if master is not None and engine != "spark":
         raise InputError("--master names a Spark cluster: give --engine spark too")
     if engine == "auto":
-        return "disk" if Path(file).is_dir() or _rows(Path(file)) > most else "memory"
+        from shoal.io.large import promised
+
+        return "disk" if Path(file).is_dir() or promised(Path(file)) > most else "memory"
     if engine != "memory" and not (Path(file).is_dir() or file.endswith(".parquet")):
         raise InputError(
             f"--engine {engine} reads a Parquet file or a folder of them, not {file!r}: convert it"
         )
     return engine
-
-
-def _rows(path: Path) -> int:
-    """How many records a Parquet file promises; 0 if it is none, which the reader then says better."""
-    if path.suffix != ".parquet" or not path.is_file():
-        return 0
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_metadata(path).num_rows
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        return 0
 
 
 def protect_large(
