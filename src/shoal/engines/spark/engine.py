@@ -3,11 +3,13 @@
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.engines.blocks.columns import MOST_DISTINCT, Distinct, Needed, StoredColumn, Tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
@@ -258,6 +260,22 @@ def _plan(
     return blocks.placed(found, needed.title)
 
 
+def _read(spark: Any, table: ParquetTable) -> Any:
+    """The files as a DataFrame; columns that folders name are texts or whole numbers, as `table` has them."""
+    from pyspark.sql import functions as F
+
+    files = [str(path.resolve()) for path in table.files]
+    if not table.keys:
+        return spark.read.parquet(*files)
+    for path in files:
+        if re.search("%[89A-Fa-f]", path):
+            raise InputError(f"Spark takes %C3 and the like in {path!r} for other letters: use --engine disk")
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    df = spark.read.option("basePath", str(table.source.resolve())).parquet(*files)
+    whole = [name for name in table.keys if pa.types.is_integer(table.schema.field(name).type)]
+    return df.withColumns({name: F.col(f"`{name}`").cast("long") for name in whole})
+
+
 def run(
     plan: Plan,
     source: str | os.PathLike[str],
@@ -265,15 +283,18 @@ def run(
     *,
     master: str | None = None,
     replace: bool = False,
+    partition_by: Sequence[str] | None = None,
     block_records: int | None = None,
 ) -> Outcome:
     """Protect Parquet files that driver and workers can reach; what `shoal protect --engine spark` does."""
     _refuse(plan)
+    if partition_by:
+        raise InputError("Spark writes no folders named by cells yet: leave that out, or use --engine disk")
     table = ParquetTable(source)
     columns_to_protect(plan, table.schema)
     with session(master) as spark:
         with speaking("Spark could not read the files"):
-            df = spark.read.parquet(*[str(path.resolve()) for path in table.files])
+            df = _read(spark, table)
         size = block_records or block_size(len(table))
         spark.conf.set("spark.sql.shuffle.partitions", str(4 * -(-len(table) // size)))
         return write(_protect(plan, df, None, size), os.path.abspath(target), replace=replace)
