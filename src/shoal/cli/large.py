@@ -38,6 +38,8 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
     if master is not None and engine != "spark":
         raise InputError("--master names a Spark cluster: give --engine spark too")
     if engine == "auto":
+        if Path(file).suffix != ".parquet":  # which needs none of its readers
+            return "disk" if Path(file).is_dir() else "memory"
         from shoal.io.large import promised
 
         return "disk" if Path(file).is_dir() or promised(Path(file)) > most else "memory"
