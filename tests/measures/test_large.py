@@ -13,6 +13,8 @@ from shoal.errors import InputError, MachineError
 from shoal.frame.order import file_order
 from shoal.measures import columns
 from shoal.measures.groups import Groups, same
+from shoal.measures.linkage import linkage
+from shoal.measures.pair import pair
 from shoal.pipeline import run
 from shoal.plan import Plan
 
@@ -108,12 +110,24 @@ def test_columns_that_come_one_by_one_make_the_same_groups():
     assert np.array_equal(same(iter(some)), same(some))
 
 
-def test_closeness_does_not_depend_on_how_groups_are_cut(monkeypatch):
+def test_closeness_does_not_depend_on_how_groups_are_cut():
     rng = np.random.default_rng(0)
     groups = Groups(np.repeat(np.arange(30), 4), rng.normal(size=120).round(1))
     whole = groups.distances_ordered()
-    monkeypatch.setattr("shoal.measures.groups.PIECE", 13)
-    assert np.array_equal(groups.distances_ordered(), whole)
+    assert np.array_equal(groups.distances_ordered(piece=13), whole)
+
+
+@pytest.mark.parametrize("units", [None, np.arange(400) // 3])
+def test_linkage_among_some_is_not_lower_than_among_all(tables, units):
+    _, original, release, _ = tables
+    both = pair(original.take(release["nr"]), release, COLUMNS, units=units, known=["region"])
+    notes = []
+    some, every = (linkage(both, 60, 0, notes, among)[0] for among in (100, 400))
+    assert some.overall >= every.overall
+    assert some.detail["without_known"] >= every.detail["without_known"]
+    assert notes[0].endswith("among what 100 of them publish: among all it is not higher")
+    whole = linkage(both, 60, 0, [], 399)[0]
+    assert whole.overall <= some.overall
 
 
 def test_a_full_disk_is_one_sentence(monkeypatch):

@@ -103,7 +103,7 @@ class Groups:
         inside = np.searchsorted(placed, placed + slack, "right") - np.searchsorted(placed, placed - slack)
         return inside / np.repeat(self.sizes, self.sizes)
 
-    def distances_ordered(self) -> NDArray:
+    def distances_ordered(self, piece: int = PIECE) -> NDArray:
         """Earth mover's distance of each group's values to those of all, in ranks, from 0 to 1 (t-closeness).
 
         Neighbouring distinct values lie 1/(m-1) apart. Between two values of a group its distribution is
@@ -116,7 +116,7 @@ class Groups:
         F = np.cumsum(np.bincount(ranks)) / len(ranks)
         sums = np.concatenate(([0.0], np.cumsum(F)))
         found = np.empty(len(self.sizes))
-        for some in self._stretches():
+        for some in self._stretches(piece):
             starts, sizes = self.starts[some] - self.starts[some][0], self.sizes[some]
             a = ranks[self.starts[some][0] : self.ends[some][-1]]
             height = (np.arange(len(a)) - np.repeat(starts, sizes) + 1) / np.repeat(sizes, sizes)
@@ -128,9 +128,9 @@ class Groups:
             found[some] = (np.add.reduceat(stretch, starts) + before) / (m - 1)
         return found
 
-    def _stretches(self) -> Iterator[slice]:
+    def _stretches(self, piece: int) -> Iterator[slice]:
         """Some groups after others: what is made of their records at a time is small."""
-        cuts = np.unique(np.searchsorted(self.ends, np.arange(0, len(self.values), PIECE)))
+        cuts = np.unique(np.searchsorted(self.ends, np.arange(0, len(self.values), piece)))
         for first, last in zip(cuts, [*cuts[1:], len(self.sizes)]):
             yield slice(first, last)
 

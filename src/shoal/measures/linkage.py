@@ -19,6 +19,7 @@ from shoal.measures.pair import Pair
 # confidence interval says what the sampling costs.
 MANY = 100_000  # records from which on fewer are tried
 SAMPLE = 10_000  # records tried: a share is then known to within one percent; a fifth of it beyond MANY
+AMONG = 1_000_000  # records of a larger table among whose published values the right one is sought
 SUBSETS = 12  # subsets tried for each number of columns; a third of it beyond MANY
 BETWEEN = 2_000  # records that try more than one and less than all columns
 CATEGORIES = 60  # a column with more categories is left out: each becomes a coordinate
@@ -26,7 +27,7 @@ NEAREST = 8  # released points searched first for ties; where all are tied, the 
 TIE = 1e-9  # relative difference below which two distances are the same: rounding makes it
 
 
-def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list[Measure]:
+def linkage(both: Pair, sample: int | None, seed: int, notes: list[str], among: int = AMONG) -> list[Measure]:
     """The share of records correctly linked by an intruder who knows one, two, .. all of the columns.
 
     He takes only records into account that agree with what he knows of the kept columns. Released records
@@ -38,9 +39,11 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list
     if sample is None:
         sample = SAMPLE if n <= MANY else SAMPLE // 5
     rows = np.sort(rng.choice(n, sample, replace=False)) if n > sample else np.arange(n)
-    if len(rows) < n:
-        notes.append(f"linkage was tried by {len(rows):,} of {n:,} records, drawn by chance")
-    names, link = _intruder(both, rows, notes)
+    if len(rows) < n and not both.itself:
+        told = f"linkage was tried by {len(rows):,} of {n:,} records, drawn by chance"
+        more = f", among what {among:,} of them publish: among all it is not higher" if among < n else ""
+        notes.append(told + more)
+    names, link = _intruder(both, rows, notes, among)
     d, subsets = len(names), SUBSETS if n <= MANY else SUBSETS // 3
     credits = np.zeros(len(rows))
     levels: list[dict[str, Any]] = []
@@ -81,11 +84,13 @@ def chances(both: Pair) -> Floats:
     """For each record, the chance that it is linked correctly by an intruder who knows all columns."""
     both = both.scaled()
     rows = np.arange(len(both.original))
-    names, link = _intruder(both, rows, [])
+    names, link = _intruder(both, rows, [], len(rows))
     return link(tuple(range(len(names))), rows)
 
 
-def _intruder(both: Pair, rows: Ints, notes: list[str]) -> tuple[list[Any], Callable[..., Floats]]:
+def _intruder(
+    both: Pair, rows: Ints, notes: list[str], among: int
+) -> tuple[list[Any], Callable[..., Floats]]:
     """The columns to link by, and how to link by some of them.
 
     The link takes the places of columns, those of records among `rows`, and whether kept columns are known;
@@ -101,14 +106,19 @@ def _intruder(both: Pair, rows: Ints, notes: list[str]) -> tuple[list[Any], Call
     if both.itself:
         return linking.names, partial(_among_equals, linking, kept, rows, both.units)
     labels = same(chain((column.after for column in both.columns), kept))
-    first = np.empty(int(labels.max()) + 1, np.intp)
-    first[labels] = np.arange(len(labels))
+    pool, counts = _pool(both, rows, among), np.bincount(labels)
+    if len(pool) < len(labels):  # what others publish is left out, so that links are found more often
+        shown = np.unique(labels[pool])
+        number = np.zeros(len(counts), np.int64)
+        number[shown] = np.arange(len(shown))
+        labels, counts = number[labels], counts[shown]
+    first = np.empty(len(counts), np.intp)
+    first[labels[pool]] = pool
     published, spaces = [], []
     for column in linking:
         published.append(column.after[first])
         spaces.append(_space(column, first, rows))
     classes = [known[first] for known in kept]
-    counts = np.bincount(labels)
 
     def link(subset: Sequence[int], tried: Ints, knows: bool = True) -> Floats:
         told = classes if knows else []
@@ -117,6 +127,19 @@ def _intruder(both: Pair, rows: Ints, notes: list[str]) -> tuple[list[Any], Call
         return _linked(alike, rows[tried], points, told, counts=counts, labels=labels, units=both.units)
 
     return linking.names, link
+
+
+def _pool(both: Pair, rows: Ints, among: int) -> Ints:
+    """The records among whose published values the right one is sought: all, or some by chance.
+
+    The tried ones are among them, with all records of their units.
+    """
+    n = len(both.original)
+    if n <= among:
+        return np.arange(n)
+    drawn = np.random.default_rng(len(rows)).choice(n, among, replace=False)
+    members = rows if both.units is None else np.flatnonzero(np.isin(both.units, both.units[rows]))
+    return np.union1d(drawn, members)
 
 
 def _among_equals(

@@ -233,6 +233,8 @@ def _watch(watched: Iterable[tuple[Column, NDArray]], reach: float, n: int) -> l
 
 def _present(column: Column, labels: NDArray) -> tuple[NDArray, Groups]:
     """The group of each record that has a number, and these groups."""
+    if column.there.all():
+        return labels, Groups(labels, column.before)
     codes = np.unique(labels[column.there], return_inverse=True)[1]
     return codes, Groups(codes, column.before[column.there])
 

@@ -1,6 +1,6 @@
 """What was lost: the released table against the original, from single values to models fitted on both."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -111,20 +111,39 @@ def with_further(
 
 def deviations(X: Floats) -> Floats:
     """Standard deviations (n-1) of what is there; 1 for a constant column: dividing by it is harmless."""
-    there = ~np.isnan(X)
-    spread = np.sqrt(
-        np.square(np.where(there, X - _mean(X), 0)).sum(axis=0) / np.maximum(there.sum(0) - 1, 1)
+    return np.array([deviation(values) for values in X.T])
+
+
+def deviation(values: Floats) -> float:
+    """The same of one column."""
+    centre, squares, count, low, high = _mean(values), 0.0, 0, np.inf, -np.inf
+    for piece in _present(values):
+        squares += float(np.square(piece - centre).sum())
+        count += len(piece)
+        low, high = min(low, piece.min(initial=np.inf)), max(high, piece.max(initial=-np.inf))
+    return float(np.sqrt(squares / max(count - 1, 1))) if high > low else 1.0
+
+
+def _mean(values: Floats, weight: NDArray | None = None) -> float:
+    """The mean over what is there; 0 where nothing is."""
+    there = (
+        (~np.isnan(values)).astype(np.float64) if weight is None else np.where(np.isnan(values), 0, weight)
     )
-    ends = np.max(X, axis=0, initial=-np.inf, where=there), np.min(X, axis=0, initial=np.inf, where=there)
-    return np.where(ends[0] > ends[1], spread, 1.0)
+    total = there.sum()
+    if total <= 0:
+        return 0.0
+    mean = 0.0
+    for begin in range(0, len(values), PIECE):
+        piece, share = (v[begin : begin + PIECE] for v in (values, there))
+        mean += float((share / total * np.where(np.isnan(piece), 0, piece)).sum())
+    return mean  # divided first: the sum cannot overflow
 
 
-def _mean(X: NDArray, weight: NDArray | float = 1.0) -> NDArray:
-    """The mean of each column over what is there; 0 where nothing is."""
-    there = ~np.isnan(X)
-    total = (np.multiply(there.T, weight)).sum(axis=1)
-    shares = np.divide(np.multiply(there.T, weight), np.where(total > 0, total, 1)[:, None])
-    return np.sum(shares * np.where(there, X, 0).T, axis=1)  # divided first: the sum cannot overflow
+def _present(values: Floats) -> Iterator[Floats]:
+    """What is there, some of it after the other: what is made of it is small."""
+    for begin in range(0, len(values), PIECE):
+        piece = values[begin : begin + PIECE]
+        yield piece[~np.isnan(piece)]
 
 
 def _loss(both: Pair) -> Measure:
@@ -159,8 +178,9 @@ def _squares(column: Column, weight: NDArray, labels: NDArray | None) -> tuple[f
     sums = np.ones(1) if groups is None else np.bincount(groups, w)
     sums = np.where(sums > 0, sums, 1)
     if column.numeric or column.ordered:
-        X = x[:, None].astype(np.float64)
-        z, placed = (x - _mean(X)) / deviations(X), np.where(silent, 0, (y - _mean(X)) / deviations(X))
+        numbers = x.astype(np.float64, copy=False)
+        centre, sd = _mean(numbers), deviation(numbers)
+        z, placed = (x - centre) / sd, np.where(silent, 0, (y - centre) / sd)
         if groups is not None:
             placed = (np.bincount(groups, w * z) / sums)[groups]
         return float(w @ np.square(z - placed)), float(w @ np.square(z - w @ z / w.sum()))
@@ -184,7 +204,7 @@ def _absolute(columns: Sequence[Column]) -> Measure:
     il1s, cells = {}, 0
     for column in columns:
         whole = column.complete
-        gap = np.abs(whole.before - whole.after) / deviations(column.before[:, None])
+        gap = np.abs(whole.before - whole.after) / deviation(column.before)
         il1s[column.name], cells = float(gap.sum() / np.sqrt(2)), cells + len(gap)
     total = sum(il1s.values())
     return measure("il1s", total, il1s, {"mean_per_cell": total / max(cells, 1)})
@@ -194,10 +214,10 @@ def _weighted(columns: Columns, weight: NDArray) -> list[Measure]:
     """Estimates for the population: each record counts with its weight."""
     names, facts = columns.names, []
     for column in columns:
-        X, Y = (values[:, None] for values in column[1:3])
         old, new = (np.where(np.isnan(values), 0, values) @ weight for values in column[1:3])
         total = 100 * (new / old - 1) if old != 0 else 0.0
-        facts.append((deviations(X)[0], _mean(X, weight)[0], _mean(Y, weight)[0], total))
+        means = (_mean(values, weight) for values in column[1:3])
+        facts.append((deviation(column.before), *means, total))
     sd, centre, means, totals = np.array(facts).T
     R, S = (
         _dependence(
@@ -219,11 +239,11 @@ def _moments(columns: Columns, records: int) -> list[Measure]:
     """Measures that compare means, spread and dependence of the two tables."""
     names, facts, q = columns.names, [], []
     for column in columns:
-        sides = [values[:, None] for values in column[1:3]]
-        sd, centre = deviations(sides[0]), _mean(sides[0])
-        A, B = ((Z - centre) / sd for Z in sides)
-        facts.append((sd[0], centre[0], _mean(B)[0]))
-        q.append(np.abs(_quantiles(A) - _quantiles(B))[:, 0])
+        sd, centre = deviation(column.before), _mean(column.before)
+        moved = [float((piece - centre).sum()) for piece in _present(column.after)]
+        count = int((~np.isnan(column.after)).sum())
+        facts.append((sd, centre, sum(moved) / max(count, 1) / sd))
+        q.append(np.abs(_quantiles(column.before) - _quantiles(column.after)) / sd)
     sd, centre, means = np.array(facts).T
     (before, R), (after, S) = (
         _dependence(((Z - centre) / sd, None) for Z in columns.pieces(records, side)) for side in (1, 2)
@@ -253,9 +273,9 @@ def _with_others(key: str, names: Sequence[Any], R: NDArray, S: NDArray, **detai
     return [by_column(key, names, means, **detail)] if d > 1 else []
 
 
-def _quantiles(Z: NDArray) -> NDArray:
-    there = [column[~np.isnan(column)] for column in Z.T]
-    return np.stack([np.quantile(v if len(v) else [0.0], QUANTILES) for v in there], axis=1)
+def _quantiles(values: Floats) -> Floats:
+    there = values[~np.isnan(values)]
+    return np.quantile(there if len(there) else [0.0], QUANTILES)
 
 
 def _dependence(pieces: Iterable[tuple[NDArray, NDArray | None]]) -> tuple[NDArray, NDArray]:
@@ -304,7 +324,7 @@ def _changed(columns: Sequence[Column]) -> Measure:
 def _subgroups(columns: Columns, by: dict[Any, tuple[NDArray, Ints]]) -> Measure:
     """Means within subgroups; each subgroup counts with its records."""
     names = columns.names
-    spread = [float(deviations(column.before[:, None])[0]) for column in columns]
+    spread = [deviation(column.before) for column in columns]
     total, records, worst = np.zeros(len(names)), 0, []
     for name, (levels, codes) in by.items():
         sizes = np.bincount(codes)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.arrays import Floats, Ints
 from shoal.measures.columns import Column
 from shoal.measures.pair import Pair
-from shoal.measures.utility import deviations
+from shoal.measures.utility import deviation
 
 BINS = 24  # classes of a distribution: as many as a picture of 3.5 inches can show
 COLUMNS = 24  # distributions in a report: those of the columns that lost most
@@ -100,7 +100,7 @@ def record_map(both: Pair, labels: Ints) -> dict[str, Any] | None:
     facts = []
     for column in both.numbers:
         filled = column.filled()[0]
-        facts.append((filled.mean(), deviations(filled[:, None])[0]))
+        facts.append((filled.mean(), deviation(filled)))
     centre, spread = np.array(facts).T
     pieces = (np.nan_to_num((X - centre) / spread) for X in both.numbers.pieces(n, 1))  # a gap: at the mean
     values, vectors = np.linalg.eigh(sum(Z.T @ Z for Z in pieces) / (n - 1))
