@@ -18,8 +18,10 @@ from shoal.frame.frame import Frame
 from shoal.frame.metadata import details_of, published
 from shoal.frame.order import file_order
 from shoal.io.contents import Contents
+from shoal.io.databases.address import is_remote
 from shoal.io.databases.sql import is_url
 from shoal.io.files import as_arrow, read, read_contents, read_parts, same_family
+from shoal.io.stores import brought
 from shoal.verify import steps
 from shoal.verify.compare import (
     Agreement,
@@ -270,6 +272,9 @@ def _contents(given: Any) -> Contents:
     """A table of any kind, or what a file, a folder of parts or a table of a database holds."""
     if not isinstance(given, (str, os.PathLike)):
         return Contents(as_arrow(given))
+    if is_remote(given):
+        with brought(given) as near:
+            return _contents(near)
     if os.path.isdir(given):
         return Contents(read_parts(given))
     return Contents(read(given)) if is_url(given) else read_contents(given)
