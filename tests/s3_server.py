@@ -79,7 +79,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.say(200, content, **self.facts(content))
 
     def facts(self, content):
-        tag = f'"{hashlib.md5(content).hexdigest()}"'
+        tag = f'"{len(content)}"'
         return {"ETag": tag, "Last_Modified": "Tue, 17 Nov 2026 00:00:00 GMT", "Accept_Ranges": "bytes"}
 
     def do_GET(self):

@@ -84,7 +84,9 @@ def test_sqlite_release_goes_into_a_new_table_of_the_same_types(lite):
     assert rows(lite, "people")[0] == before
 
 
-@pytest.mark.parametrize("address", ["s3://bucket//x.parquet", "https://me:secret@host/x.csv", "mysql://x/y"])
+@pytest.mark.parametrize(
+    "address", ["hdfs://bucket//x.parquet", "https://me:secret@host/x.csv", "mysql://x/y"]
+)
 def test_an_address_that_is_not_opened_is_named_as_it_was_given(address, tmp_path):
     named = "is an address that shoal does not open"
     calls = {

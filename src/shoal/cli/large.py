@@ -43,7 +43,9 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
     if is_remote(file):
         return _engine_for_store(file) if engine == "auto" else engine
     if engine == "auto":
-        return "disk" if Path(file).is_dir() or _rows(Path(file)) > most else "memory"
+        from shoal.io.large import promised
+
+        return "disk" if Path(file).is_dir() or promised(Path(file)) > most else "memory"
     if engine != "memory" and not (Path(file).is_dir() or file.endswith(".parquet")):
         raise InputError(
             f"--engine {engine} reads a Parquet file or a folder of them, not {file!r}: convert it"
@@ -57,19 +59,6 @@ def _engine_for_store(address: str) -> str:
 
     store = Store(address)
     return "memory" if store.is_file and store.size() <= IN_MEMORY_BYTES else "disk"
-
-
-def _rows(path: Path) -> int:
-    """How many records a Parquet file promises; 0 if it is none, which the reader then says better."""
-    if path.suffix != ".parquet" or not path.is_file():
-        return 0
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_metadata(path).num_rows
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        return 0
 
 
 def protect_large(

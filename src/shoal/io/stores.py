@@ -139,7 +139,7 @@ class Store:
             raise InputError(f"{self.name!r} ended after {size} of {info.size} bytes: try again")
 
     def _pieces(self, path: str) -> Iterator[bytes]:
-        with self._speaking(), self.files.open_input_stream(path) as stream:
+        with self._speaking(), self.files.open_input_stream(path, compression=None) as stream:
             while piece := stream.read(_PIECE):
                 yield piece
 
@@ -191,7 +191,7 @@ class Store:
         self._remove(old.difference([*sent, last]))
 
     def _put(self, content: Path | bytes, path: str) -> None:
-        with self._speaking(MachineError), self.files.open_output_stream(path) as stream:
+        with self._speaking(MachineError), self.files.open_output_stream(path, compression=None) as stream:
             for piece in [content] if isinstance(content, bytes) else _pieces_of(content):
                 stream.write(piece)
 

@@ -22,7 +22,7 @@ from shoal.arrays import Ints
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
 from shoal.grouping.registry import methods
-from shoal.io.databases.address import is_remote, shown
+from shoal.io.databases import address as places
 from shoal.measures.measure import plain, shown
 from shoal.measures.pair import column_values
 from shoal.plan.rules import required_by
@@ -272,7 +272,7 @@ def replay(release: Release) -> str:
 def _named(release: Release) -> str:
     """Where the original lies, as it was asked for if that is a store."""
     address = getattr(release.origin, "address", "")
-    return shown(address) if is_remote(address) else str(release.source)
+    return places.shown(address) if places.is_remote(address) else str(release.source)
 
 
 # --- why this k, and how near to the best ------------------------------------------------------------------
