@@ -184,6 +184,11 @@ def test_from_upload_to_download(server, visit, tmp_path, monkeypatch):
     page.get_by_label("Side by side with").click()
     page.get_by_role("option", name=re.compile("Run 2")).click()
     expect(page.locator(".panel")).to_have_count(2)
+    covered = """(lists) => lists.map(list => {
+        const area = element => element.clientWidth * element.clientHeight;
+        return [...list.children].reduce((sum, cell) => sum + area(cell), 0) / area(list);
+    })"""
+    assert min(page.locator(".panel .figures").evaluate_all(covered)) > 0.97  # no cell is empty
 
     step(page, "take")
     names = ["employees", "turnover", "wages", "assets", "energy_use"]

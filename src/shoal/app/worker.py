@@ -104,9 +104,9 @@ def advise(tell: Tell, path: str, plan: str, risk: float) -> dict[str, Any]:
 
 def _prove(folder: str, release: Release) -> dict[str, Any]:
     try:
-        from shoal.report.model import BOUND_SECONDS
+        from shoal.report.model import BOUND_NEAR, BOUND_SECONDS
 
-        bound = release.bound(BOUND_SECONDS)
+        bound = release.bound(BOUND_SECONDS, BOUND_NEAR)
     except ShoalError:
         return {"why": "a bound is proven for groups of whole records of numbers without gaps or weights"}
     (Path(folder) / "bound.pickle").write_bytes(pickle.dumps(bound))

@@ -43,6 +43,8 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
     if is_remote(file):
         return _engine_for_store(file) if engine == "auto" else engine
     if engine == "auto":
+        if Path(file).suffix != ".parquet":  # which needs none of its readers
+            return "disk" if Path(file).is_dir() else "memory"
         from shoal.io.large import promised
 
         return "disk" if Path(file).is_dir() or promised(Path(file)) > most else "memory"

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 SCHEMA, VERSION = "shoal-report", "1.1"
 EDITIONS = ("internal", "public")
 BOUND_SECONDS = 4.0  # what a report may spend on the proven bound: `shoal protect --bound` spends more
+BOUND_NEAR = (
+    1e-3  # a release that lies no further above the bound is as good as the best: no more is searched
+)
 BOUND_RECORDS = 50_000  # records above which it goes without: ten seconds prove little there
 HEADLINE = 6  # columns that a headline names; of more it tells the number
 SUBGROUP_LEVELS = 20  # categories up to which a kept text column serves to compare subgroup means
@@ -333,7 +336,7 @@ def _bound(release: Release, bound: Bound | None, seconds: float | None) -> dict
         if seconds is None or len(release.labels) > BOUND_RECORDS:
             return None
         try:
-            bound = release.bound(seconds)
+            bound = release.bound(seconds, BOUND_NEAR)
         except ShoalError:  # categories, gaps, weights or blocks: there is no bound to show
             return None
     gap = bound.gap(release.information_loss)
