@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from shoal.errors import InputError
 from shoal.io import parquet, stores
-from shoal.io.databases.address import is_remote
+from shoal.io.databases.address import is_remote, shown
+from shoal.io.databases.sql import is_url
 from shoal.outcome import Outcome
 
 
@@ -19,6 +21,11 @@ def nearby(run: Callable[..., Outcome]) -> Callable[..., Outcome]:
 
     @functools.wraps(run)
     def call(plan: Any, source: Any, target: Any, *, replace: bool = False, **options: Any) -> Outcome:
+        for named in (source, target):
+            if not is_remote(named) and is_url(named):
+                raise InputError(
+                    f"{shown(named)!r} is a table of a database: add --engine memory, or export it"
+                )
         with contextlib.ExitStack() as needed:
             beside = None
             if is_remote(target):
