@@ -22,6 +22,7 @@ from shoal.arrays import Ints
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
 from shoal.grouping.registry import methods
+from shoal.io.databases import address as places
 from shoal.measures.measure import plain, shown
 from shoal.measures.pair import cells_in_pieces, coded
 from shoal.plan.rules import required_by
@@ -240,7 +241,7 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
     settings = _settings(plan)
     more = {*settings} - {"parameters", "time_limit", "per_column"}
     return {
-        "source": None if release.source is None else str(release.source),
+        "source": None if release.source is None else _named(release),
         "sha256": fingerprints,
         "plan": {f.name: getattr(plan, f.name) for f in fields(plan)},
         "settings": {name: getattr(plan, name) for name in settings},
@@ -269,7 +270,13 @@ def replay(release: Release) -> str:
     """The command, or the call, that makes the same release again."""
     if release.source is None:
         return as_python(release.plan, columns=release.columns)
-    return as_command(release.plan, str(release.source), columns=release.columns)
+    return as_command(release.plan, _named(release), columns=release.columns)
+
+
+def _named(release: Release) -> str:
+    """Where the original lies, as it was asked for if that is a store."""
+    address = getattr(release.origin, "address", "")
+    return places.shown(address) if places.is_remote(address) else str(release.source)
 
 
 # --- why this k, and how near to the best ------------------------------------------------------------------
