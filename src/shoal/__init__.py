@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from shoal.comparison import Comparison as Comparison
     from shoal.comparison import compare as compare
     from shoal.comparison import price as price
-    from shoal.engines.disk.engine import protect_files as protect_files
     from shoal.errors import CheckFailed as CheckFailed
     from shoal.errors import InputError as InputError
     from shoal.errors import MachineError as MachineError
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from shoal.optimise.optimum import optimum as optimum
     from shoal.outcome import Outcome as Outcome
     from shoal.pipeline import microaggregate as microaggregate
+    from shoal.pipeline import protect_files as protect_files
     from shoal.plan import Plan as Plan
     from shoal.release import Release as Release
     from shoal.requirements import requirements as requirements  # at run time a module that is called like it
@@ -62,7 +62,7 @@ _NAMES = {
     "microaggregate": "shoal.pipeline",
     "optimum": "shoal.optimise.optimum",
     "price": "shoal.comparison",
-    "protect_files": "shoal.engines.disk.engine",
+    "protect_files": "shoal.pipeline",
     "read": "shoal.io.files",
     "risk": "shoal.measures.risk",
     "suggest": "shoal.suggestion",

@@ -1,14 +1,25 @@
 """From a request to a release: the entry that Python, the command line, the page and the estimator share."""
 
-from collections.abc import Callable
-from typing import Any, Unpack
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
 
 from shoal.engines.memory import run
+from shoal.io.atomic import refuse_missing_folder
+from shoal.io.origin import Origin
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.progress import in_notebook, watching
 from shoal.release import Release
 
-__all__ = ["microaggregate", "run"]
+if TYPE_CHECKING:
+    from shoal.engines.disk.engine import Placed
+    from shoal.outcome import Outcome
+
+__all__ = ["microaggregate", "protect_files", "run"]
 
 Progress = Callable[[float], None]
 
@@ -73,3 +84,102 @@ def microaggregate(
         return run(plan, data, progress)
     with watching() as bar:
         return run(plan, data, bar)
+
+
+@explicit(Plan, loose=True)
+def protect_files(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    k: int,
+    *,
+    replace: bool = False,
+    partition_by: str | Sequence[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
+    public_report: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **fields: Unpack[PlanFields],
+) -> Outcome:
+    """Protect a Parquet file, or a folder of Parquet files, that need not fit into memory.
+
+    Rows are shuffled unless `order` is "keep". What was written is read again and checked before it takes its
+    name. A folder gets a manifest for its readers; what only its owner may know is in TARGET.private.json.
+
+    Parameters
+    ----------
+    source : str or path
+        A .parquet file, or a folder of them, or of folders such as year=2020: then year is a column too.
+    target : str or path
+        A .parquet file, or a folder that gets part files and a manifest.
+    k : int
+        How many records must share each published combination of values, at least.
+    replace : bool
+        Whether `target` may exist; it is then replaced in one step.
+    partition_by : str or list of str, optional
+        Kept columns that name the folders of the release, such as year=2020. None means those of the source
+        that are published as they are.
+    report, public_report : str or path, optional
+        Where to write the internal and the public report: files that end in .html, .json or .txt.
+    progress : callable, optional
+        Called with the share of the work that is done, from 0 to 1.
+    **fields
+        As `shoal.Plan` has them: `columns`, `method`, `unit` and others.
+
+    Returns
+    -------
+    Outcome
+        What was lost, how large the groups are, what is promised.
+
+    Raises
+    ------
+    InputError
+        If the files, a value or a keyword is wrong, or `target` exists.
+    CheckFailed
+        If what was written does not keep its promise; nothing is published.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.write(shoal.datasets.survey(200), "firms.parquet")
+    >>> outcome = shoal.protect_files("firms.parquet", "safe.parquet", k=5, columns=["turnover", "wages"])
+    >>> outcome.records, outcome.engine, outcome.smallest_group >= 5
+    (200, 'disk', True)
+    """
+    from shoal.engines.disk.engine import run as run_on_disk
+
+    plan, then = Plan(k, **fields), None
+    editions = {e: Path(p) for e, p in (("internal", report), ("public", public_report)) if p is not None}
+    if editions:
+        for path in editions.values():
+            refuse_report(path)
+        then = partial(_report, plan, source, editions)
+    return run_on_disk(
+        plan, source, target, replace=replace, partition_by=partition_by, progress=progress, then=then
+    )
+
+
+def refuse_report(path: Path) -> None:
+    """Say before the work that a report could not be written there."""
+    from shoal.report import report_format
+
+    report_format(path)
+    refuse_missing_folder(path.parent)
+
+
+def release_on_disk(plan: Plan, source: Any, outcome: Outcome, placed: Placed) -> Release:
+    """A release that the disk engine has finished, of which columns are read one by one."""
+    return Release(
+        table=placed.released,
+        labels=placed.labels,
+        plan=plan,
+        outcome=outcome,
+        columns=outcome.columns,
+        origin=Origin(Path(source), address=str(source)),
+        original=placed.original,
+        units=placed.units,
+    )
+
+
+def _report(plan: Plan, source: Any, editions: dict[str, Path], outcome: Outcome, placed: Placed) -> None:
+    release = release_on_disk(plan, source, outcome, placed)
+    for edition, path in editions.items():
+        release.report(path, edition)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.frame.frame import Frame
     from shoal.outcome import Outcome
     from shoal.plan import Plan
+    from shoal.release import Release
 
 Engine = Annotated[
     str,
@@ -32,6 +35,8 @@ IN_MEMORY = 3_000_000
 IN_MEMORY_BYTES = 200_000_000
 #: Endings of text files, which the disk engine takes too.
 TEXTS = tuple(f".{kind}{packing}" for kind in ("csv", "tsv") for packing in ("", ".gz", ".zst"))
+#: Records up to which a bound is searched for beside the disk engine: the search holds the table in memory.
+BOUNDED = 1_000_000
 #: Records of a large table that its guesses look at.
 HEAD = 100_000
 
@@ -81,8 +86,12 @@ def protect_large(
     replace: bool,
     master: str | None,
     partition_by: list[str] | None = None,
+    then: Callable[[Release], None] | None = None,
 ) -> tuple[Outcome, str]:
-    """Protect a table that need not fit into memory; its outcome, and where the release is."""
+    """Protect a table that need not fit into memory; its outcome, and where the release is.
+
+    `then` is called with what the disk engine has finished.
+    """
     if output == "-":
         raise InputError(
             "a table of this size does not go to stdout: name a folder or a .parquet file with -o"
@@ -90,7 +99,8 @@ def protect_large(
     if output is None and is_remote(file):
         raise InputError("where to? name the output with -o: nothing is written to a store unasked")
     target = output or _beside(file)
-    with watching() as progress:
+    with contextlib.ExitStack() as shown_bar:
+        progress = shown_bar.enter_context(watching())
         if engine == "spark":
             from shoal.engines.spark.engine import run as run_on_spark
 
@@ -98,7 +108,14 @@ def protect_large(
                 plan, file, target, master=master, replace=replace, partition_by=partition_by
             )
         else:
+            from shoal.engines.disk.engine import Placed
             from shoal.engines.disk.engine import run as run_on_disk
+            from shoal.pipeline import release_on_disk
+
+            def finished(outcome: Outcome, placed: Placed) -> None:
+                shown_bar.close()
+                if then is not None:
+                    then(release_on_disk(plan, file, outcome, placed))
 
             outcome = run_on_disk(
                 plan,
@@ -108,6 +125,7 @@ def protect_large(
                 partition_by=partition_by,
                 progress=progress,
                 compute=interruptible,
+                then=finished if then else None,
             )
     return outcome, target
 
@@ -139,11 +157,22 @@ def _beside(file: str) -> str:
     return free(Path(f"{file.rstrip('/')}.protected"))
 
 
-def refuse_reports(**asked: object) -> None:
-    """Measures and proofs look at the whole table at once."""
+def refuse_options(engine: str, **asked: object) -> None:
+    """Say before the work what only other engines do."""
     for option, value in asked.items():
         if value:
+            where = "--engine memory" if option == "price" else "--engine disk, or measure it afterwards"
             raise InputError(
-                f"--{option.replace('_', '-')} needs the whole table in memory: leave it out, add "
-                "--engine memory, or make a report of a sample"
+                f"--{option.replace('_', '-')} is not for --engine {engine}: leave it out, or use {where}"
             )
+
+
+def no_large_bound(engine: str, file: str) -> str | None:
+    """Why there is no bound for such a table; None if one can be searched for."""
+    if engine == "spark" or is_remote(file) or not (Path(file).is_dir() or file.endswith(".parquet")):
+        return "a bound is searched for in memory or with --engine disk, in Parquet files of this machine"
+    from shoal.io.parquet import ParquetTable
+
+    if len(ParquetTable(file)) > BOUNDED:
+        return f"the table has more than {BOUNDED:,} records"
+    return None

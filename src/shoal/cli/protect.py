@@ -14,8 +14,15 @@ from shoal.cli.app import AsJson, app
 from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.guesses import show_guesses, with_guesses
-from shoal.cli.large import Engine, Master, engine_for, head_of, protect_large
-from shoal.cli.large import refuse_reports as refuse_large
+from shoal.cli.large import (
+    Engine,
+    Master,
+    engine_for,
+    head_of,
+    no_large_bound,
+    protect_large,
+    refuse_options,
+)
 from shoal.cli.light import light_arrow, without_scipy
 from shoal.cli.options import Tried, Wanted, listed, planned
 from shoal.cli.places import source_and_target
@@ -109,21 +116,46 @@ def protect(
     named = from_file or wanted.columns is not None
     if accept_guesses and named:
         raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")
-    if where != "memory":
-        refuse_large(bound=bound, price=price, report=report, public_report=public_report)
-        wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
-        by = listed(partition_by, "--partition-by") or None
-        outcome, target = protect_large(where, wanted, file, output, replace, master, by)
-        show_outcome(outcome, shown(target))
-        if as_json:
-            print(json_text({**outcome.summary(), "output": shown(target)}))
-        return
-    if partition_by:
-        raise InputError("--partition-by makes folders of Parquet files: add --engine disk, or leave it out")
     editions = {"internal": report, "public": public_report}
     hidden = listed(confidential, "--confidential")
     options: dict[str, Any] = {"formula": formula, "confidential": hidden or None, "sums": sums or ()}
     proof: dict[str, Any] = {}
+    notes: list[str] = []
+    failure: ShoalError | None = None
+    if where != "memory":
+        refuse_options(where, price=price)
+        if where == "spark":
+            refuse_options(where, report=report, public_report=public_report)
+        refuse_reports(editions.values(), file, output or file)
+        if any(options.values()):
+            refuse_questions(head_of(file), options, any(editions.values()))
+        wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
+        by = listed(partition_by, "--partition-by") or None
+        proves = bound and not get_method(wanted.method).proves
+        unproven = no_bound_of_large(where, file, wanted) if proves else []
+
+        def then(release: Release) -> None:
+            nonlocal proof, failure
+            try:
+                if bound and not unproven:
+                    proof, options["bound"] = searched(release, bound_time, notes)
+                for edition, path in write_reports(release, editions, options):
+                    say(f"{edition} report: {path}")
+            except Exception as error:  # the release is finished, whatever fails now
+                failure = after_the_release(error, shown(output or "the output"))
+
+        more = then if bound or any(editions.values()) else None
+        outcome, target = protect_large(where, wanted, file, output, replace, master, by, more)
+        show_outcome(outcome, shown(target), proof, notes)
+        if as_json:
+            summary = outcome.summary()
+            notes = [*summary["notes"], *notes, *unproven]
+            print(json_text({**summary, "output": shown(target), "notes": notes, **proof}))
+        if failure is not None:
+            raise failure
+        return
+    if partition_by:
+        raise InputError("--partition-by makes folders of Parquet files: add --engine disk, or leave it out")
     with source_and_target(file, output, replace) as (source, target):
         refuse_reports(editions.values(), source, target)
         frame = frame_of(source)
@@ -139,16 +171,12 @@ def protect(
             notes = list(release.write(target, replace=replace, safe_cells=safe_cells))
         try:
             if bound and not unproven:
-                try:
-                    proof, options["bound"] = proven(release, bound_time)
-                except (ShoalError, ArithmeticError, MemoryError) as error:
-                    notes.append(f"no bound was proven ({type(error).__name__}: {error})")
+                proof, options["bound"] = searched(release, bound_time, notes)
             show_outcome(release.outcome, output or target, proof, notes)
             if price:
                 proof |= show_price(release)
             for edition, path in write_reports(release, editions, options):
                 say(f"{edition} report: {path}")
-            failure = None
         except Exception as error:  # the release is finished, whatever fails now
             failure = after_the_release(error, shown(output or target))
     if as_json:
@@ -226,6 +254,27 @@ def no_bound(frame: Frame, plan: Plan) -> list[str]:
     return []
 
 
+def no_bound_of_large(engine: str, file: str, plan: Plan) -> list[str]:
+    """The same for a table that is protected elsewhere than in memory."""
+    from shoal.frame.frame import Frame
+    from shoal.io.large import large_table
+
+    why = no_large_bound(engine, file)
+    if why is None:
+        return no_bound(Frame(large_table(file, most=0)), plan)
+    say(note := f"no bound can be proven: {why}")
+    return [note]
+
+
+def searched(release: Release, seconds: float, notes: list[str]) -> tuple[dict[str, Any], Bound | None]:
+    """What is proven; nothing, and a note, where the search fails: the release is finished."""
+    try:
+        return proven(release, seconds)
+    except (ShoalError, ArithmeticError, MemoryError) as error:
+        notes.append(f"no bound was proven ({type(error).__name__}: {error})")
+        return {}, None
+
+
 def proven(release: Release, seconds: float) -> tuple[dict[str, Any], Bound | None]:
     """The facts of the bound that the method proved itself, or of one that is searched now."""
     from shoal.report.model import own_bound
@@ -249,7 +298,7 @@ def write_reports(
 
     for edition, path in wanted:
         comparison = None
-        if edition == "internal":
+        if edition == "internal" and release.outcome.engine == "memory":
             with watching() as progress:
                 comparison = interruptible(lambda: neighbours(release, progress))
         make = partial(build, release, edition, comparison=comparison, **options)

@@ -270,7 +270,8 @@ def replay(release: Release) -> str:
     """The command, or the call, that makes the same release again."""
     if release.source is None:
         return as_python(release.plan, columns=release.columns)
-    return as_command(release.plan, _named(release), columns=release.columns)
+    command = as_command(release.plan, _named(release), columns=release.columns)
+    return command if release.outcome.engine == "memory" else f"{command} --engine {release.outcome.engine}"
 
 
 def _named(release: Release) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,14 +26,16 @@ from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
 from shoal.engines.memory import time_left
 from shoal.errors import InputError, too_few
+from shoal.frame.large import LargeTable
 from shoal.frame.order import Key, row_ids
 from shoal.io import parquet
 from shoal.io.hive import Folders
+from shoal.io.large import by_column
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.measures.order import order_note
 from shoal.measures.uniqueness import few_valued
 from shoal.outcome import Outcome, notes_on
-from shoal.plan import Plan, PlanFields, explicit
+from shoal.plan import Plan
 from shoal.stages.kept import SAMPLE, repeated_units
 from shoal.stages.moments import Moments
 from shoal.stages.part import Published
@@ -50,62 +52,13 @@ AT_ONCE = 2
 SHARES = (0.03, 0.07, 0.9, 0.95)
 
 
-@explicit(Plan, loose=True)
-def protect_files(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
-    k: int,
-    *,
-    replace: bool = False,
-    partition_by: str | Sequence[str] | None = None,
-    progress: Progress | None = None,
-    **fields: Unpack[PlanFields],
-) -> Outcome:
-    """Protect a Parquet file, or a folder of Parquet files, that need not fit into memory.
+class Placed(NamedTuple):
+    """A finished release beside its original, record by record, for who measures it."""
 
-    Rows are shuffled unless `order` is "keep". What was written is read again and checked before it takes its
-    name. A folder gets a manifest for its readers; what only its owner may know is in TARGET.private.json.
-
-    Parameters
-    ----------
-    source : str or path
-        A .parquet file, or a folder of them, or of folders such as year=2020: then year is a column too.
-    target : str or path
-        A .parquet file, or a folder that gets part files and a manifest.
-    k : int
-        How many records must share each published combination of values, at least.
-    replace : bool
-        Whether `target` may exist; it is then replaced in one step.
-    partition_by : str or list of str, optional
-        Kept columns that name the folders of the release, such as year=2020. None means those of the source
-        that are published as they are.
-    progress : callable, optional
-        Called with the share of the work that is done, from 0 to 1.
-    **fields
-        As `shoal.Plan` has them: `columns`, `method`, `unit` and others.
-
-    Returns
-    -------
-    Outcome
-        What was lost, how large the groups are, what is promised.
-
-    Raises
-    ------
-    InputError
-        If the files, a value or a keyword is wrong, or `target` exists.
-    CheckFailed
-        If what was written does not keep its promise; nothing is published.
-
-    Examples
-    --------
-    >>> import shoal
-    >>> shoal.write(shoal.datasets.survey(200), "firms.parquet")
-    >>> outcome = shoal.protect_files("firms.parquet", "safe.parquet", k=5, columns=["turnover", "wages"])
-    >>> outcome.records, outcome.engine, outcome.smallest_group >= 5
-    (200, 'disk', True)
-    """
-    plan = Plan(k, **fields)
-    return run(plan, source, target, replace=replace, partition_by=partition_by, progress=progress)
+    original: LargeTable
+    released: LargeTable  # in the order of the original
+    labels: Ints
+    units: Ints | None
 
 
 @nearby
@@ -123,12 +76,14 @@ def run(
     part_records: int = parquet.PART,
     blocks: BlockPlan | None = None,
     private_to: Path | None = None,
+    then: Callable[[Outcome, Placed], None] | None = None,
 ) -> Outcome:
     """Make the release that the plan describes from Parquet files.
 
     `compute` calls what takes long: the command line hands over one that hears Ctrl-C meanwhile. `blocks` is
     a block plan to follow instead of making one, `block_records` the size of its blocks. `batch_records` are
     read at once, and a part file has `part_records`. What is for the owner alone goes to `private_to`.
+    `then` is called with the finished release, as long as its files lie here.
     """
     began = time.perf_counter()
     report = progress or (lambda fraction: None)
@@ -205,6 +160,12 @@ def run(
                 parquet.write_private(private_to or parquet.private_path(target), private(outcome, blocks))
             )
         parquet.publish(made, target)
+    if then is not None:
+        released = by_column(parquet.ParquetTable(target, kinds=schema))
+        released = released if places is None else released.take(places)
+        placed = Placed(by_column(table), released, groups.labels.astype(np.int64), groups.units)
+        del groups, seen, spill, places  # measures need the room
+        then(outcome, placed)
     return outcome
 
 
