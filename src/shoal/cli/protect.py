@@ -114,9 +114,9 @@ def protect(
         wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
         by = listed(partition_by, "--partition-by") or None
         outcome, target = protect_large(where, wanted, file, output, replace, master, by)
-        show_outcome(outcome, target)
+        show_outcome(outcome, shown(target))
         if as_json:
-            print(json_text({**outcome.summary(), "output": target}))
+            print(json_text({**outcome.summary(), "output": shown(target)}))
         return
     if partition_by:
         raise InputError("--partition-by makes folders of Parquet files: add --engine disk, or leave it out")

@@ -22,8 +22,9 @@ from shoal.arrays import Ints
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
 from shoal.grouping.registry import methods
+from shoal.io.databases import address as places
 from shoal.measures.measure import plain, shown
-from shoal.measures.pair import column_values
+from shoal.measures.pair import cells_in_pieces, coded
 from shoal.plan.rules import required_by
 from shoal.plan.text import as_command, as_python, changed, needs_file
 from shoal.report.audit import audit
@@ -200,8 +201,8 @@ def _subgroups(original: Frame, protected: Sequence[Any]) -> list[Any] | None:
     names = []
     for name in original.names:
         if name not in protected and name not in original.numeric():
-            values = column_values(original, name)
-            if values.dtype.kind == "U" and 1 < len(np.unique(values)) <= SUBGROUP_LEVELS:
+            levels = coded(original, name)[0]
+            if levels.dtype.kind == "U" and 1 < len(levels) <= SUBGROUP_LEVELS:
                 names.append(name)
     return names or None
 
@@ -230,16 +231,17 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
     digest = hashlib.sha256()
     for name in release.columns:
         digest.update(str(name).encode() + b"\0")
-        digest.update(np.ascontiguousarray(column_values(original, name)).tobytes())
+        for cells in cells_in_pieces(original, name):
+            digest.update(np.ascontiguousarray(cells).view(np.uint8).data)
     fingerprints = {"protected columns": digest.hexdigest()}
-    if release.source is not None and release.source.exists():
+    if release.source is not None and release.source.is_file():
         with open(release.source, "rb") as handle:
             fingerprints["file"] = hashlib.file_digest(handle, "sha256").hexdigest()
     roles = dict(plan.roles) | dict.fromkeys(release.columns, "quasi")
     settings = _settings(plan)
     more = {*settings} - {"parameters", "time_limit", "per_column"}
     return {
-        "source": None if release.source is None else str(release.source),
+        "source": None if release.source is None else _named(release),
         "sha256": fingerprints,
         "plan": {f.name: getattr(plan, f.name) for f in fields(plan)},
         "settings": {name: getattr(plan, name) for name in settings},
@@ -268,7 +270,13 @@ def replay(release: Release) -> str:
     """The command, or the call, that makes the same release again."""
     if release.source is None:
         return as_python(release.plan, columns=release.columns)
-    return as_command(release.plan, str(release.source), columns=release.columns)
+    return as_command(release.plan, _named(release), columns=release.columns)
+
+
+def _named(release: Release) -> str:
+    """Where the original lies, as it was asked for if that is a store."""
+    address = getattr(release.origin, "address", "")
+    return places.shown(address) if places.is_remote(address) else str(release.source)
 
 
 # --- why this k, and how near to the best ------------------------------------------------------------------
