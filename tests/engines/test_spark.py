@@ -208,11 +208,13 @@ def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_di
     pq.write_table(many(), place / "many.parquet")
     plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town"], "weight": "grossing"}
     plan |= {"diversity": {"ill": 2}, "missing": "group", "method": "mdav_generic", "keep": ["row"]}
+    plan |= {"closeness": {"ill": 0.4}, "spread": {"wage": 0.05}}
     rows = spark.read.parquet(str(place / "many.parquet")).repartition(3)
     outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=150, **plan), place / "many_out")
     local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=150)
     assert outcome.blocks == local.blocks > 5
     assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
+    assert [found["failing_groups"] for found in outcome.requirements] == [0, 0, 0]
     ours = pq.read_table(place / "many_out").sort_by("row").to_pandas()
     theirs = pq.read_table(place / "many_disk.parquet").sort_by("row").to_pandas()
     assert ours.equals(theirs[ours.columns])
