@@ -38,7 +38,7 @@ from tests.engines.test_disk import (
     spoil_short,
     spoil_type,
 )
-from tests.engines.test_parity import late, many, panel
+from tests.engines.test_parity import late, many, panel, panel_with_shops, stepped
 from tests.spark_port import TO_DRIVER, answers, to_blocks
 
 RECORDS = 6000
@@ -215,6 +215,25 @@ def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_di
     assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
     ours = pq.read_table(place / "many_out").sort_by("row").to_pandas()
     theirs = pq.read_table(place / "many_disk.parquet").sort_by("row").to_pandas()
+    assert ours.equals(theirs[ours.columns])
+
+
+def test_steps_beside_grouping_on_a_cluster_are_those_of_disk(spark, place):
+    """Tails, levels and decimals are found in every partition, and units get the same numbers."""
+    pq.write_table(panel_with_shops(), place / "steps.parquet")
+    plan = stepped(place / "key")
+    rows = spark.read.parquet(str(place / "steps.parquet")).repartition(3)
+    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=100, **plan), place / "steps_out")
+    local = disk.run(Plan(**plan), place / "steps.parquet", place / "steps_disk.parquet", block_records=100)
+    assert outcome.blocks == local.blocks > 3
+    assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
+    assert outcome.rounding_loss == pytest.approx(local.rounding_loss, rel=1e-9)
+    assert dict(outcome.recoding_loss) == pytest.approx(dict(local.recoding_loss))
+    assert {*local.notes} - {*outcome.notes} <= {n for n in local.notes if "lie in groups that" in n}
+    ours, theirs = (
+        pq.read_table(place / name).to_pandas().sort_values(["house", "row", "wage"], ignore_index=True)
+        for name in ("steps_out", "steps_disk.parquet")
+    )
     assert ours.equals(theirs[ours.columns])
 
 

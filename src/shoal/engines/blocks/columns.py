@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
 from shoal.errors import CheckFailed, InputError
-from shoal.frame.column import Column, Whole, categories
+from shoal.frame.column import Column, Measured, Whole, categories
 from shoal.frame.frame import Frame
 from shoal.frame.types import read_column, stored_kind
 from shoal.plan.rules import Rule
 from shoal.stages.encode import Levels, levels_of
+from shoal.stages.loss import lost_by_recoding
 from shoal.stages.moments import Moments, Scale
 from shoal.stages.prepare import as_weights
 from shoal.stages.publish import GroupValues
@@ -26,6 +28,8 @@ from shoal.words import CATEGORIES
 #: Different numbers of a column whose distribution each block is compared with: 16 bytes each, and as many
 #: again for each block at work.
 MOST_DISTINCT = 2_000_000
+#: Columns that recoding changes stand, as they were, beside the others under this name and their own.
+WAS = "__shoal_was_"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,19 @@ class StoredColumn:
     listed: Any = None
     counts: tuple[int, ...] = ()  # how often each listed cell occurs
     whole: Whole | None = field(default=None, compare=False)  # what groups are compared with
+    was: bool = False  # whether this is the column before it was recoded
+    measured: Measured | None = field(default=None, compare=False)  # of a recoded column
+    decimals: int | None = None  # to round what is published to
+
+    @property
+    def at(self) -> str:
+        """What the column is called in batches."""
+        return WAS + self.name if self.was else self.name
+
+    @property
+    def reads(self) -> list[str]:
+        """The columns of a batch that it is made of."""
+        return [self.at]
 
     @property
     def categorical(self) -> bool:
@@ -83,7 +100,12 @@ class StoredColumn:
                 raise CheckFailed(f"column {self.name!r} has changed meanwhile: protect it again")
             return self._coded.at(places.to_numpy(zero_copy_only=False))
         frame = Frame(pa.table({self.name: cells}), first_row=first_row)
-        return read_column(frame, self.name, self.type, codes=self.codes)
+        column = read_column(frame, self.name, self.type, codes=self.codes)
+        return column if self.decimals is None else replace(column, decimals=self.decimals)
+
+    def of(self, batch: Any, first_row: int | None = None) -> Column:
+        """The cells of an Arrow batch or table."""
+        return self.read(batch.column(self.at), first_row)
 
     def gaps(self, cells: Any, first_row: int | None = None) -> NDArray[np.bool_]:
         """Which cells of one batch are gaps; a category need not be listed for it."""
@@ -122,6 +144,41 @@ class StoredColumn:
         there = np.ones(len(counts), bool) if coded.gaps is None else ~coded.gaps
         levels = np.bincount(coded.values[there], counts[there], minlength=1).astype(np.int64)
         return Tally(self.type, levels, int(counts[~there].sum()))
+
+    def joined(self, was: "StoredColumn", new: Mapping[Any, Any]) -> tuple[Column, Ints]:
+        """What became of each level of this column as it `was`, measured, and how often that level occurs."""
+        old = was._coded
+        rows = np.flatnonzero(np.ones(len(old.values), bool) if old.gaps is None else ~old.gaps)
+        cells = pa.array([new[level] for level in was.listed.take(pa.array(rows)).to_pylist()], self._plain)
+        column, often = self.read(cells), np.array(was.counts, np.int64)[rows]
+        often = often if column.gaps is None else np.where(column.gaps, 0, often)
+        scale = was.moments().scale()
+        points = scale.apply(old.values[rows]).reshape(len(rows), -1)
+        count = np.maximum(np.bincount(column.values, often, self.level_count), 1)
+        sums = [np.bincount(column.values, often * axis, self.level_count) for axis in points.T]
+        measured = Measured(scale, np.stack(sums, axis=1) / count[:, None])
+        return replace(column, before=old.at(rows), measured=measured), often
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How far recoding moves the values of a column that is not protected: new less old ones."""
+
+    new: StoredColumn
+    old: StoredColumn
+    categorical = False
+
+    @property
+    def at(self) -> str:
+        return f"{WAS}moved_{self.new.name}"
+
+    @property
+    def reads(self) -> list[str]:
+        return [self.new.at, self.old.at]
+
+    def of(self, batch: Any, first_row: int | None = None) -> Column:
+        new, old = self.new.of(batch, first_row), self.old.of(batch, first_row)
+        return Column(self.at, "continuous", new.values.astype(float) - old.values.astype(float), old.gaps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,49 +240,91 @@ class Distinct:
 
 @dataclass(frozen=True)
 class Needed:
-    """The columns that the grouping of a block needs: those to protect, and what else the plan names."""
+    """The columns that the grouping of a block needs: those to protect, and what else the plan names.
+
+    `was` are those to protect that are recoded, as they were; `kept` those that are recoded only, with what
+    they were: no block needs them.
+    """
 
     chosen: tuple[StoredColumn, ...]
     strata: tuple[StoredColumn, ...] = ()
     weight: StoredColumn | None = None
     watched: tuple[tuple[Rule, StoredColumn], ...] = ()
+    was: tuple[StoredColumn, ...] = ()
+    kept: tuple[tuple[StoredColumn, StoredColumn], ...] = ()
 
     @property
     def columns(self) -> list[StoredColumn]:
         """All of them, those to protect first."""
         weight = [] if self.weight is None else [self.weight]
-        return [*self.chosen, *self.strata, *weight, *(column for _, column in self.watched)]
+        return [*self.chosen, *self.strata, *weight, *(column for _, column in self.watched), *self.was]
+
+    @property
+    def counted(self) -> list[StoredColumn]:
+        """The categories, whose cells are listed and counted."""
+        return [c for c in (*self.columns, *(c for pair in self.kept for c in pair)) if c.categorical]
+
+    @property
+    def moved(self) -> list[StoredColumn | Moved]:
+        """The numbers that are recoded only, as they were, and how far they move."""
+        pairs = [(new, old) for new, old in self.kept if not old.categorical]
+        return [old for _, old in pairs] + [Moved(new, old) for new, old in pairs]
 
     @property
     def names(self) -> list[str]:
         """The names to read; a column that is needed twice is read once."""
-        return list(dict.fromkeys(column.name for column in self.columns))
+        return list(dict.fromkeys(column.at for column in self.columns))
 
     def listing(
         self,
         tallies: Mapping[str, Mapping[Any, int]],
         distinct: Mapping[str, "Distinct"],
         moments: Mapping[str, Moments],
+        joined: Mapping[str, Mapping[Any, Any]] = MappingProxyType({}),
     ) -> "Needed":
         """The same with the different cells of each category, and what rules compare groups with."""
 
         def compared(rule: Rule, column: StoredColumn) -> StoredColumn:
             whole = None
             if rule.field == "closeness":
-                whole = column.moments().whole() if column.categorical else distinct[column.name].whole()
+                whole = column.moments().whole() if column.categorical else distinct[column.at].whole()
             elif rule.field == "spread":
-                whole = Whole(np.zeros(0), np.zeros(1, np.int64), moments[column.name].deviation())
+                whole = Whole(np.zeros(0), np.zeros(1, np.int64), moments[column.at].deviation())
             return replace(column, whole=whole)
 
         def of(column: StoredColumn) -> StoredColumn:
-            return column.listing(tallies[column.name]) if column.categorical else column
+            return column.listing(tallies[column.at]) if column.categorical else column
 
+        def recoded(column: StoredColumn) -> StoredColumn:
+            old = was.get(column.name)
+            if old is None:
+                return column
+            if not old.categorical:
+                return replace(column, measured=Measured(moments[old.at].scale()))
+            return replace(column, measured=column.joined(old, joined[column.name])[0].measured)
+
+        was = {column.name: of(column) for column in self.was}
         return Needed(
-            tuple(map(of, self.chosen)),
+            tuple(recoded(of(column)) for column in self.chosen),
             tuple(map(of, self.strata)),
             self.weight,
             tuple((rule, compared(rule, of(column))) for rule, column in self.watched),
+            tuple(was.values()),
+            tuple((of(new), of(old)) for new, old in self.kept),
         )
+
+    def recoding_loss(
+        self, moments: Mapping[str, Moments], joined: Mapping[str, Mapping[Any, Any]]
+    ) -> dict[str, float]:
+        """What each column loses that is recoded only, in percent."""
+        found = {}
+        for new, old in self.kept:
+            if old.categorical:
+                column, often = new.joined(old, joined[new.name])
+                found[new.name] = lost_by_recoding(column, often.astype(float))
+            else:
+                found[new.name] = moments[Moved(new, old).at].percent_of(moments[old.at])
+        return found
 
     def complete(self, cells: Any, first_row: int | None = None) -> NDArray[np.bool_]:
         """Which records of an Arrow batch have no gap in a column to protect."""
@@ -233,7 +332,7 @@ class Needed:
 
     def read(self, cells: Any, first_row: int | None = None) -> list[Column]:
         """All columns of an Arrow batch or table."""
-        return [column.read(cells.column(column.name), first_row) for column in self.columns]
+        return [column.of(cells, first_row) for column in self.columns]
 
     def title(self, combination: int) -> str:
         """What a stratum is called, by the number of its combination of levels (`BlockPlan.leaves_of`)."""
@@ -253,6 +352,11 @@ class Needed:
             (rule, replace(next(rest), whole=c.whole) if several and c.whole else _dense(next(rest)))
             for rule, c in self.watched
         ]
+        was = {column.name: next(rest) for column in self.was}
+        for j, column in enumerate(self.chosen):
+            if column.name in was:
+                measured = column.measured if several else None
+                chosen[j] = replace(chosen[j], before=was[column.name], measured=measured)
         return Roles(chosen, combined(strata) if strata else None, weight, watched)
 
 
