@@ -315,13 +315,13 @@ def spoil_all(folder):
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (spoil_missing, r"only one of '0.parquet' and .*1.parquet' has a column 'age'"),
-        (spoil_more, r"only one of '0.parquet' and .*2.parquet' has a column 'new'"),
-        (spoil_type, r"column 'age' is int16 in '0.parquet' but double in .*1.parquet'"),
+        (spoil_missing, r"only one of '.*0.parquet' and .*1.parquet' has a column 'age'"),
+        (spoil_more, r"only one of '.*0.parquet' and .*2.parquet' has a column 'new'"),
+        (spoil_type, r"column 'age' is int16 in '.*0.parquet' but double in .*1.parquet'"),
         (spoil_short, r"2.parquet' cannot be read as Parquet, it may be cut short"),
         (spoil_inside, r"1.parquet' cannot be read as Parquet"),
         (spoil_infinite, r"column 'income' has the value inf in row 705"),
-        (spoil_folder, r"has folders in it, such as 'region=north'"),
+        (spoil_folder, r"has files beside folders, such as '0.parquet' and 'region=north'"),
         (spoil_all, r"has no .parquet files"),
     ],
 )
@@ -465,7 +465,7 @@ def test_a_folder_is_checked_from_files_alone(tmp_path):
     pq.write_table(pq.read_table(first).slice(1), first)  # a record is lost
     assert CliRunner().invoke(app, words).exit_code == 1
     pq.write_table(pq.read_table(first).drop_columns(["odd"]), first)
-    with pytest.raises(InputError, match=r"only one of 'part-00000.parquet' and .* has a column 'odd'"):
+    with pytest.raises(InputError, match=r"only one of '.*part-00000.parquet' and .* has a column 'odd'"):
         check(target, 5, QUASI)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"has no .parquet files"):

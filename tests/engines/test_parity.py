@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.commands import app
-from shoal.engines.blocks.columns import MOST_DISTINCT, Distinct
+from shoal.engines.blocks.facts import MOST_DISTINCT, Distinct
 from shoal.engines.blocks.limits import WHOLE_TABLE, columns_to_protect
 from shoal.engines.blocks.plan import BlockPlan, make_plan
 from shoal.engines.blocks.steps import Outermost, find
@@ -67,6 +67,17 @@ TAKEN = {
         {"strata": ["town"]},
         {"strata": ["town", "name"], "missing_codes": {"town": ["Rust"]}, "method": "mdav"},
         {"strata": ["town"], "unit": ["house"], "columns": ["income", "rent"], "method": "mdav"},
+    ],
+    "merge_small_strata": [
+        {"merge_small_strata": True, "strata": ["town"]},
+        {"merge_small_strata": True, "strata": ["town", "house"]},
+        {"merge_small_strata": True, "strata": ["house"], "unit": ["id"], "columns": ["income", "age"]},
+        {
+            "merge_small_strata": True,
+            "strata": ["town", "size", "house"],
+            "columns": ["income", "town"],
+            "regroup": {"town": {"East": ["Graz", "Rust"]}},
+        },
     ],
     "weight": [
         {"weight": "grossing"},
@@ -129,7 +140,6 @@ TAKEN = {
     "sha256": [{"sha256": "0" * 64}],
 }
 REFUSED = {
-    "merge_small_strata": True,
     "blocks": [["income"], ["age", "born"]],
     "per_column": True,
 }

@@ -206,8 +206,9 @@ def test_no_unit_lies_in_two_blocks_of_a_cluster(spark, place):
 
 def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_disk(spark, place):
     pq.write_table(many(), place / "many.parquet")
-    plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town"], "weight": "grossing"}
+    plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town", "work"], "weight": "grossing"}
     plan |= {"diversity": {"ill": 2}, "missing": "group", "method": "mdav_generic", "keep": ["row"]}
+    plan |= {"merge_small_strata": True}
     rows = spark.read.parquet(str(place / "many.parquet")).repartition(3)
     outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=150, **plan), place / "many_out")
     local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=150)

@@ -246,7 +246,10 @@ def test_two_units_with_one_number_are_refused(tmp_path, monkeypatch):
             "column 'job' has no level 'minr' to join: did you mean 'miner'",
         ),
         ({"regroup": {"day": {"x": ["y"]}}}, "column 'day' holds .*: only levels of texts and numbers"),
-        ({"regroup": {"age": {"1": [56, 52]}}}, "column 'age' is integer, whose values are averaged: to join"),
+        (
+            {"regroup": {"age": {"1": [56, 52]}}},
+            "column 'age' is integer, whose values are averaged: to join",
+        ),
         ({"regroup": {"age": "rare:500"}}, "column 'age' holds numbers: 'other' cannot be a level of it"),
         ({"top": {"empty": "q0.5"}}, "column 'empty' holds no value"),
     ],

@@ -38,7 +38,9 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
     if master is not None and engine != "spark":
         raise InputError("--master names a Spark cluster: give --engine spark too")
     if engine == "auto":
-        return "disk" if Path(file).is_dir() or _rows(Path(file)) > most else "memory"
+        from shoal.io.large import promised
+
+        return "disk" if Path(file).is_dir() or promised(Path(file)) > most else "memory"
     if engine != "memory" and not (Path(file).is_dir() or file.endswith(".parquet")):
         raise InputError(
             f"--engine {engine} reads a Parquet file or a folder of them, not {file!r}: convert it"
@@ -46,21 +48,14 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
     return engine
 
 
-def _rows(path: Path) -> int:
-    """How many records a Parquet file promises; 0 if it is none, which the reader then says better."""
-    if path.suffix != ".parquet" or not path.is_file():
-        return 0
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_metadata(path).num_rows
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        return 0
-
-
 def protect_large(
-    engine: str, plan: Plan, file: str, output: str | None, replace: bool, master: str | None
+    engine: str,
+    plan: Plan,
+    file: str,
+    output: str | None,
+    replace: bool,
+    master: str | None,
+    partition_by: list[str] | None = None,
 ) -> tuple[Outcome, str]:
     """Protect a table that need not fit into memory; its outcome, and where the release is."""
     if output == "-":
@@ -72,12 +67,20 @@ def protect_large(
         if engine == "spark":
             from shoal.engines.spark.engine import run as run_on_spark
 
-            outcome = run_on_spark(plan, file, target, master=master, replace=replace)
+            outcome = run_on_spark(
+                plan, file, target, master=master, replace=replace, partition_by=partition_by
+            )
         else:
             from shoal.engines.disk.engine import run as run_on_disk
 
             outcome = run_on_disk(
-                plan, file, target, replace=replace, progress=progress, compute=interruptible
+                plan,
+                file,
+                target,
+                replace=replace,
+                partition_by=partition_by,
+                progress=progress,
+                compute=interruptible,
             )
     return outcome, target
 

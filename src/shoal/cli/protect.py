@@ -83,6 +83,13 @@ def protect(
         bool,
         typer.Option("--accept-guesses", help="Without -c or --plan: protect as `shoal inspect` guesses."),
     ] = False,
+    partition_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A kept column that names folders of OUT (year=2020); default: as IN has them.",
+        ),
+    ] = None,
     engine: Engine = "auto",
     master: Master = None,
     as_json: AsJson = False,
@@ -100,11 +107,14 @@ def protect(
     if where != "memory":
         refuse_large(bound=bound, price=price, report=report, public_report=public_report)
         wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
-        outcome, target = protect_large(where, wanted, file, output, replace, master)
+        by = listed(partition_by, "--partition-by") or None
+        outcome, target = protect_large(where, wanted, file, output, replace, master, by)
         show_outcome(outcome, target)
         if as_json:
             print(json_text({**outcome.summary(), "output": target}))
         return
+    if partition_by:
+        raise InputError("--partition-by makes folders of Parquet files: add --engine disk, or leave it out")
     editions = {"internal": report, "public": public_report}
     hidden = listed(confidential, "--confidential")
     options: dict[str, Any] = {"formula": formula, "confidential": hidden or None, "sums": sums or ()}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shoal.arrays import Bools
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.column import Column
+from shoal.frame.large import LargeTable, OneByOne
 from shoal.frame.levels import arrow_levels, enum_levels, pandas_levels
 from shoal.frame.metadata import foreign, published
 from shoal.frame.series import as_table, index_names
@@ -37,7 +38,8 @@ class Frame:
         self._array: NDArray | None = None
         if hasattr(data, "__dataframe__") or hasattr(data, "schema") or hasattr(data, "columns"):
             try:
-                self._frame = nw.from_native(data, eager_only=True)
+                whole = not isinstance(data, LargeTable)
+                self._frame: Any = nw.from_native(data, eager_only=True) if whole else OneByOne(data)
             except nw.exceptions.DuplicateError:
                 raise InputError("two columns of the table have the same name: rename one of them") from None
             except TypeError:
@@ -143,6 +145,10 @@ class Frame:
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         return column
+
+    def series(self, name: Any) -> nw.Series:
+        """A column as narwhals has it."""
+        return self._frame.get_column(name)
 
     def dtype(self, name: Any) -> DType:
         """How narwhals calls the type of a column."""

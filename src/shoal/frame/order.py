@@ -15,6 +15,7 @@ import pyarrow.types as types
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.frame.large import pieces
 
 _GAP = np.uint64(0x7FF8_5A0A_1000_0001)  # no number and no text has these bits
 
@@ -29,7 +30,8 @@ class Key:
     def add(self, table: pa.RecordBatch | pa.Table) -> None:
         """One more batch or table of Arrow, which has all of the columns."""
         for name, digest in self._columns.items():
-            digest.update(cells(table.column(name)).data)
+            for _, piece in pieces(table.column(name)):
+                digest.update(cells(piece).data)
 
     def order(self, records: int) -> Ints:
         """For each row of the file the row of the original that stands there."""
@@ -53,9 +55,11 @@ def row_ids(table: pa.RecordBatch | pa.Table, names: Sequence[str]) -> Ints:
     """A number for each row of an Arrow table, the same where these columns have the same cells."""
     ids = np.zeros(len(table), np.uint64)
     for name in names:
-        ids ^= cells(table.column(name))
-        ids = (ids ^ ids >> np.uint64(32)) * np.uint64(0x9E3779B97F4A7C15)
-        ids ^= ids >> np.uint64(29)
+        for begin, piece in pieces(table.column(name)):
+            own = ids[begin : begin + len(piece)]
+            own ^= cells(piece)
+            own[:] = (own ^ own >> np.uint64(32)) * np.uint64(0x9E3779B97F4A7C15)
+            own ^= own >> np.uint64(29)
     return ids.view(np.int64)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, did_you_mean
+from shoal.frame.large import LargeTable
 from shoal.frame.levels import arrow_levels
 from shoal.frame.metadata import published
 from shoal.frame.series import as_table
@@ -17,8 +18,7 @@ from shoal.io.atomic import first_sentence, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
 from shoal.io.formats import arrow, excel, fixed, r, stats, text
-from shoal.io.limits import refuse_memory, refuse_names
-from shoal.io.parquet import ParquetTable
+from shoal.io.limits import refuse_names
 
 
 class Format(NamedTuple):
@@ -72,16 +72,6 @@ def _is_file(source: Any) -> bool:
     """Whether this is neither a table in memory or in a database nor a folder of parts."""
     named = isinstance(source, (str, os.PathLike)) and not sql.is_url(source)
     return named and not os.path.isdir(source)
-
-
-def read_parts(folder: str | os.PathLike[str]) -> pa.Table:
-    """The .parquet files of a folder as one table, in the order of their names.
-
-    Names that begin with a dot or an underscore are passed over, as everywhere.
-    """
-    parts = ParquetTable(folder)
-    refuse_memory(sum(path.stat().st_size for path in parts.files), str(folder))
-    return pa.Table.from_batches([batch for _, batch in parts.batches(parts.schema.names)], parts.schema)
 
 
 def read(path: str | os.PathLike[str]) -> pa.Table:
@@ -170,9 +160,11 @@ def write(table: Any, path: str | os.PathLike[str]) -> None:
         writer(as_arrow(table), part)
 
 
-def as_arrow(table: Any) -> pa.Table:
-    """A pandas, polars or pyarrow table, or an array, as an Arrow table."""
+def as_arrow(table: Any) -> Any:
+    """A pandas, polars or pyarrow table, or an array, as an Arrow table; a LargeTable as it is."""
     data = as_table(table)[0]
+    if isinstance(data, LargeTable):
+        return data
     if isinstance(data, np.ndarray):
         columns = data.reshape(len(data), -1).astype(data.dtype.newbyteorder("="), copy=False).T
         return pa.table({str(j): np.ascontiguousarray(column) for j, column in enumerate(columns)})

@@ -15,7 +15,7 @@ import pyarrow as pa
 from shoal.errors import InputError, MachineError
 from shoal.frame.levels import arrow_levels
 from shoal.frame.metadata import foreign, from_outside, published
-from shoal.io import atomic
+from shoal.io import atomic, hive
 from shoal.io.atomic import first_sentence, refuse_input, refuse_missing_folder
 from shoal.io.json_text import json_text
 from shoal.io.limits import refuse_names
@@ -29,16 +29,22 @@ MANIFEST = "_manifest.json"  # readers of a folder pass over names with an under
 
 
 class ParquetTable:
-    """One Parquet file, or all of a folder's in the order of their names, seen as one table."""
+    """One Parquet file, or all of a folder's in the order of their names, seen as one table.
 
-    def __init__(self, source: str | os.PathLike[str], batch: int = BATCH):
+    Folders such as year=2020 name cells of `keys`, the last columns; they are of these `kinds` if given.
+    """
+
+    def __init__(self, source: str | os.PathLike[str], batch: int = BATCH, kinds: pa.Schema | None = None):
         self.source, self.batch = Path(source), batch
-        self.files = _find(self.source)
+        parts = hive.find(self.source)
+        self.files = [part.path for part in parts]
+        named, self._cells = hive.columns(parts, kinds)
+        self.keys: list[str] = named.names
         self._stamps = [_stamp(path) for path in self.files]
         self.rows: list[int] = []
         for path in self.files:
             with _open(path, batch) as file:
-                refuse_names(file.schema.names, str(path))
+                refuse_names([*file.schema.names, *self.keys], str(path))
                 carried = from_outside(file.schema.empty_table())
                 schema = published(carried).schema
                 if not self.rows:
@@ -46,6 +52,8 @@ class ParquetTable:
                 else:
                     _same_columns(self.schema, self.files[0], schema, path)
                 self.rows.append(file.rows)
+        for field in named:
+            self.schema = self.schema.append(field)
 
     def __len__(self) -> int:
         return sum(self.rows)
@@ -53,12 +61,12 @@ class ParquetTable:
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         """(place of its first row in the whole, record batch) one after another; only these columns."""
         begin = 0
-        for path, stamp, rows in zip(self.files, self._stamps, self.rows):
+        for path, stamp, rows, cells in zip(self.files, self._stamps, self.rows, self._cells):
             if not path.exists() or _stamp(path) != stamp:
                 raise InputError(f"{str(path)!r} has changed since it was first read: protect it again")
             first = begin
             with _open(path, self.batch) as file:
-                parts = file.batches(list(columns))
+                parts = file.batches([n for n in columns if n not in cells] or file.schema.names[:1])
                 while True:
                     try:
                         batch = next(parts, None)
@@ -66,7 +74,7 @@ class ParquetTable:
                         raise _unreadable(path, error) from None
                     if batch is None:
                         break
-                    yield begin, batch.select(list(columns))
+                    yield begin, hive.with_cells(batch, cells, columns)
                     begin += len(batch)
             if begin - first != rows:
                 raise InputError(f"{str(path)!r} promises {rows} records, but has {begin - first}: mend it")
@@ -76,7 +84,7 @@ class SomeRows(ParquetTable):
     """The rows of a table for which `kept` is true, seen as a table."""
 
     def __init__(self, table: ParquetTable, kept: Any, notes: Sequence[str] = ()):
-        self._table, self._kept = table, kept
+        self._table, self._kept, self.keys = table, kept, table.keys
         self.schema, self.rows, self.notes = table.schema, [int(kept.sum())], (*table.notes, *notes)
 
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -86,23 +94,6 @@ class SomeRows(ParquetTable):
             batch = whole.filter(pa.array(self._kept[first : first + len(whole)]))
             yield begin, batch
             begin += len(batch)
-
-
-def _find(source: Path) -> list[Path]:
-    if not source.exists():
-        raise InputError(f"there is no file or folder {str(source)!r}")
-    if source.is_file():
-        return [source]
-    there = [p for p in sorted(source.iterdir()) if not p.name.startswith((".", "_"))]
-    for path in there:
-        if path.is_dir():
-            raise InputError(
-                f"{str(source)!r} has folders in it, such as {path.name!r}: name a folder of Parquet files"
-            )
-    files = [path for path in there if path.suffix == ".parquet"]
-    if not files:
-        raise InputError(f"{str(source)!r} has no .parquet files: name a folder of Parquet files")
-    return files
 
 
 @contextlib.contextmanager
@@ -129,11 +120,11 @@ def _same_columns(schema: pa.Schema, first: Path, other: pa.Schema, path: Path) 
     """Files of one table have the same columns of the same types; their order may differ."""
     for name in [*schema.names, *other.names]:
         if name not in other.names or name not in schema.names:
-            raise InputError(f"only one of {first.name!r} and {str(path)!r} has a column {name!r}: mend them")
+            raise InputError(f"only one of {str(first)!r} and {str(path)!r} has a column {name!r}: mend them")
         ours, theirs = schema.field(name).type, other.field(name).type
         if ours != theirs:
             raise InputError(
-                f"column {name!r} is {ours} in {first.name!r} but {theirs} in {str(path)!r}: convert one"
+                f"column {name!r} is {ours} in {str(first)!r} but {theirs} in {str(path)!r}: convert one"
             )
 
 
@@ -175,24 +166,42 @@ def refuse_target(source: Path, target: Path, replace: bool) -> None:
 
 
 class PartWriter:
-    """Writes batches in order, into one file or into parts of so many records."""
+    """Writes batches in order, into one file or into parts of so many records.
 
-    def __init__(self, place: Path, schema: pa.Schema, part: int = PART):
+    With `folders`, their rows come one folder after another, and lose the columns that name it.
+    """
+
+    def __init__(self, place: Path, schema: pa.Schema, part: int = PART, folders: hive.Folders | None = None):
         self.single = place.suffix == ".parquet"
-        self.place, self.schema, self.part = place, schema, part
+        self.place, self.part = place, part
+        self.schema = schema.empty_table().drop_columns([] if folders is None else folders.names).schema
+        self._runs = [] if folders is None else folders.runs()[::-1]
         self.parts: list[Path] = []
         self._file: pq.ParquetWriter | None = None
         self._rows = 0
-        if not self.single:
-            place.mkdir()
 
     def write(self, batch: pa.RecordBatch) -> None:
+        while self._runs and len(batch):
+            folder, left = self._runs.pop()
+            self._write(batch.slice(0, left), self.place / folder)
+            if left > len(batch):
+                self._runs.append((folder, left - len(batch)))
+            else:
+                self.close()
+            batch = batch.slice(left)
+        if len(batch):
+            self._write(batch, self.place)
+
+    def _write(self, batch: pa.RecordBatch, folder: Path) -> None:
         import pyarrow.parquet as pq
 
         if self._file is None:
-            name = self.place if self.single else self.place / f"part-{len(self.parts):05d}.parquet"
+            if not self.single:
+                folder.mkdir(parents=True, exist_ok=True)
+            name = self.place if self.single else folder / f"part-{len(self.parts):05d}.parquet"
             self._file, self._rows = pq.ParquetWriter(name, self.schema), 0
             self.parts.append(name)
+        batch = batch.select(self.schema.names)
         columns = [arrow_levels(pa.chunked_array([column])).combine_chunks() for column in batch.columns]
         self._file.write_batch(pa.RecordBatch.from_arrays(columns, schema=self.schema))
         self._rows += len(batch)
@@ -213,7 +222,8 @@ def write_manifest(folder: Path, parts: Sequence[Path], facts: dict[str, Any]) -
     for path in parts:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        listed.append({"name": path.name, "records": pq.read_metadata(path).num_rows, "sha256": digest})
+        name = path.relative_to(folder).as_posix()
+        listed.append({"name": name, "records": pq.read_metadata(path).num_rows, "sha256": digest})
     (folder / MANIFEST).write_text(json_text({**facts, "parts": listed}, indent=1) + "\n")
 
 
@@ -236,7 +246,7 @@ def private_note(path: str) -> str:
 
 def publish(made: Path, target: Path) -> None:
     """Give the finished file or folder its name, in one step; what is left of an old one is removed later."""
-    for path in [made] if made.is_file() else [*made.iterdir(), made]:
+    for path in [*made.rglob("*"), made]:
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)

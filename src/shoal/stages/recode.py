@@ -218,9 +218,12 @@ def ends_of(
         if not beyond.any():
             notes.append(f"no value of {where}: nothing was capped")
             continue
-        tail = Column(column.name, column.type, column.values[beyond], stored=column.stored)
-        share = None if weight is None else weight[beyond]
-        why = _too_few(plan.k, tail.values, limit, units[beyond], share)
+        rows = np.flatnonzero(beyond)
+        by_value = [column.values[rows]] if weight is None else [weight[rows], column.values[rows]]
+        rows = rows[np.lexsort(by_value)]  # the mean is the same, to the last digit, in any order of rows
+        tail = Column(column.name, column.type, column.values[rows], stored=column.stored)
+        share = None if weight is None else weight[rows]
+        why = _too_few(plan.k, tail.values, limit, units[rows], share)
         if why is None:
             middle = publish(tail, Partition(np.zeros(len(tail.values), np.int64)), "mean", share)
             value, how = middle.values[0], "their mean"

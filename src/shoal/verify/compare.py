@@ -12,8 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
+from numpy.typing import NDArray
 
+from shoal.arrays import Ints
+from shoal.frame.large import pieces
 from shoal.frame.order import row_ids
+from shoal.verify.requirements import groups_of
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,14 @@ def first_difference(expected: pa.ChunkedArray, found: pa.ChunkedArray, loose: b
     `loose` is for files that know neither blanks at the end of a text, nor the difference between an empty
     text and none, nor less than a millisecond, nor the seventeenth digit.
     """
+    for begin, piece in pieces(expected):
+        row = _first_different(piece, found.slice(begin, len(piece)), loose)
+        if row is not None:
+            return begin + row
+    return None
+
+
+def _first_different(expected: Any, found: Any, loose: bool) -> int | None:
     expected, found = _plain(expected), _plain(found)
     try:
         found = found.cast(expected.type)
@@ -203,32 +215,47 @@ def outside(
     seen even where every column is protected. `whole=False` leaves whole numbers out. `rounding` says how far
     values of a column were moved, at the most: by so much, and by this share of themselves.
     """
-    rounding = rounding or {}
-    keys = {f"k{j}": _plain(release[name]) for j, name in enumerate(columns)}
-    values, wanted = {}, []
-    for j, name in enumerate(columns):
-        found = numbers(original[name], whole)
-        if found is not None and numbers(release[name], whole) is not None:
-            values[f"v{j}"] = found
-            wanted += [(f"v{j}", "min"), (f"v{j}", "max")]
-    ranges = pa.table({**keys, **values}).group_by(list(keys)).aggregate(wanted)
-    faults = []
-    for j, name in enumerate(columns):
-        if f"v{j}" not in values:
+    rounding, faults = rounding or {}, []
+    groups = groups_of(release[name] for name in columns)
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    del groups
+    for name in columns:
+        published = _taken(numbers(release[name], whole), order[starts])
+        own = _taken(numbers(original[name], whole), order)
+        if own is None or published is None:
             continue
-        published = numbers(ranges[f"k{j}"], whole)
-        low, high = ranges[f"v{j}_min"], ranges[f"v{j}_max"]
+        told, published = pc.is_valid(published).to_numpy(zero_copy_only=False), _filled(published, 0)
+        low, high = _ends(own, starts)
+        told &= low <= high  # else no record of the group has a value
         by, share = rounding.get(name, (0.0, 0.0))
-        if pa.types.is_floating(low.type) or by or share:  # rounding, else at most that of 32 bits
-            low, high = (end.cast(pa.float64(), safe=False) for end in (low, high))
-            slack = pc.add(pc.multiply(pc.max_element_wise(pc.abs(low), pc.abs(high)), 1e-6 + share), by)
-            low, high = pc.subtract(low, slack), pc.add(high, slack)
-        wrong = pc.sum(pc.or_(pc.less(published, low), pc.greater(published, high))).as_py() or 0
+        if low.dtype.kind == "f" or by or share:  # rounding, else at most that of 32 bits
+            low, high = low[told].astype(np.float64), high[told].astype(np.float64)
+            slack = np.maximum(np.abs(low), np.abs(high)) * (1e-6 + share) + by
+            low, high, published = low - slack, high + slack, published[told]
+            told = np.ones(len(low), bool)
+        wrong = int(((published < low) | (published > high))[told].sum())
         if wrong:
             faults.append(
                 f"{wrong} published values of column {name!r} lie outside the values of their records"
             )
     return faults
+
+
+def _taken(cells: pa.ChunkedArray | None, rows: Ints) -> pa.Array | None:
+    return None if cells is None else cells.combine_chunks().take(pa.array(rows))
+
+
+def _ends(cells: pa.Array, starts: Ints) -> tuple[NDArray, NDArray]:
+    """The smallest and the largest value of each stretch; the smallest is larger where all are gaps."""
+    info = np.finfo(np.float64) if types.is_floating(cells.type) else np.iinfo(np.int64)
+    low = np.minimum.reduceat(_filled(cells, info.max), starts)
+    return low, np.maximum.reduceat(_filled(cells, info.min), starts)
+
+
+def _filled(cells: pa.Array, value: Any) -> NDArray:
+    """Numbers as an array, with a value for gaps."""
+    return cells.fill_null(pa.scalar(value, cells.type)).to_numpy(zero_copy_only=False)
 
 
 def numbers(column: pa.ChunkedArray, whole: bool) -> pa.ChunkedArray | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.frame.large import LargeTable
 from shoal.verify.fingerprint import Fingerprints
 
 
@@ -49,7 +51,12 @@ def count(
     """Count the combinations of these columns in an Arrow table, within each stratum.
 
     With `units`, columns that tell whose record each is, distinct units are counted instead of records.
+    Rows of a large table are counted by their fingerprints.
     """
+    if isinstance(table, LargeTable):
+        rows = Fingerprints().of(chain((table[name] for name in columns), map(_cells, strata)))
+        sizes = _sizes(rows, Fingerprints().of(map(_cells, units)) if units else None)
+        return _finding(k, columns, len(table), sizes, bool(units))
     keys = {str(j): _plain(key) for j, key in enumerate([*(table[name] for name in columns), *strata])}
     whose = {f"u{j}": _plain(key) for j, key in enumerate(units)}
     counted = pa.table({**keys, **whose})
@@ -70,29 +77,37 @@ class Counter:
 
     def add(self, batch: pa.RecordBatch | pa.Table, units: Ints | None = None) -> None:
         """One more batch or table of Arrow; `units` tell whose record each is."""
-        named = [batch.column(name) for name in (*self.columns, *self._within)]
-        self._rows.append(self._fingerprints.of(named))
+        named = (*self.columns, *self._within)
+        self._rows.append(self._fingerprints.of(batch.column(name) for name in named))
         if units is not None:
             self._units.append(units)
 
     def sizes(self) -> Ints:
         """How often each combination occurs. Memory holds eight bytes for each row, or sixteen."""
         rows = np.concatenate([np.empty(0, np.uint64), *self._rows])
-        if self._units:
-            units = np.concatenate(self._units)
-            order = np.lexsort((units, rows))
-            ordered, units = rows[order], units[order]
-            new = (ordered[1:] != ordered[:-1]) | (units[1:] != units[:-1])
-            distinct = ordered[np.r_[True, new]] if len(ordered) else ordered
-        else:
-            distinct = np.sort(rows)
-        new = np.r_[True, distinct[1:] != distinct[:-1]][: len(distinct)]
-        return np.diff(np.r_[np.flatnonzero(new), len(distinct)])
+        return _sizes(rows, np.concatenate(self._units) if self._units else None)
 
     def finding(self) -> Finding:
         """What was counted."""
         records = sum(map(len, self._rows))
         return _finding(self.k, self.columns, records, self.sizes(), bool(self._units))
+
+
+def _sizes(rows: NDArray[np.uint64], units: NDArray | None) -> Ints:
+    """How often each number occurs among the rows; with `units`, for how many different ones."""
+    if units is not None:
+        order = np.lexsort((units, rows))
+        rows, units = rows[order], units[order]
+        new = (rows[1:] != rows[:-1]) | (units[1:] != units[:-1])
+        rows = rows[np.r_[True, new]] if len(rows) else rows
+    else:
+        rows = np.sort(rows)
+    new = np.r_[True, rows[1:] != rows[:-1]][: len(rows)]
+    return np.diff(np.r_[np.flatnonzero(new), len(rows)])
+
+
+def _cells(key: Any) -> Any:
+    return pa.array(key) if isinstance(key, np.ndarray) else key
 
 
 def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray, by_unit: bool) -> Finding:

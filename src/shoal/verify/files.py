@@ -19,7 +19,8 @@ from shoal.frame.metadata import details_of, published
 from shoal.frame.order import file_order
 from shoal.io.contents import Contents
 from shoal.io.databases.sql import is_url
-from shoal.io.files import as_arrow, read, read_contents, read_parts, same_family
+from shoal.io.files import as_arrow, read, read_contents, same_family
+from shoal.io.large import large_table
 from shoal.verify import steps
 from shoal.verify.compare import (
     Agreement,
@@ -108,7 +109,7 @@ def check(
         why = "not checkable from the file: units are not in it; give --original with the plan"
         findings = [replace(finding, faults=(*finding.faults, why)) for finding in findings]
     if plan is not None and plan.rules:
-        ids = [groups_of([table[name] for name in block], keys) for block in blocks]
+        ids = [groups_of((table[name] for name in block), keys) for block in blocks]
         whose = groups_of([table[name] for name in owners]) if owners and told else None
         findings += held_by(plan, Frame(contents.table), blocks, ids, whose, shown=table)
     faults = tuple(_beside_rows(table, plan))
@@ -217,7 +218,7 @@ def check_original(
             if plan is not None and (unit or plan.rules) and not faults:
                 cells, owners = table if written is None else written, [other[name] for name in unit]
                 within = [cells[n] for n in plan.strata if n not in merged or n not in protected]
-                ids = [groups_of([cells[name] for name in block], within) for block in blocks]
+                ids = [groups_of((cells[name] for name in block), within) for block in blocks]
                 whose = groups_of(owners) if unit else None
                 held = held_by(plan, Frame(table), blocks, ids, whose, Frame(other), cells)
                 counted = [count(cells, block, plan.k, within, owners) for block in blocks]
@@ -239,7 +240,7 @@ def check_original(
     faults = [unseen] if unit else []
     if plan is not None:
         cells = table if written is None else written
-        ids = [groups_of([cells[n] for n in [*block, *plan.strata]]) for block in blocks]
+        ids = [groups_of(cells[n] for n in [*block, *plan.strata]) for block in blocks]
         findings = held_by(plan, Frame(table), blocks, ids, shown=cells)
         faults += [str(finding).removeprefix("no: ") for finding in findings if not finding.passed]
     return Agreement(len(table), kept, tuple(faults), by_row=False)
@@ -255,11 +256,13 @@ def _beside_rows(table: pa.Table, plan: Plan | None) -> Iterator[str]:
     """What a file holds beside its rows: sheets that were not read, levels that no row has."""
     for sheet in details_of(table).get("excel", {}).get("unread", ()):
         yield f"sheet {sheet!r} was not checked: publish a workbook with one sheet"
-    both = (details_of(which).get("stats", {}) for which in (table, published(table)))
-    told, used = (facts.get("variable_value_labels", {}) for facts in both)
-    for name, column in zip(table.column_names, table.columns):
+    told = used = details_of(table).get("stats", {}).get("variable_value_labels", {})
+    if told:
+        used = details_of(published(table))["stats"]["variable_value_labels"]
+    for name in table.column_names:
         unused = len(told.get(name, ())) - len(used.get(name, ()))
-        if types.is_dictionary(column.type):
+        if types.is_dictionary(table.schema.field(name).type):
+            column = table[name]
             used_here = [part.dictionary.take(part.indices.drop_null().unique()) for part in column.chunks]
             levels = {str(x) for part in column.chunks for x in part.dictionary.drop_null().to_pylist()}
             levels -= {str(x) for part in used_here for x in part.to_pylist()}
@@ -272,8 +275,8 @@ def _contents(given: Any) -> Contents:
     """A table of any kind, or what a file, a folder of parts or a table of a database holds."""
     if not isinstance(given, (str, os.PathLike)):
         return Contents(as_arrow(given))
-    if os.path.isdir(given):
-        return Contents(read_parts(given))
+    if (large := large_table(given)) is not None:
+        return Contents(large)
     return Contents(read(given)) if is_url(given) else read_contents(given)
 
 

@@ -6,7 +6,7 @@ rows among n share one by chance with a probability below n² / 2^65: 3e-6 for t
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow.types as types
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.frame.large import pieces
 
 _GAP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -26,11 +27,14 @@ class Fingerprints:
         self._key = secrets.token_bytes(16)
         self._start = np.uint64(int.from_bytes(self._key[:8], "little"))
 
-    def of(self, columns: Sequence[Any]) -> NDArray[np.uint64]:
+    def of(self, columns: Iterable[Any]) -> NDArray[np.uint64]:
         """One number for each row of these Arrow columns; a gap is a value of its own."""
-        rows = np.full(len(columns[0]), self._start, np.uint64)
-        for column in columns:
-            rows = _mixed(rows ^ self._numbers(column))
+        rows = np.empty(0, np.uint64)
+        for place, column in enumerate(columns):
+            rows = np.full(len(column), self._start) if place == 0 else rows
+            for begin, piece in pieces(column):
+                own = rows[begin : begin + len(piece)]
+                own[:] = _mixed(own ^ self._numbers(piece))
         return rows
 
     def placed(self, column: Any, places: Ints) -> int:

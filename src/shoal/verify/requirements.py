@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,10 +99,15 @@ def refuse_without_numbers(rule: Rule, column: Column) -> None:
         raise InputError(f"{rule.field} needs numbers, but column {name!r} is {column.type}: leave it out")
 
 
-def groups_of(columns: Sequence[Any], strata: Sequence[Any] = ()) -> Ints:
+def groups_of(columns: Iterable[Any], strata: Sequence[Any] = ()) -> Ints:
     """The group of each row, 0, 1, ..: rows that agree in these Arrow columns, within each stratum."""
-    cells = [pa.array(key) if isinstance(key, np.ndarray) else key for key in [*columns, *strata]]
-    return np.unique(Fingerprints().of(cells), return_inverse=True)[1].astype(np.int64)
+    cells = (pa.array(key) if isinstance(key, np.ndarray) else key for key in chain(columns, strata))
+    rows = Fingerprints().of(cells)  # and then, in their place, the groups: a large table has many
+    order, new = np.argsort(rows), np.zeros(len(rows), bool)
+    rows = rows[order]
+    new[1:] = rows[1:] != rows[:-1]
+    rows[order] = np.cumsum(new)
+    return rows.view(np.int64)
 
 
 def held_by(

@@ -12,24 +12,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
+from shoal.engines.blocks.facts import Distinct, Tally
 from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column, Measured, Whole, categories
 from shoal.frame.frame import Frame
 from shoal.frame.types import read_column, stored_kind
 from shoal.plan.rules import Rule
-from shoal.stages.encode import Levels, levels_of
 from shoal.stages.loss import lost_by_recoding
-from shoal.stages.moments import Moments, Scale
+from shoal.stages.moments import Moments
 from shoal.stages.prepare import as_weights
 from shoal.stages.publish import GroupValues
 from shoal.stages.strata import combined
 from shoal.words import CATEGORIES
 
-#: Different numbers of a column whose distribution each block is compared with: 16 bytes each, and as many
-#: again for each block at work.
-MOST_DISTINCT = 2_000_000
 #: Columns that recoding changes stand, as they were, beside the others under this name and their own.
 WAS = "__shoal_was_"
+#: And protected columns that are strata, where small strata were merged.
+MERGED = "__shoal_stratum_"
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,14 @@ class StoredColumn:
     listed: Any = None
     counts: tuple[int, ...] = ()  # how often each listed cell occurs
     whole: Whole | None = field(default=None, compare=False)  # what groups are compared with
-    was: bool = False  # whether this is the column before it was recoded
+    prefix: str = ""  # WAS: the column before it was recoded; MERGED: the stratum that it was merged with
     measured: Measured | None = field(default=None, compare=False)  # of a recoded column
     decimals: int | None = None  # to round what is published to
 
     @property
     def at(self) -> str:
         """What the column is called in batches."""
-        return WAS + self.name if self.was else self.name
+        return self.prefix + self.name
 
     @property
     def reads(self) -> list[str]:
@@ -138,6 +137,11 @@ class StoredColumn:
         """What a level of a category is called."""
         return self.listed[int(self._coded.first[code])].as_py()  # type: ignore[index]
 
+    def cells_of(self, levels: Ints) -> Any:
+        """Cells of a category that have these levels, counted from 1; 0 is a gap."""
+        rows = np.append(self._coded.first, self._coded.gap_row)  # type: ignore[arg-type]
+        return self.listed.take(pa.array(rows[levels - 1]))
+
     def moments(self) -> "Tally":
         """What is known of a category."""
         coded, counts = self._coded, np.array(self.counts, np.int64)
@@ -179,63 +183,6 @@ class Moved:
     def of(self, batch: Any, first_row: int | None = None) -> Column:
         new, old = self.new.of(batch, first_row), self.old.of(batch, first_row)
         return Column(self.at, "continuous", new.values.astype(float) - old.values.astype(float), old.gaps)
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """How often each level of a category occurs, beside so many gaps: what `Moments` are for numbers."""
-
-    type: str
-    levels: Ints
-    gaps: int
-
-    @property
-    def present(self) -> int:
-        return int(self.levels.sum())
-
-    def scale(self) -> Scale | Levels:
-        """As coordinates in the space where loss is measured."""
-        if self.type == "nominal":
-            return levels_of(self.levels, "standard")
-        codes, count = np.arange(len(self.levels)), max(self.present, 1)
-        mean = float(codes @ self.levels) / count
-        squares = float(np.square(codes - mean) @ self.levels)
-        return Moments(count, self.gaps, 0, len(codes) - 1, 0, mean, squares).scale()
-
-    def whole(self) -> Whole:
-        """What groups of a block are compared with."""
-        return Whole(np.arange(len(self.levels)), np.append(self.levels, self.gaps))
-
-    def middle(self) -> int:
-        """The commonest level, where gaps are thought to lie."""
-        return int(np.argmax(self.levels))
-
-
-class Distinct:
-    """The different numbers of a column, and how often each occurs, batch by batch."""
-
-    def __init__(self) -> None:
-        self.values: NDArray = np.zeros(0, np.int64)
-        self.counts, self.gaps = np.zeros(0, np.int64), 0
-
-    def add(self, column: Column, often: Ints | None = None) -> None:
-        """The cells of one more batch, each so often."""
-        often = np.ones(len(column.values), np.int64) if often is None else often
-        there = slice(None) if column.gaps is None else ~column.gaps
-        values, counts = column.values[there], often[there]
-        self.gaps += int(often.sum() - counts.sum())
-        values = np.concatenate([self.values, values]) if len(self.values) else values
-        self.values, place = np.unique(values, return_inverse=True)
-        self.counts = np.bincount(place, np.append(self.counts, counts)).astype(np.int64)
-        if len(self.values) > MOST_DISTINCT:
-            raise InputError(
-                f"column {column.name!r} has more than {MOST_DISTINCT:,} different numbers, too many for "
-                "closeness in blocks: round it first, leave that out, or protect the table in memory "
-                "(--engine memory)"
-            )
-
-    def whole(self) -> Whole:
-        return Whole(self.values, np.append(self.counts, self.gaps))
 
 
 @dataclass(frozen=True)
@@ -336,11 +283,16 @@ class Needed:
 
     def title(self, combination: int) -> str:
         """What a stratum is called, by the number of its combination of levels (`BlockPlan.leaves_of`)."""
-        shown = []
+        codes = zip(self.strata, self.levels_in(combination))
+        return " / ".join(f"no {c.name}" if code == 0 else str(c.level(code - 1)) for c, code in codes)
+
+    def levels_in(self, combination: Any) -> list[Any]:
+        """Of each stratum column the level in combinations of them, from 1; 0 is a gap."""
+        found = []
         for column in reversed(self.strata):
             combination, code = divmod(combination, 1 + column.level_count)
-            shown.append(f"no {column.name}" if code == 0 else str(column.level(code - 1)))
-        return " / ".join(reversed(shown))
+            found.append(code)
+        return found[::-1]
 
     def divided(self, columns: Sequence[Column], several: bool) -> "Roles":
         """These columns, which `read` gave, by what they are for; of one of `several` blocks."""
@@ -386,9 +338,3 @@ def stored_column(schema: pa.Schema, name: str, wanted: str | None = None) -> St
     if wanted not in (*possible.get(kind, ()), *CATEGORIES, "text") or pa.types.is_nested(stored):
         raise InputError(f"column {name!r} is {stored}, which cannot be read as {wanted}: leave it out")
     return StoredColumn(name, wanted, stored)
-
-
-def tally(listed: dict[Any, int], cells: pa.Array) -> None:
-    """Count the cells of one more batch of a category."""
-    for found in pc.value_counts(cells).to_pylist():
-        listed[found["values"]] = listed.get(found["values"], 0) + found["counts"]

@@ -1,5 +1,6 @@
 """What blocks cannot do: said in one sentence before any work begins."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,6 @@ from shoal.verify.requirements import refuse_without_numbers
 
 #: Fields of a plan that need the whole table at once, and the values that mean "not asked for".
 WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
-    "merge_small_strata": (False,),
     "blocks": (None,),
     "per_column": (False,),
 }
@@ -52,7 +52,9 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     refuse_numbers(plan, [column.empty for column in columns])
     was = tuple(_as_it_was(plan, column) for column in columns if column.name in recoded)
     old = {column.name: column for column in was}
-    watched = tuple((rule, replace(of(rule.column), was=rule.column in old)) for rule in plan.rules)
+    watched = tuple(
+        (rule, replace(of(rule.column), prefix=WAS if rule.column in old else "")) for rule in plan.rules
+    )
     for rule, column in watched:
         refuse_without_numbers(rule, column.empty)
     pairs = [of(name, "nominal" if name in plan.regroup else None) for name in kept]
@@ -68,13 +70,16 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
 def _as_it_was(plan: Plan, column: StoredColumn) -> StoredColumn:
     """A column before it was recoded; where levels are joined, without the order of the joined ones."""
     plain = replace(column, type="nominal", levels=()) if column.name in plan.regroup else column
-    return replace(plain, was=True)
+    return replace(plain, prefix=WAS)
 
 
-def look_at_some(plan: Plan, needed: Needed, some: Any) -> tuple[str, ...]:
-    """Notes on rows drawn from the whole table; what must not be published as it is is refused."""
+def look_at_some(plan: Plan, needed: Needed, some: Any, changed: Sequence[str] = ()) -> tuple[str, ...]:
+    """Notes on rows drawn from the whole table; what must not be published as it is is refused.
+
+    `changed` are the strata that were merged.
+    """
     columns = {c.name: require_few_codes(c.read(some[c.name])) for c in needed.chosen}
     names = [name for name in some.column_names if not name.startswith(WAS)]
-    kept = look(plan, Frame(some.select(names)), columns, {new.name for new, _ in needed.kept})
+    kept = look(plan, Frame(some.select(names)), columns, {*changed, *(new.name for new, _ in needed.kept)})
     refuse(kept.suspects)
     return kept.notes

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.engines.blocks.columns import WAS, Needed, StoredColumn, tally
+from shoal.engines.blocks.columns import WAS, Needed, StoredColumn
+from shoal.engines.blocks.facts import tally
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.order import row_ids
@@ -49,10 +50,15 @@ class Recoding:
     stored: Mapping[str, StoredColumn]
 
     @property
-    def names(self) -> list[str]:
+    def changed(self) -> list[str]:
         """The columns that change."""
         numbered = [] if self.steps.key is None else [self.steps.plan.unit[0]]
         return [*self.stored, *self.steps.levels, *numbered]
+
+    @property
+    def added(self) -> dict[str, str]:
+        """The columns that stand beside the others, and of which each is made."""
+        return {WAS + name: name for name in self.changed}
 
     def sources(self, names: Sequence[str]) -> list[str]:
         """The columns of the table that these are made of."""
@@ -62,14 +68,14 @@ class Recoding:
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
         """That of the recoded table: new numbers of units have 64 bits."""
-        for name in self.names[-1:] if self.steps.key is not None else ():
+        for name in self.changed[-1:] if self.steps.key is not None else ():
             place = schema.get_field_index(name)
             schema = schema.set(place, pa.field(name, pa.int64()))
         return schema
 
     def apply(self, batch: Any, first_row: int | None = None) -> Any:
         """An Arrow batch or table, recoded, with the changed columns as they were."""
-        there = [name for name in self.names if name in batch.schema.names]
+        there = [name for name in self.changed if name in batch.schema.names]
         needed = list(dict.fromkeys([*there, *(n for n in self.steps.plan.unit if n in batch.schema.names)]))
         frame = Frame(pa.table({name: batch.column(name) for name in needed}), first_row=first_row)
         numbers = self.steps.numbers(frame, lambda name: self.stored[name].of(batch, first_row))
@@ -91,7 +97,7 @@ def find(
     old = {c.name: c for c in (*needed.was, *(old for _, old in needed.kept))}
     if not old and plan.pseudonyms is None:
         return None, needed, []
-    numbers = {name: replace(c, was=False) for name, c in old.items() if name not in plan.regroup}
+    numbers = {name: replace(c, prefix="") for name, c in old.items() if name not in plan.regroup}
     tails = {name: c for name, c in numbers.items() if name in plan.top or name in plan.bottom}
     ends, notes = _ends(plan, needed.weight, tails, gather, records) if tails else ({}, [])
     levels = {}
@@ -206,9 +212,6 @@ def _ends(
     for name, stored in columns.items():
         pieces = zip(*(piece for part in parts for piece in part[name]))
         facts: list[Any] = [None if fact[0] is None else np.concatenate(fact) for fact in pieces]
-        if len(parts) > 1:  # a cluster gives them in any order
-            order = np.lexsort([fact for fact in reversed(facts) if fact is not None])
-            facts = [None if fact is None else fact[order] for fact in facts]
         ends[name], said = ends_of(plan, stored.empty.holding(facts[0], None), limits[name], *facts[1:])
         notes += said
     return ends, notes

@@ -16,17 +16,22 @@ import pyarrow as pa
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import WAS, Distinct, Needed, StoredColumn, Tally, tally
+from shoal.engines.blocks.columns import WAS, Needed, StoredColumn
+from shoal.engines.blocks.facts import Distinct, Tally, tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
-from shoal.engines.blocks.steps import Recoding, find
+from shoal.engines.blocks.steps import find
+from shoal.engines.blocks.strata import merge
 from shoal.engines.disk.groups import Groups
+from shoal.engines.disk.layout import keys_of
+from shoal.engines.disk.recoded import RecodedTable, gather
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
 from shoal.engines.memory import linked_units, time_left
 from shoal.errors import InputError, too_few
 from shoal.frame.order import Key, row_ids
 from shoal.io import parquet
+from shoal.io.hive import Folders
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.measures.order import order_note
 from shoal.measures.uniqueness import few_valued
@@ -55,6 +60,7 @@ def protect_files(
     k: int,
     *,
     replace: bool = False,
+    partition_by: str | Sequence[str] | None = None,
     progress: Progress | None = None,
     **fields: Unpack[PlanFields],
 ) -> Outcome:
@@ -66,13 +72,16 @@ def protect_files(
     Parameters
     ----------
     source : str or path
-        A .parquet file, or a folder of them.
+        A .parquet file, or a folder of them, or of folders such as year=2020: then year is a column too.
     target : str or path
         A .parquet file, or a folder that gets part files and a manifest.
     k : int
         How many records must share each published combination of values, at least.
     replace : bool
         Whether `target` may exist; it is then replaced in one step.
+    partition_by : str or list of str, optional
+        Kept columns that name the folders of the release, such as year=2020. None means those of the source
+        that are published as they are.
     progress : callable, optional
         Called with the share of the work that is done, from 0 to 1.
     **fields
@@ -98,7 +107,8 @@ def protect_files(
     >>> outcome.records, outcome.engine, outcome.smallest_group >= 5
     (200, 'disk', True)
     """
-    return run(Plan(k, **fields), source, target, replace=replace, progress=progress)
+    plan = Plan(k, **fields)
+    return run(plan, source, target, replace=replace, partition_by=partition_by, progress=progress)
 
 
 def run(
@@ -107,6 +117,7 @@ def run(
     target: str | os.PathLike[str],
     *,
     replace: bool = False,
+    partition_by: str | Sequence[str] | None = None,
     progress: Progress | None = None,
     compute: Callable[[Callable[[], Any]], Any] = lambda work: work(),
     block_records: int | None = None,
@@ -128,15 +139,22 @@ def run(
     if len(table) < plan.k:
         raise too_few(plan.k, len(table))
     asked = columns_to_protect(plan, table.schema)
+    keys, keys_note = keys_of(plan, table, [column.name for column in asked.chosen], target, partition_by)
     if plan.missing == "drop":
         table = _complete(plan, table, asked)
-    recoding, asked, steps = find(plan, asked, partial(_gather, table), len(table))
+    recoding, asked, steps = find(plan, asked, partial(gather, table), len(table))
     table = table if recoding is None else RecodedTable(table, recoding)
     joined = {} if recoding is None else recoding.steps.levels
+    merged: Sequence[str] = ()
     size = block_records or block_size(len(table))
-    seen = _look(plan, table, asked, size, lambda part: report(SHARES[0] * part))
+    folders = Folders(keys) if keys else None
+    seen = _look(plan, table, asked, size, folders, lambda part: report(SHARES[0] * part))
     needed = asked.listing(seen.listed, seen.distinct, seen.moments, joined)
-    said = look_at_some(plan, needed, seen.some)
+    if plan.merge_small_strata:
+        merging, needed, more = merge(plan, needed, seen.facts(needed), partial(gather, table))
+        table, steps = table if merging is None else RecodedTable(table, merging), [*steps, *more]
+        merged = () if merging is None else merging.changed
+    said = look_at_some(plan, needed, seen.some, merged)
     blocks = blocks or make_plan(plan, needed.chosen, seen.facts(needed), seen.sample, size)
     blocks.require(plan, needed.chosen)
     if blocks.records != len(table):
@@ -149,8 +167,8 @@ def run(
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
         dropped = [*plan.named("identifier"), *plan.unnumbered]
         schema = table.schema.empty_table().drop_columns(dropped).schema
-        writer = parquet.PartWriter(made, schema, part_records)
-        places = seen.places(len(table))
+        writer = parquet.PartWriter(made, schema, part_records, folders)
+        places = seen.places(len(table), folders)
         stretch = min(STRETCH, part_records)
         shuffle = None if places is None else Shuffle(folder / "shuffle", schema, places, stretch)
         for begin, batch in table.batches(schema.names):
@@ -162,15 +180,13 @@ def run(
         for batch in () if shuffle is None else shuffle.batches():
             writer.write(batch)
         writer.close()
-        unique = _verify(
-            table, writer.parts, schema.names, groups, places, lambda part: report(SHARES[3] + 0.05 * part)
-        )
+        unique = _verify(table, made, schema, groups, places, lambda part: report(SHARES[3] + 0.05 * part))
 
         def ids(name: str) -> Ints:
             return np.concatenate([row_ids(batch, [name]) for _, batch in table.batches([name])])
 
         notes = [
-            *(*table.notes, *steps, *once_note(groups.once), *said, *groups.notes),
+            *(*table.notes, *keys_note, *steps, *once_note(groups.once), *said, *groups.notes),
             *repeated_units(plan, table.schema.names, groups.columns, [groups.labels], ids),
             *([] if groups.units is None else linked_units(plan, groups.units, [groups.labels])),
             *notes_on(plan, list(groups.used), groups.counts),
@@ -210,27 +226,10 @@ def _complete(plan: Plan, table: parquet.ParquetTable, needed: Needed) -> parque
     return parquet.SomeRows(table, kept, [left_out(len(table), int(kept.sum()), plan.k)])
 
 
-def _gather(table: parquet.ParquetTable, names: Sequence[str], find: Callable[[Any], Any]) -> list[Any]:
-    return [find(table.batches(names))]
-
-
-class RecodedTable(parquet.ParquetTable):
-    """A table as its recoding makes it."""
-
-    def __init__(self, table: parquet.ParquetTable, recoding: Recoding):
-        self._table, self.recoding = table, recoding
-        self.schema, self.rows, self.notes = recoding.schema(table.schema), table.rows, table.notes
-
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """As of the whole table; a column that changes can be had as it was, too."""
-        for begin, batch in self._table.batches(self.recoding.sources(columns)):
-            yield begin, self.recoding.apply(batch, begin).select(list(columns))
-
-
 def _verify(
     table: parquet.ParquetTable,
-    parts: Sequence[Path],
-    names: Sequence[str],
+    made: Path,
+    schema: pa.Schema,
     groups: Groups,
     places: Ints | None,
     report: Progress,
@@ -239,19 +238,17 @@ def _verify(
 
     Gives how many rows are one of a kind, in protected columns and those with few values, and in all.
     """
-    import pyarrow.parquet as pq
-
+    names, written = schema.names, parquet.ParquetTable(made, kinds=schema)
     untouched = [name for name in names if name not in groups.columns]
-    first = next(pq.ParquetFile(parts[0]).iter_batches(parquet.BATCH))
+    _, first = next(written.batches(names))
     few = few_valued(pa.Table.from_batches([first]), untouched)
     whole = [Counter(chosen, 1) for chosen in ([*groups.columns, *few], names)]
 
     def released() -> Iterator[Any]:
-        for path in parts:
-            for _, batch in parquet.ParquetTable(path).batches(names):
-                for counter in whole:
-                    counter.add(batch)
-                yield batch
+        for _, batch in written.batches(names):
+            for counter in whole:
+                counter.add(batch)
+            yield batch
 
     findings, agreement = compare_batches(
         table.batches(untouched or names[:1]),
@@ -289,16 +286,25 @@ class _Seen(NamedTuple):
         """What is known of each column to protect."""
         return [c.moments() if c.categorical else self.moments[c.name] for c in needed.chosen]
 
-    def places(self, records: int) -> Ints | None:
+    def places(self, records: int, folders: Folders | None) -> Ints | None:
         """For each row of the input its place in the output; None if it is the same."""
-        if self.key is None:
+        order = None if self.key is None else self.key.order(records)
+        order = order if folders is None else folders.sorted(order)
+        if order is None:
             return None
         places = np.empty(records, np.int64)
-        places[self.key.order(records)] = np.arange(records)
+        places[order] = np.arange(records)
         return places
 
 
-def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, report: Progress) -> _Seen:
+def _look(
+    plan: Plan,
+    table: parquet.ParquetTable,
+    needed: Needed,
+    target: int,
+    folders: Folders | None,
+    report: Progress,
+) -> _Seen:
     def drawn(seed: int, count: int) -> Ints:
         return np.sort(np.random.default_rng(seed).choice(len(table), min(count, len(table)), replace=False))
 
@@ -312,9 +318,9 @@ def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, 
     cut_by, looked_at = drawn(plan.seed, sample_size(len(table), target)), drawn(0, SAMPLE)
     sample, some = [], []
     key = None if plan.order == "keep" else Key(table.schema.names, plan.canonical(names))
-    was = [] if not isinstance(table, RecodedTable) else table.recoding.names
+    was = table.recoding.added if isinstance(table, RecodedTable) else {}
     read = [*needed.columns, *needed.counted, *needed.moved]
-    for begin, batch in table.batches([*table.schema.names, *(WAS + name for name in was)]):
+    for begin, batch in table.batches([*table.schema.names, *was]):
 
         def here(rows: Ints, begin: int = begin, end: int = begin + len(batch)) -> Ints:
             return rows[slice(*np.searchsorted(rows, [begin, end]))] - begin
@@ -333,8 +339,12 @@ def _look(plan: Plan, table: parquet.ParquetTable, needed: Needed, target: int, 
         sample.append(batch.select(names).take(pa.array(here(cut_by))))
         some.append(batch.take(pa.array(here(looked_at))))
         if key is not None:
-            origin = {name: batch.column(WAS + name if name in was else name) for name in table.schema.names}
+            origin = {
+                name: batch.column(WAS + name if WAS + name in was else name) for name in table.schema.names
+            }
             key.add(pa.table(origin))
+        if folders is not None:
+            folders.add(batch)
         report((begin + len(batch)) / len(table))
     if not weighs:
         refuse_no_weight(plan.weight, np.zeros(0))

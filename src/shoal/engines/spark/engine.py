@@ -4,17 +4,21 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
+import pyarrow as pa
 
-from shoal.engines.blocks.columns import MOST_DISTINCT, WAS, Distinct, Moved, Needed, StoredColumn, Tally
+from shoal.engines.blocks.columns import Moved, Needed, StoredColumn
+from shoal.engines.blocks.facts import MOST_DISTINCT, Distinct, Tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.blocks.steps import Recoding, find
+from shoal.engines.blocks.strata import Merging, merge
 from shoal.engines.spark.fingerprint import fingerprint, hashable
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import session, speaking
@@ -110,15 +114,22 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
         recoding, asked, steps = find(plan, asked, partial(_gather, df), df.count() if plan.stepped else 0)
         if recoding is not None:
             df = _recoded(df, recoding)
-            was = [WAS + name for name in recoding.names]
+            was += recoding.added
         needed, lost = _listed(df, asked, {} if recoding is None else recoding.steps.levels)
+        facts = _facts(df, needed) if blocks is None or plan.merge_small_strata else []
+        merged: Sequence[str] = ()
+        if plan.merge_small_strata:
+            merging, needed, more = merge(plan, needed, facts, partial(_gather, df))
+            steps += more
+            if merging is not None:
+                df, merged = _recoded(df, merging), merging.changed
+                was += merging.added
         units = _units(plan, df)
-        facts = _facts(df, needed) if blocks is None else []
         records = facts[0].present + facts[0].gaps if blocks is None else blocks.records
         left = [left_out(whole, records, plan.k)] if whole > records else []
         if records < plan.k:
             raise too_few(plan.k, records)
-        said = (*left, *steps, *look_at_some(plan, needed, _some(df, SAMPLE, records, 0)))
+        said = (*left, *steps, *look_at_some(plan, needed, _some(df, SAMPLE, records, 0), merged))
         if blocks is None:
             blocks = _plan(plan, units, needed, facts, records, block_records or block_size(records))
     blocks.require(plan, needed.chosen)
@@ -154,16 +165,16 @@ def _gather(df: Any, names: Sequence[str], find: Any) -> list[Any]:
     return found
 
 
-def _recoded(df: Any, recoding: Recoding) -> Any:
-    """The DataFrame as its recoding makes it, with the changed columns as they were."""
+def _recoded(df: Any, recoding: Recoding | Merging) -> Any:
+    """The DataFrame as its recoding, or merging of strata, makes it."""
     from pyspark.sql.types import LongType, StructField
 
     fields = {field.name: field for field in df.schema.fields}
-    was = [StructField(WAS + name, fields[name].dataType) for name in recoding.names]
-    if recoding.steps.key is not None:
+    added = [StructField(name, fields[of].dataType) for name, of in recoding.added.items()]
+    if isinstance(recoding, Recoding) and recoding.steps.key is not None:
         unit = recoding.steps.plan.unit[0]
         fields[unit] = StructField(unit, LongType())
-    return df.mapInArrow(recode(recoding), type(df.schema)([*fields.values(), *was]))
+    return df.mapInArrow(recode(recoding), type(df.schema)([*fields.values(), *added]))
 
 
 def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
@@ -173,7 +184,7 @@ def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
 
     schema = type(units.schema)([*units.schema.fields]).add(KEY, "long").add(LEAF, "long")
     leaves = units.mapInArrow(assign_leaves(blocks, needed), schema)
-    whose = [UNIT, *(f"`{column.name}`" for column in needed.strata)]
+    whose = [UNIT, *(f"`{column.at}`" for column in needed.strata)]
     home = F.min(F.struct(KEY, LEAF)).over(Window.partitionBy(*whose))
     return leaves.withColumn(LEAF, home[LEAF]).drop(KEY)
 
@@ -298,6 +309,22 @@ def _plan(
     return blocks.placed(found, needed.title)
 
 
+def _read(spark: Any, table: ParquetTable) -> Any:
+    """The files as a DataFrame; columns that folders name are texts or whole numbers, as `table` has them."""
+    from pyspark.sql import functions as F
+
+    files = [str(path.resolve()) for path in table.files]
+    if not table.keys:
+        return spark.read.parquet(*files)
+    for path in files:
+        if re.search("%[89A-Fa-f]", path):
+            raise InputError(f"Spark takes %C3 and the like in {path!r} for other letters: use --engine disk")
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    df = spark.read.option("basePath", str(table.source.resolve())).parquet(*files)
+    whole = [name for name in table.keys if pa.types.is_integer(table.schema.field(name).type)]
+    return df.withColumns({name: F.col(f"`{name}`").cast("long") for name in whole})
+
+
 def run(
     plan: Plan,
     source: str | os.PathLike[str],
@@ -305,15 +332,18 @@ def run(
     *,
     master: str | None = None,
     replace: bool = False,
+    partition_by: Sequence[str] | None = None,
     block_records: int | None = None,
 ) -> Outcome:
     """Protect Parquet files that driver and workers can reach; what `shoal protect --engine spark` does."""
     _refuse(plan)
+    if partition_by:
+        raise InputError("Spark writes no folders named by cells yet: leave that out, or use --engine disk")
     table = ParquetTable(source)
     columns_to_protect(plan, table.schema)
     with session(master) as spark:
         with speaking("Spark could not read the files"):
-            df = spark.read.parquet(*[str(path.resolve()) for path in table.files])
+            df = _read(spark, table)
         size = block_records or block_size(len(table))
         spark.conf.set("spark.sql.shuffle.partitions", str(4 * -(-len(table) // size)))
         return write(_protect(plan, df, None, size), os.path.abspath(target), replace=replace)

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import WAS, Moved, Needed, StoredColumn
+from shoal.engines.blocks.columns import MERGED, WAS, Moved, Needed, StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.engines.blocks.steps import Recoding
+from shoal.engines.blocks.strata import Merging
 from shoal.errors import CheckFailed, InputError
 from shoal.stages.kept import few_units
 from shoal.stages.moments import Moments
@@ -62,8 +63,8 @@ def gather(find: Callable[[Any], Any]) -> Callable:
     return task
 
 
-def recode(recoding: Recoding) -> Callable:
-    """The batches as the plan's steps make them, with the changed columns as they were."""
+def recode(recoding: Recoding | Merging) -> Callable:
+    """The batches as the plan's steps make them, or with small strata merged."""
 
     def task(batches):
         for batch in batches:
@@ -155,7 +156,7 @@ def release_block(plan: BlockPlan, needed: Needed) -> Callable:
             "few": [few_units(np.asarray(table[name]), labels, plan.plan.k) for name in ids],
         }
         told = pa.array([json.dumps(facts)] + [None] * (len(table) - 1), pa.string())
-        was = [name for name in table.column_names if name.startswith(WAS)]
+        was = [name for name in table.column_names if name.startswith((WAS, MERGED))]
         return table.drop_columns([BLOCK, TIE, *ids, *was]).append_column(FACTS, told)
 
     return task

@@ -1,0 +1,80 @@
+"""How much memory the check and the measures of a large Parquet file take: python -m benchmarks.streams.
+
+The table has eight columns to protect, a text and a whole number; the release is made of runs of five records
+of a sorted order, shuffled as a release of its plan is. Each command runs in a process of its own.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks._common import save
+from shoal.frame.order import file_order
+from shoal.plan import Plan
+
+NAMES = [f"x{j}" for j in range(8)]
+
+
+def make(rows: int, folder: Path) -> None:
+    """Write was.parquet, safe.parquet and plan.toml."""
+    rng = np.random.default_rng(1)
+    columns = {name: rng.normal(size=rows) for name in NAMES}
+    columns |= {name: np.exp(columns[name]) for name in NAMES[::2]}
+    kept = {"region": pa.array(rng.integers(0, 12, rows)).cast(pa.string()), "size": rng.integers(0, 5, rows)}
+    original = pa.table({**columns, **kept})
+    labels = np.empty(rows, np.int64)
+    order = np.lexsort([columns["x1"], np.floor(columns["x0"] * 10)])
+    labels[order] = np.minimum(np.arange(rows) // 5, rows // 5 - 1)
+    sizes, plan = np.bincount(labels), Plan(5, columns=NAMES)
+    means = {name: (np.bincount(labels, columns[name]) / sizes)[labels] for name in NAMES}
+    pq.write_table(original, folder / "was.parquet")
+    released = pa.table({**means, **kept}).take(file_order(original, plan, NAMES))
+    pq.write_table(released, folder / "safe.parquet")
+    (folder / "plan.toml").write_text(plan.toml())
+
+
+def run(folder: Path, *words: str) -> dict[str, float]:
+    """What one command of shoal took: processor seconds, and resident memory at its peak."""
+    child = os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-m", "shoal", *words])
+    _, status, used = os.wait4(child, 0)
+    if status:
+        raise SystemExit(f"shoal {' '.join(words)} failed")
+    return {"processor_seconds": used.ru_utime + used.ru_stime, "peak_mib": used.ru_maxrss / 1024}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="*", default=[3_000_000, 10_000_000])
+    parser.add_argument("--what", nargs="*", default=["check", "measure"])
+    asked = parser.parse_args()
+    found = []
+    for rows in asked.rows:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            if not os.fork():  # what made the files is no part of what is measured
+                make(rows, folder)
+                os._exit(0)
+            os.wait()
+            was, safe, plan = (str(folder / file) for file in ("was.parquet", "safe.parquet", "plan.toml"))
+            commands = {
+                "check": ["check", safe, "--original", was, "--plan", plan],
+                "measure": ["measure", was, safe, "--plan", plan, "--report", str(folder / "report.html")],
+            }
+            for what in asked.what:
+                facts = run(folder, *commands[what])
+                print(
+                    f"{what}, {rows:,} records: {facts['processor_seconds']:.1f} processor s, "
+                    f"{facts['peak_mib']:.0f} MiB"
+                )
+                found.append({"what": what, "records": rows, **facts})
+    save("streams", found)
+
+
+if __name__ == "__main__":
+    main()
