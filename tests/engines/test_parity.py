@@ -382,16 +382,17 @@ def stepped(key):
         "top": {"wage": "q0.9"},
         "bottom": {"wage": "q0.2"},
         "regroup": {"shop": {"rare": 40}},
-        "round": {"row": "base:7"},
+        "round": {"pay": 1},
         "decimals": True,
         "method": "mdav",
-        "keep": ["row", "flat", "shop"],
+        "keep": ["row", "flat", "shop", "pay"],
     }
 
 
 def panel_with_shops():
     shops = np.random.default_rng(11).integers(0, 9, 600) ** 2 // 16
-    return panel().append_column("shop", pa.array([f"s{shop}" for shop in shops]))
+    table = panel().append_column("shop", pa.array([f"s{shop}" for shop in shops]))
+    return table.append_column("pay", pa.array(np.random.default_rng(12).lognormal(3, 1, 600)))
 
 
 def test_units_keep_their_numbers_and_tails_and_levels_count_them_in_many_blocks(tmp_path):
@@ -404,7 +405,7 @@ def test_units_keep_their_numbers_and_tails_and_levels_count_them_in_many_blocks
     release = run(plan, paths[0])
     release.write(tmp_path / "memory.parquet")
     ours, theirs = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("out", "memory"))
-    for name in ("house", "shop", "row"):
+    for name in ("house", "shop", "row", "pay"):
         assert ours[name].equals(theirs[name])
     about = ("'wage' ", "'shop'", "units are published", "lie in groups that")
     for note in release.notes:
@@ -414,7 +415,9 @@ def test_units_keep_their_numbers_and_tails_and_levels_count_them_in_many_blocks
 
 
 def test_units_with_one_number_or_none_are_refused_on_disk(tmp_path, monkeypatch):
-    plan = shoal.Plan(**stepped(tmp_path / "key") | {"columns": ["wage"], "keep": ["row", "rent", "flat"]})
+    plan = shoal.Plan(
+        **stepped(tmp_path / "key") | {"columns": ["wage"], "keep": ["row", "rent", "flat", "pay"]}
+    )
     pq.write_table(panel_with_shops(), tmp_path / "in.parquet")
     monkeypatch.setattr("shoal.stages.recode.NUMBERS", 149)
     with pytest.raises(InputError, match="two units have one number"):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from shoal.engines.blocks.columns import WAS, Needed, StoredColumn, stored_column
+from shoal.engines.blocks.columns import MERGED, WAS, Needed, StoredColumn, stored_column
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.types import require_few_codes
@@ -79,7 +79,7 @@ def look_at_some(plan: Plan, needed: Needed, some: Any, changed: Sequence[str] =
     `changed` are the strata that were merged.
     """
     columns = {c.name: require_few_codes(c.read(some[c.name])) for c in needed.chosen}
-    names = [name for name in some.column_names if not name.startswith(WAS)]
+    names = [name for name in some.column_names if not name.startswith((WAS, MERGED))]
     kept = look(plan, Frame(some.select(names)), columns, {*changed, *(new.name for new, _ in needed.kept)})
     refuse(kept.suspects)
     return kept.notes

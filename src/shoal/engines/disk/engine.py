@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import WAS, Needed, StoredColumn
+from shoal.engines.blocks.columns import Needed, StoredColumn
 from shoal.engines.blocks.facts import Distinct, Tally, tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
@@ -318,9 +318,9 @@ def _look(
     cut_by, looked_at = drawn(plan.seed, sample_size(len(table), target)), drawn(0, SAMPLE)
     sample, some = [], []
     key = None if plan.order == "keep" else Key(table.schema.names, plan.canonical(names))
-    was = table.recoding.added if isinstance(table, RecodedTable) else {}
+    was = {of: name for name, of in table.recoding.added.items()} if isinstance(table, RecodedTable) else {}
     read = [*needed.columns, *needed.counted, *needed.moved]
-    for begin, batch in table.batches([*table.schema.names, *was]):
+    for begin, batch in table.batches([*table.schema.names, *was.values()]):
 
         def here(rows: Ints, begin: int = begin, end: int = begin + len(batch)) -> Ints:
             return rows[slice(*np.searchsorted(rows, [begin, end]))] - begin
@@ -339,10 +339,7 @@ def _look(
         sample.append(batch.select(names).take(pa.array(here(cut_by))))
         some.append(batch.take(pa.array(here(looked_at))))
         if key is not None:
-            origin = {
-                name: batch.column(WAS + name if WAS + name in was else name) for name in table.schema.names
-            }
-            key.add(pa.table(origin))
+            key.add(pa.table({name: batch.column(was.get(name, name)) for name in table.schema.names}))
         if folders is not None:
             folders.add(batch)
         report((begin + len(batch)) / len(table))
