@@ -21,7 +21,7 @@ REASONS = {
     "numpy": "arrays",
     "scipy": "linear algebra and distributions",
     "numba": "compiles the kernels",
-    "scikit-learn": "a decision tree in the measures, the estimator's interface",
+    "scikit-learn": "the estimator's interface",
     "threadpoolctl": "keeps the linear algebra from taking our threads",
     "highspy": "linear and integer programs of the optimiser and the bounds",
     "narwhals": "pandas, polars and pyarrow tables seen alike",

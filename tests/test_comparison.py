@@ -157,7 +157,9 @@ def test_of_a_larger_table_sizes_that_a_stratum_is_too_small_for_are_passed_over
     table = table.append_column("where", small)
     options = {"methods": "mdav", "sample": 200, "strata": ["where"]}
     assert shoal.suggest(table, 1.0, **options).k == 2
-    assert max(run.k for run in shoal.suggest(table, 0.3, **options).comparison.runs) <= 6
+    tried = shoal.suggest(table, 0.3, **options).comparison
+    assert max(run.k for run in tried.runs) <= 6 < min(one.k for one in tried.failures)
+    assert {(one.method, "record" in one.error) for one in tried.failures} == {("mdav", True)}
     with pytest.raises(InputError, match="record"):
         shoal.suggest(table.slice(0, FEW + 1).set_column(2, "where", pa.array(range(FEW + 1))), **options)
 

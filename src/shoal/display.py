@@ -1,12 +1,13 @@
 """How results show in a notebook, and as a table of any dataframe library."""
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
 
 def card(title: str, rows: Sequence[Sequence[Any]]) -> str:
     """A small HTML table under its title. Every text is escaped."""
+    import html
+
     cell = '<td style="text-align:left">{}</td>'.format
     lines = ["<tr>" + "".join(cell(html.escape(str(word))) for word in row) + "</tr>" for row in rows]
     return f"<div><strong>{html.escape(title)}</strong><table>{''.join(lines)}</table></div>"

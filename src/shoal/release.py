@@ -232,13 +232,15 @@ class Release:
 
         return Plot(self)
 
-    def bound(self, time_limit: float = 60) -> Bound:
+    def bound(self, time_limit: float = 60, near: float = 0.0) -> Bound:
         """Prove how little any release of these columns with this k could lose; see `shoal.lower_bound`.
 
         Parameters
         ----------
         time_limit : float
             Seconds after which the best bound found so far is returned.
+        near : float
+            The search ends as soon as this release lies at most so far above the bound, as a share of it.
 
         Examples
         --------
@@ -250,7 +252,8 @@ class Release:
         from shoal.bounds import bound_matrix, standardised
 
         Z = standardised(self.original, plan=replace(self.plan, columns=self.columns))
-        return bound_matrix(Z, self.plan.k, time_limit=time_limit, start=self.labels)
+        goal = self.information_loss / (1 + near)
+        return bound_matrix(Z, self.plan.k, time_limit=time_limit, start=self.labels, goal=goal)
 
     lower_bound = bound  # its first name
 

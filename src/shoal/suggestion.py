@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from shoal.comparison import Comparison, Progress, Run, by_loss, compare_plans
+from shoal.comparison import Comparison, Failure, Progress, Run, by_loss, compare_plans
 from shoal.errors import InputError
 from shoal.grouping.runner import share
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
-from shoal.plan.rules import alternatives
+from shoal.plan.rules import alternatives, required_by
 
 #: For k, if none are named. Steps grow with k, for the risk falls about like 1/k.
 CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
@@ -139,8 +139,11 @@ def suggest_plans(
     def compare(some: Sequence[int], told: Progress | None) -> Comparison:
         return compare_plans(plans, frame.native, some, keys, bound_time, sample, workers, told)
 
-    all_at_once = several or len(frame) <= FEW
-    comparison = compare(sizes, progress) if all_at_once else _halving(compare, sizes, max_risk, progress)
+    if several or len(frame) <= FEW:
+        comparison = compare(sizes, progress)
+    else:
+        plan = replace(plans[0], method=(keys or [plans[0].method])[0])
+        comparison = _halving(compare, plan, sizes, max_risk, progress)
     tried = comparison.runs
     safe = [run for run in tried if run.risk_high <= max_risk]
     wish = f"at most {100 * max_risk:.3g} %"
@@ -172,26 +175,28 @@ def suggest_plans(
 
 def _halving(
     compare: Callable[[Sequence[int], Progress | None], Comparison],
+    plan: Plan,
     sizes: Sequence[int],
     max_risk: float,
     progress: Progress | None,
 ) -> Comparison:
     """Try only sizes that decide: where one keeps the risk low enough, or fails, smaller ones follow."""
     tried: list[Comparison] = []
-    errors: list[InputError] = []
+    failures: list[Failure] = []
     low, high, steps = 0, len(sizes), len(sizes).bit_length()
     while low < high:
-        middle, done = (low + high) // 2, len(tried) + len(errors)
+        middle, done = (low + high) // 2, len(tried) + len(failures)
         try:
             tried.append(compare([sizes[middle]], share(progress, done / steps, 1 / steps)))
             safe = tried[-1].runs[0].risk_high <= max_risk
         except InputError as error:  # a stratum is too small for it, say
-            errors.append(error)
+            failures.append(Failure(plan.method, sizes[middle], str(error), required_by(plan)))
             safe = True
         low, high = (low, middle) if safe else (middle + 1, high)
     if not tried:
-        raise errors[-1]
-    return replace(tried[0], runs=tuple(by_loss(run for one in tried for run in one.runs)))
+        raise InputError(failures[-1].error)
+    runs = by_loss(run for one in tried for run in one.runs)
+    return replace(tried[0], runs=tuple(runs), failures=tuple(failures))
 
 
 def _named(entry: Run) -> str:

@@ -14,10 +14,11 @@ import pyarrow as pa
 from shoal.arrays import Ints
 from shoal.frame.frame import Frame
 from shoal.frame.order import file_order
-from shoal.io import formulas
+from shoal.io import formulas, stores
 from shoal.io.atomic import refuse_input, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
+from shoal.io.databases.address import is_remote
 from shoal.io.files import as_arrow, file_format, file_of
 from shoal.io.origin import with_codes, with_columns
 from shoal.stages.kept import refuse
@@ -45,6 +46,10 @@ def write(
 ) -> tuple[str, ...]:
     """Write the protected table; see `Release.write`. `over`: an existing table may be replaced."""
     refuse(release.suspects, keep)
+    if is_remote(path):
+        read = None if release.origin is None else getattr(release.origin, "address", None)
+        with stores.sending(str(path), over, read) as near:
+            return write(release, near, over, safe_cells, keep)
     if sql.is_url(path):
         url = str(path)
         sql.refuse_target(url, over, release.origin)

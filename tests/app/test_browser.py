@@ -184,6 +184,11 @@ def test_from_upload_to_download(server, visit, tmp_path, monkeypatch):
     page.get_by_label("Side by side with").click()
     page.get_by_role("option", name=re.compile("Run 2")).click()
     expect(page.locator(".panel")).to_have_count(2)
+    covered = """(lists) => lists.map(list => {
+        const area = element => element.clientWidth * element.clientHeight;
+        return [...list.children].reduce((sum, cell) => sum + area(cell), 0) / area(list);
+    })"""
+    assert min(page.locator(".panel .figures").evaluate_all(covered)) > 0.97  # no cell is empty
 
     step(page, "take")
     names = ["employees", "turnover", "wages", "assets", "energy_use"]
@@ -273,6 +278,14 @@ def test_sheets_roles_in_bulk_and_a_plan(server, visit, tmp_path):
     page.get_by_label("names of columns in row").fill("3")
     opened(page, tmp_path / "late.xlsx", "late.xlsx#!3")
     expect(page.get_by_label("Role of turnover")).to_be_visible()
+    for row, name in (("4", "late.xlsx#!4"), ("3", "late.xlsx#!3")):  # after the drop too
+        page.get_by_label("Header row").fill(row)
+        page.get_by_role("button", name="Read it again").click()
+        expect(page.locator("h2")).to_have_text(name)
+        expect(page.get_by_label("Role of turnover")).to_have_count(int(row == "3"))
+    page.get_by_label("Header row").fill("1")
+    page.get_by_role("button", name="Read it again").click()
+    expect(said(page)).to_contain_text("say which row has the names")
     opened(page, tmp_path / "book.xlsx", "book.xlsx#Firms")
     page.get_by_text("One role for several columns").click()
     page.get_by_role("combobox", name="Columns").click()
@@ -305,6 +318,33 @@ def test_sheets_roles_in_bulk_and_a_plan(server, visit, tmp_path):
     released = shoal.read(download(page, "Download the release", tmp_path))
     assert all(wage % 10 == 0 for wage in released["wages"].to_pylist())
     assert "other" in released["region"].to_pylist()
+
+
+def test_fixed_widths_are_read_and_written_by_a_layout_that_is_pasted(server, visit, tmp_path):
+    page = visit(server, alone=True)
+    rows = [f"{i % 60 + 18:3d}{1000 * (i % 9) + 7 * i:7d} {'ab'[i % 2]}" for i in range(40)]
+    (tmp_path / "people.fwf").write_text("\n".join(rows) + "\n")
+    upload(page, tmp_path / "people.fwf")
+    expect(said(page)).to_contain_text("'people.fwf' has columns of fixed widths: paste its layout")
+    page.get_by_text("Fixed widths (.fwf").click()
+    field = page.get_by_role("textbox", name="Layout")
+    field.fill("name,start,width,type,decimals\nage,1,x,integer,")
+    upload(page, tmp_path / "people.fwf")
+    expect(said(page)).to_contain_text("Line 2 of 'the layout' has no width")
+    field.fill("name,start,width,type,decimals\nage,1,3,integer,\nwage,4,7,number,2\nsex,12,1,text,\n")
+    opened(page, tmp_path / "people.fwf")
+    for name, role in (("age", "quasi"), ("wage", "quasi"), ("sex", "other")):
+        page.get_by_label(f"Role of {name}").select_option(role)
+    use(page, 4)
+    start(page)
+    expect(page.locator(".run.done")).to_have_count(1)
+    step(page, "take")
+    released = download(page, "Download the release", tmp_path)
+    assert released.name == "people.protected.fwf"
+    lines = released.read_text().splitlines()
+    assert len(lines) == 40
+    assert {len(line) for line in lines} == {12}
+    assert min(sum(other[:10] == line[:10] for other in lines) for line in lines) >= 4
 
 
 def test_bad_files_are_told_and_nothing_is_lost(server, visit, tmp_path):
@@ -349,9 +389,17 @@ def test_wrong_settings_are_told_before_the_click(server, visit, tmp_path):
     expect(page.locator(".run.done")).to_have_count(1)
     expect(page.locator(".hint")).to_be_hidden()
     use(page, 4, "univariate")  # which takes one column only
-    start(page)
-    expect(page.locator(".run.failed")).to_contain_text("groups by one column")
-    expect(page.locator(".run.done")).to_have_count(1)
+    step(page, "run")
+    expect(why).to_contain_text("groups by one column")
+    expect(begin).to_be_disabled()
+    use(page, 4, "mdav")
+    page.get_by_role("combobox", name="Strata").first.click()
+    page.get_by_role("option", name="employees").click()
+    page.keyboard.press("Escape")
+    step(page, "run")
+    expect(why).to_contain_text("k=4 needs at least 4 records, but stratum")  # by the table
+    expect(begin).to_be_disabled()
+    expect(page.locator(".run")).to_have_count(1)
 
 
 def choose_column(page, name):

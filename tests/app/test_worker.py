@@ -48,6 +48,30 @@ def test_a_table_is_looked_at(firms):
     assert [column["name"] for column in facts["columns"]] == survey(1).column_names
 
 
+WRONG = {
+    "stratum": ({"strata": ["region"]}, "needs at least 60 records, but stratum"),
+    "units": ({"unit": "sector"}, "k=60 needs at least 60 units"),
+    "closeness": ({"closeness": {"profit": 0.001}}, "only one group of all 120 records"),
+    "diversity": ({"diversity": {"region": 99}}, "the table of 120 records"),
+    "one column": ({"method": "univariate"}, "groups by one column"),
+    "category": ({"columns": ["wages", "sector"], "method": "mdav"}, "is for numbers only"),
+}
+
+
+@pytest.mark.parametrize("why", WRONG)
+def test_what_a_run_would_refuse_is_said_without_it(firms, why):
+    options, words = WRONG[why]
+    given = {"columns": NAMES, **options}
+    fine, wrong = (shoal.Plan.of(k, **plan).toml() for k, plan in ((4, {"columns": NAMES}), (60, given)))
+    assert ask("foresee", path=str(firms), plans=[fine]) == [("done", None)]
+    ((event, said),) = ask("foresee", path=str(firms), plans=[fine, wrong])
+    assert event == "failed"
+    assert words in said
+    with pytest.raises(shoal.ShoalError) as caught:
+        shoal.microaggregate(firms, 60, **given)
+    assert str(caught.value) == said
+
+
 def test_the_demo_is_made_and_looked_at(tmp_path):
     ((event, facts),) = ask("demo", path=str(tmp_path / "demo.csv"))
     assert (event, facts["records"]) == ("done", shoal.read(tmp_path / "demo.csv").num_rows)

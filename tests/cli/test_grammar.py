@@ -223,6 +223,19 @@ def test_what_cannot_be_bounded_is_a_note(data, monkeypatch, why):
     assert target.exists()
 
 
+@pytest.mark.parametrize("words", [(), ("--per-column",)])
+def test_what_the_method_has_proven_is_not_searched_again(data, monkeypatch, words):
+    """Columns by themselves too, for which no other bound is known."""
+    monkeypatch.setattr("shoal.release.Release.bound", None)
+    words = ("-k", 3, "-c", "turnover,profit", "-m", "exact", "--time-limit", 2, *words, "--bound", "--json")
+    outcome = call("protect", data, *words, "-o", data.with_name("out.csv"))
+    facts = json.loads(outcome.stdout)
+    assert facts["bound_method"] == "exact"
+    assert 0 < facts["bound"] <= facts["information_loss"] <= facts["bound"] * (1.01 + facts["gap"])
+    assert "no release with k=3 can lose less than" in outcome.stderr
+    assert not any("no bound" in note for note in facts["notes"])
+
+
 # --- guesses -------------------------------------------------------------------------------------------
 
 

@@ -24,6 +24,7 @@ from shoal.engines.blocks.plan import BlockPlan, _place
 from shoal.engines.disk import engine as disk
 from shoal.errors import CheckFailed, InputError, MachineError
 from shoal.io import parquet
+from shoal.io.limits import memory
 from shoal.plan import Plan
 from shoal.stages.encode import standardise
 from shoal.stages.moments import Moments
@@ -530,9 +531,15 @@ def test_the_engine_is_chosen_by_the_table(tmp_path):
     assert large.engine_for("auto", str(tmp_path / "in.parquet"), None, most=499) == "disk"
     assert large.engine_for("memory", str(tmp_path / "in.parquet"), None) == "memory"
     assert large.engine_for("auto", str(tmp_path), None) == "disk"
+    assert large.engine_for("disk", "x.CSV.gz", None) == "disk"
+    assert large.engine_for("auto", "x.csv", None) == "memory"
+    with open(tmp_path / "long.csv", "wb") as file:
+        file.truncate(memory() // 2 + 1)  # no byte of it is written
+    assert large.engine_for("auto", str(tmp_path / "long.csv"), None) == "disk"
     for words, sentence in (
         (("dsk", "x.parquet", None), "unknown engine 'dsk': did you mean 'disk'"),
-        (("disk", "x.csv", None), "convert it"),
+        (("disk", "x.sav", None), "convert it"),
+        (("spark", "x.csv", None), "convert it"),
         (("disk", "x.parquet", "local"), "--engine spark"),
     ):
         with pytest.raises(InputError, match=sentence):

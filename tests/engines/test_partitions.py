@@ -15,9 +15,9 @@ from shoal.cli.commands import app
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.engines.disk import engine as disk
 from shoal.errors import InputError
-from shoal.io.files import read_parts
 from shoal.plan import Plan
 from shoal.verify.files import check
+from tests.io.test_hive import read_parts
 
 QUASI = ["income", "age"]
 

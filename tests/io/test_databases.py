@@ -84,7 +84,9 @@ def test_sqlite_release_goes_into_a_new_table_of_the_same_types(lite):
     assert rows(lite, "people")[0] == before
 
 
-@pytest.mark.parametrize("address", ["s3://bucket//x.parquet", "https://me:secret@host/x.csv", "mysql://x/y"])
+@pytest.mark.parametrize(
+    "address", ["hdfs://bucket//x.parquet", "https://me:secret@host/x.csv", "mysql://x/y"]
+)
 def test_an_address_that_is_not_opened_is_named_as_it_was_given(address, tmp_path):
     named = "is an address that shoal does not open"
     calls = {
@@ -93,6 +95,8 @@ def test_an_address_that_is_not_opened_is_named_as_it_was_given(address, tmp_pat
         "protect": lambda: shoal.microaggregate(address, 3),
         "check": lambda: shoal.check(address, k=3),
         "release": lambda: shoal.microaggregate([[1.0], [2.0], [3.0]], 3).write(address),
+        "files": lambda: shoal.protect_files(address, tmp_path / "out", 3),
+        "to files": lambda: shoal.protect_files(tmp_path / "in.parquet", address, 3),
     }
     for call in calls.values():
         with pytest.raises(InputError, match=named) as told:
@@ -102,6 +106,11 @@ def test_an_address_that_is_not_opened_is_named_as_it_was_given(address, tmp_pat
     done = CliRunner().invoke(app, ["protect", address, "-k", "3", "-c", "x", "-o", str(tmp_path / "o.csv")])
     assert done.exit_code == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_files_are_not_made_of_databases(lite, tmp_path):
+    with pytest.raises(InputError, match="is a table of a database: add --engine memory, or export it"):
+        shoal.protect_files(f"sqlite:///{lite}#people", tmp_path / "out", 3)
 
 
 def test_sqlite_query_and_other_formats(lite, tmp_path):

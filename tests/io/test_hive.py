@@ -10,10 +10,14 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.io import hive
-from shoal.io.files import read_parts
 from shoal.io.parquet import ParquetTable, PartWriter
 
 ODD = ["a/b", "x=1", "..", ".", "%41", "é", "50 %", "\x01\n", '"*?', None, "-0", "007"]
+
+
+def read_parts(folder):
+    parts = ParquetTable(folder)
+    return pa.Table.from_batches([batch for _, batch in parts.batches(parts.schema.names)], parts.schema)
 
 
 def put(path, **columns):

@@ -83,7 +83,7 @@ def test_r_reads_what_is_written_and_writes_what_is_read(tmp_path):
     assert done.stdout.splitlines()[0].split() == [*kinds.split(), "haven_labelled"]
     assert "Sex of person male female male NA low high 2030-01-01" in done.stdout
     assert "01:02:03.456789 TRUE 4" in done.stdout.replace("03.456788", "03.456789")
-    for way in ("gzip", "bzip2", "xz", "plain"):
+    for way in ("gzip", "bzip2", "xz", "plain", "ascii"):
         found = shoal.read(tmp_path / f"{way}.rds")
         assert found.select(TABLE.column_names).to_pydict() == TABLE.to_pydict()
         assert found["seq"].to_pylist() == [1, 2, 3, 4]
@@ -94,7 +94,7 @@ def test_r_reads_what_is_written_and_writes_what_is_read(tmp_path):
         facts = details_of(found)["stats"]
         assert facts["column_labels"] == {"sex": "Sex of person"}
         assert facts["variable_value_labels"]["sex"] == [[1.0, "male"], [2.0, "female"]]
-    for name, said in (("ascii", "ascii=TRUE"), ("vector", "no data frame"), ("list", "holds vec of R")):
+    for name, said in (("vector", "no data frame"), ("list", "holds vec of R")):
         with pytest.raises(InputError, match=said):
             shoal.read(tmp_path / f"{name}.rds")
 
@@ -180,6 +180,13 @@ def test_sequences_of_r(tmp_path):
     assert shoal.read(tmp_path / "a.rds").to_pydict() == {"a": [5, 6, 7], "b": [5e9, 5e9 + 1, 5e9 + 2]}
 
 
+def test_a_file_in_ascii(tmp_path):
+    said = "1026\n1\n9\n5\nnames\n16\n1\n9\n2\na\\?\n1026\n1\n9\n5\nclass\n16\n1\n9\n10\ndata.frame\n254\n"
+    content = f"A\n2\n262657\n131840\n787\n1\n14\n4\n1.5\nNA\n-Inf\n1e+300\n{said}"
+    (tmp_path / "a.rds").write_bytes(gzip.compress(content.encode()))
+    assert shoal.read(tmp_path / "a.rds").to_pydict() == {"a?": [1.5, None, float("-inf"), 1e300]}
+
+
 def test_numbers_of_64_bits(tmp_path):
     cells = struct.pack(">3q", 2**62 + 1, -(2**63), -3)
     (tmp_path / "a.rds").write_bytes(
@@ -199,7 +206,11 @@ def test_numbers_of_64_bits(tmp_path):
         (frame(word(13 + 0x300) + word(1) + word(7) + of_class(b"factor")), "cannot be read as R"),
         (frame(word(16) + word(1) + text(b"\xff")), "what is no text in utf-8"),
         (b"X\n" + word(2) + word(0) + word(0) + word(2) * 100_000, "cannot be read as a file of R"),
-        (b"RDX3\n", "not what saveRDS"),
+        (b"RDX3\n", "save it with saveRDS"),
+        (b"A\n2\n262657\n131840\n14\n2000000000\n1\n", "promises 2000000000 values in 32 bytes"),
+        (b"A\n2\n262657\n131840\n14\n-5\n", "promises -5 values"),
+        (b"A\n2\n262657\n131840\n14\n2\n1\n", "cannot be read as a file of R"),
+        (b"A\n2\n262657\n131840\n16\n1\n9\n1\n\\u1234\n", "cannot be read as a file of R"),
         (b"X\n" + word(9), "cannot be read as a file of R"),
     ],
 )

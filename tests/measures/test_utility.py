@@ -11,7 +11,7 @@ import shoal
 from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.measures.measure import digits, shown
-from shoal.measures.models import fit_logistic, least_squares
+from shoal.measures.models import DEPTH, _tree_pmse, fit_logistic, least_squares
 
 SMALL = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 5.0], [6.0, 5.0]])
 MEANS = np.array([[1.0, 1.0], [1.0, 1.0], [5.0, 5.0], [5.0, 5.0]])
@@ -117,6 +117,19 @@ def test_logistic_fit_of_separated_tables_ends():
     Z = np.column_stack((np.ones(40), np.r_[np.zeros(20), np.ones(20)]))
     y = np.r_[np.zeros(20), np.ones(20)]
     assert np.abs(fit_logistic(Z, y) - y).max() < 0.01
+
+
+@pytest.mark.parametrize(("columns", "digits"), [(1, 9), (3, 9), (2, 1)])
+def test_the_tree_is_that_of_scikit_learn(columns, digits):
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(columns)
+    X = rng.lognormal(size=(300, columns))
+    Z = np.vstack((X, X + 0.2 * rng.normal(size=X.shape))).round(digits)
+    released = np.repeat([0.0, 1.0], 300)
+    tree = DecisionTreeClassifier(min_samples_leaf=5, max_depth=DEPTH, random_state=0).fit(Z, released)
+    theirs = np.square(tree.predict_proba(Z)[:, 1] - 0.5).mean()
+    assert _tree_pmse(Z, released, rng, 1)[0] == pytest.approx(theirs, rel=1e-9)
 
 
 def test_propensity_knows_chance_from_difference():

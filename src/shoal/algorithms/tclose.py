@@ -45,7 +45,7 @@ def tclose_t_first(X, k, *, confidential):
 
 
 def t_first(X: Floats, k: int, codes: Ints | Floats, t: float, levels: int = 0) -> Ints:
-    """Labels of groups with one record of each part of the ranks; a central part gives the odd ones.
+    """Labels of groups with one record of each of as many parts of the ranks as t asks for.
 
     `levels` is how many there are, if they have no order (ours): then of the parts that hold several levels,
     half may be wrong.
@@ -53,7 +53,12 @@ def t_first(X: Floats, k: int, codes: Ints | Floats, t: float, levels: int = 0) 
     n = len(X)
     enough = min((levels - 1) / (2 * t), n) if levels else n / (2 * (n - 1) * t + 1)
     parts = max(k, int(np.ceil(enough)))
-    parts += n % parts // (n // parts)
+    return dealt(X, codes, parts + n % parts // (n // parts))
+
+
+def dealt(X: Floats, codes: Ints | Floats, parts: int) -> Ints:
+    """Labels of groups with one record of each of so many parts of the ranks; a central part has more."""
+    n = len(X)
     sizes = np.full(parts, n // parts)
     sizes[(parts - 1) // 2] += n % parts // 2
     sizes[parts // 2] += n % parts - n % parts // 2

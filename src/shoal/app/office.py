@@ -9,130 +9,22 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from shoal.app import saved
 from shoal.app.crew import Hear, Stopped, Worker
 from shoal.app.draft import Draft
 from shoal.app.saved import Saved
+from shoal.app.work import DATABASES, Run, Work
 from shoal.errors import InputError, MachineError, ShoalError
 from shoal.grouping.registry import methods
+from shoal.io.formats import fixed
 from shoal.plan import Plan
 
-STAGES = {
-    "waiting": "waits for its turn",
-    "reading": "reads the table",
-    "grouping": "groups the records",
-    "measuring": "measures loss and risk",
-    "proving": "proves how little could be lost",
-    "done": "done",
-    "failed": "failed",
-    "cancelled": "cancelled",
-}
-DATABASES = (".db", ".sqlite", ".sqlite3")
-ENDED = ("done", "failed", "cancelled")
-
-
-@dataclass(eq=False)
-class Run:
-    """One plan on one table: how far it is, and what came out."""
-
-    number: int
-    plan: Plan
-    draft: Draft
-    folder: Path
-    stage: str = "waiting"
-    fraction: float | None = None
-    began: float | None = None
-    ended: float | None = None
-    grouping_began: float | None = None
-    facts: dict[str, Any] | None = None
-    bound: dict[str, Any] | None = None
-    error: str | None = None
-    expected: float | None = None  # seconds, by the last run like this one
-
-    @property
-    def results(self) -> dict[str, Any]:
-        """The facts of a run that has some."""
-        if self.facts is None:
-            raise InputError(f"{self.title} has no release yet: wait for it")
-        return self.facts
-
-    @property
-    def over(self) -> bool:
-        return self.stage in ENDED
-
-    @property
-    def title(self) -> str:
-        return f"Run {self.number}"
-
-    @cached_property
-    def text(self) -> str:
-        """The plan as a file. Every tab keeps it."""
-        return self.plan.toml()
-
-    @property
-    def settings(self) -> str:
-        return f"k = {self.plan.k}, {self.plan.method}, {len(self.plan.columns or ())} columns"
-
-    @property
-    def elapsed(self) -> float:
-        return 0.0 if self.began is None else (self.ended or time.monotonic()) - self.began
-
-    @property
-    def left(self) -> float | None:
-        """An estimate of the seconds that grouping still takes, once a tenth of it is done."""
-        if self.stage != "grouping" or not self.fraction or self.fraction < 0.1 or not self.grouping_began:
-            return None
-        spent = time.monotonic() - self.grouping_began
-        return spent * (1 - self.fraction) / self.fraction
-
-
-@dataclass(eq=False)
-class Work:
-    """A table and everything done with it."""
-
-    number: int
-    name: str  # as its owner calls it: shown, and never used as a path
-    path: Path
-    part: str  # "", or the sheet or table of the file: #Sheet 2!3
-    facts: dict[str, Any]
-    draft: Draft
-    runs: list[Run] = field(default_factory=list)
-    tabs: int = 0  # that show it just now
-    touched: bool = False  # whether a person has changed the settings since the guess
-
-    @property
-    def records(self) -> int:
-        return self.facts["records"]
-
-    @property
-    def finished(self) -> list[Run]:
-        return [run for run in self.runs if run.facts is not None]
-
-    @property
-    def source(self) -> str:
-        """What is read: the path, or a table in it."""
-        if self.path.suffix in DATABASES:
-            return f"sqlite:///{quote(str(self.path))}#{quote(self.part[1:])}"
-        return f"{self.path}{self.part}"
-
-    @property
-    def address(self) -> str:
-        """How its owner names it to Python and on the command line."""
-        if self.path.suffix not in DATABASES:
-            return self.name
-        file, _, table = self.name.rpartition("#")
-        return f"sqlite:///{quote(file)}#{quote(table)}"
-
-    @property
-    def stem(self) -> str:
-        """A harmless name for downloads."""
-        plain = re.sub(r"\.[A-Za-z0-9]+(\.(gz|zst))?(?=#|$)", "", self.name)
-        return re.sub(r"[^A-Za-z0-9_-]+", "_", plain).strip("_")[:60] or "table"
+FORESEEN = 20.0  # seconds in which a table says why a run would fail; above, the run itself says it
+LAYOUT = ".layout.csv"  # how the layout beside a file of fixed widths ends
 
 
 @dataclass(eq=False)
@@ -148,6 +40,7 @@ class Session:
     changes: int = 0  # grows with every change, so that tabs know when to look again
     watchers: set[Callable[[], None]] = field(default_factory=set)  # one for each tab
     saved_as: str = field(default_factory=saved.new_name)  # the name of its file, once it is saved
+    layout: str = ""  # of files of fixed widths, as it was pasted
     waiting: list[Saved] = field(default_factory=list)  # tables of a reopened session that are not here yet
 
     def change(self) -> None:
@@ -203,7 +96,12 @@ class Office:
         return self.folder / f"table-{next(self._numbers)}{ending}"
 
     async def take_in(
-        self, session: Session, path: Path, name: str, task: str = "inspect", row: int = 1
+        self,
+        session: Session,
+        path: Path,
+        name: str,
+        task: str = "inspect",
+        row: int = 1,
     ) -> Work:
         """Look at a file and put its tables on the session's desk; the first is given back.
 
@@ -212,31 +110,47 @@ class Office:
         """
         works, wrong = [], list[ShoalError]()
         try:
+            _lay_out(session, path, name)
             known = await self._known(session, path)
             for part in await self._parts(session, path, row, known):
-                work = Work(next(self._numbers), name + part, path, part, {}, Draft({}, {}))
                 try:
-                    work.facts = await session.reader.do(task, seconds=self.seconds, path=work.source)
-                    if not work.records:
-                        raise InputError(f"{work.name!r} has no records: there is nothing to protect")
+                    works.append(await self._look(session, path, name, part, task))
                 except ShoalError as error:
                     if path.suffix != ".xlsx" or isinstance(error, MachineError):
                         raise
                     wrong.append(error)  # a sheet of notes, say; others may be tables
-                    continue
-                work.draft = Draft.guessed(work.facts, demo=task == "demo")
-                works.append(work)
             if not works:
                 raise wrong[0]
             for work in works:
                 self._restore(session, work, known.get(work.part))
         except ShoalError as error:
             path.unlink(missing_ok=True)
-            words = str(error).replace(str(path), name).replace(path.name, name)
-            raise type(error)(words) from None
+            raise _in_owners_words(error, path, name) from None
         session.works += works
         session.change()
         return works[0]
+
+    async def read_again(self, session: Session, work: Work, row: int) -> Work:
+        """A sheet with the names of its columns in another row: in its place, or beside it if it has runs."""
+        sheet, name = re.sub(r"!\d+$", "", work.part), work.name.removesuffix(work.part)
+        part = f"{sheet or '#'}!{row}" if row > 1 else "" if sheet == "#" else sheet
+        try:
+            made = await self._look(session, work.path, name, part)
+        except ShoalError as error:
+            raise _in_owners_words(error, work.path, name) from None
+        place = session.works.index(work)
+        session.works[place : place + (not work.runs)] = [made]
+        session.change()
+        return made
+
+    async def _look(self, session: Session, path: Path, name: str, part: str, task: str = "inspect") -> Work:
+        """One table, and guesses about its columns."""
+        work = Work(next(self._numbers), name + part, path, part, {}, Draft({}, {}))
+        work.facts = await session.reader.do(task, seconds=self.seconds, path=work.source)
+        if not work.records:
+            raise InputError(f"{work.name!r} has no records: there is nothing to protect")
+        work.draft = Draft.guessed(work.facts, demo=task == "demo")
+        return work
 
     async def _known(self, session: Session, path: Path) -> dict[str, Saved]:
         """What a reopened session has of this file: each part that it knows."""
@@ -285,6 +199,16 @@ class Office:
     async def advise(self, work: Work, plan: str, risk: float, hear: Hear) -> dict[str, Any]:
         """Which k keeps the risk low enough, by trial."""
         return await self.adviser.do("advise", hear, path=work.source, plan=plan, risk=risk)
+
+    async def foresee(self, session: Session, work: Work, plans: list[str]) -> str:
+        """Why a run of one of these plans would fail; nothing also where that cannot be told in time."""
+        try:
+            await session.reader.do("foresee", seconds=FORESEEN, path=work.source, plans=plans)
+        except (InputError, MachineError, Stopped):
+            return ""
+        except ShoalError as error:
+            return str(error).replace(str(work.path), work.name)
+        return ""
 
     def submit(self, session: Session, work: Work, draft: Draft) -> Run:
         """Put a run into the queue."""
@@ -354,6 +278,23 @@ class Office:
         if not run.over:
             run.stage, run.ended = stage, time.monotonic()
             session.change()
+
+
+def _lay_out(session: Session, path: Path, name: str) -> None:
+    """Put the layout that was pasted beside a file of fixed widths."""
+    if path.suffix not in fixed.ENDINGS:
+        return
+    if not session.layout.strip():
+        raise InputError(
+            f"{name!r} has columns of fixed widths: paste its layout below the place for files first"
+        )
+    path.with_suffix(LAYOUT).write_text(session.layout, encoding="utf-8")
+
+
+def _in_owners_words(error: ShoalError, path: Path, name: str) -> ShoalError:
+    """The same error, with the names that the owner of a file has for it and its layout."""
+    words = str(error).replace(str(path.with_suffix(LAYOUT)), "the layout")
+    return type(error)(words.replace(str(path), name).replace(path.name, name))
 
 
 def _digest(path: Path) -> str:

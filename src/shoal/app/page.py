@@ -11,9 +11,10 @@ from nicegui import app as nicegui_app
 from nicegui import ui
 
 from shoal.app.markup import STATIC, button, pieces, show
-from shoal.app.office import Office, Work
+from shoal.app.office import Office
 from shoal.app.steps import data, look, running, settings, take
 from shoal.app.tab import STEPS, Plan, Tab
+from shoal.app.work import Work
 from shoal.errors import ShoalError
 
 LOOK_AGAIN = 0.3  # seconds between two looks at what changed

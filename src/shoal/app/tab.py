@@ -9,7 +9,8 @@ from typing import Any
 import shoal
 from shoal.app.draft import Draft
 from shoal.app.markup import sentence
-from shoal.app.office import Office, Run, Session, Work
+from shoal.app.office import Office, Session
+from shoal.app.work import Run, Work
 from shoal.errors import InputError, ShoalError, too_few
 
 Plan = tuple[str, str, str]  # its name, the name of its file, the file

@@ -11,7 +11,8 @@ from starlette.requests import ClientDisconnect
 
 from shoal.app.crew import Stopped
 from shoal.app.markup import sentence
-from shoal.app.office import DATABASES, Office
+from shoal.app.office import Office
+from shoal.app.work import DATABASES
 from shoal.errors import ShoalError
 from shoal.io.files import FORMATS
 

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TextIO
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from shoal.errors import InputError, ShoalError
 
 if TYPE_CHECKING:
+    from shoal.frame.frame import Frame
     from shoal.release import Release
 
 TELL_EVERY = 0.1  # seconds between two words on progress
@@ -102,11 +103,28 @@ def advise(tell: Tell, path: str, plan: str, risk: float) -> dict[str, Any]:
     return suggest_plans([Plan.parse(plan)], path, risk, None, None, None, progress=told).facts()
 
 
+@lru_cache(1)
+def _table(path: str) -> Frame:
+    """The table that is looked at again and again; the page never changes its file."""
+    from shoal.io.source import frame_of
+
+    return frame_of(path)
+
+
+def foresee(tell: Tell, path: str, plans: list[str]) -> None:
+    """Say what runs of these plans would refuse."""
+    from shoal.engines import memory
+    from shoal.plan import Plan
+
+    for plan in plans:
+        memory.foresee(Plan.parse(plan), _table(path))
+
+
 def _prove(folder: str, release: Release) -> dict[str, Any]:
     try:
-        from shoal.report.model import BOUND_SECONDS
+        from shoal.report.model import BOUND_NEAR, BOUND_SECONDS
 
-        bound = release.bound(BOUND_SECONDS)
+        bound = release.bound(BOUND_SECONDS, BOUND_NEAR)
     except ShoalError:
         return {"why": "a bound is proven for groups of whole records of numbers without gaps or weights"}
     (Path(folder) / "bound.pickle").write_bytes(pickle.dumps(bound))
@@ -166,7 +184,7 @@ def warm(tell: Tell) -> None:
 
 
 TASKS: dict[str, Callable[..., Any]] = {
-    task.__name__: task for task in (inspect, tables, demo, run, advise, write, report, warm)
+    task.__name__: task for task in (inspect, tables, demo, run, advise, foresee, write, report, warm)
 }
 
 

@@ -103,11 +103,16 @@ def standardised(
 
 
 def bound_matrix(
-    X: NDArray[np.float64], k: int, *, time_limit: float = 60, start: NDArray[np.int64] | None = None
+    X: NDArray[np.float64],
+    k: int,
+    *,
+    time_limit: float = 60,
+    start: NDArray[np.int64] | None = None,
+    goal: float = np.inf,
 ) -> Bound:
     """The best bound on the SSE of any partition of the rows of X into groups of at least k.
 
-    start: labels of a good partition; its groups save time.
+    start: labels of a good partition; its groups save time. goal: a loss in percent that is good enough.
     """
     from shoal.bounds import blocks, neighbours, program, semidefinite
 
@@ -145,12 +150,14 @@ def bound_matrix(
             best = bound(value, "raised prices", "blocks", prices=price)
         if n > BOTH * largest:
             return best
-    prices = program.solve(X, k, seconds=left(), start=start, largest=largest, give_up=dense)
+    prices = program.solve(
+        X, k, seconds=left(), start=start, largest=largest, give_up=dense, goal=goal * total / 100
+    )
     value = priced_value(prices.records, prices.penalties * prices.cuts.limits)
     if value > best.sse:
         method = "linear program with cuts" if len(prices.cuts) else "linear program"
         best = bound(value, method, "prices", **prices.arrays())
-    if dense and not prices.optimal and left() > 0:
+    if dense and not prices.optimal and best.information_loss < goal and left() > 0:
         block, M = semidefinite.solve(X, k, seconds=left())
         value = semidefinite.proven(X, k, block, M)
         if value > best.sse:

@@ -350,10 +350,11 @@ def solve(
     start: NDArray[np.int64] | None = None,
     largest: int = 5000,
     give_up: bool = False,
+    goal: float = np.inf,
 ) -> Prices:
     """Prices whose value is the best bound found in the time given.
 
-    start: labels of a good partition, whose groups save time.
+    start: labels of a good partition, whose groups save time. goal: a value that is good enough.
     """
     deadline = time.perf_counter() + seconds
     program = Program(X, k, largest=largest)
@@ -361,7 +362,10 @@ def solve(
         program.add(group_rows(start, k))
     enough = ENOUGH
     optimal = program.value <= 0.0
+    goal *= program.scale**2
     while not optimal and program.converge(deadline, enough * program.value, give_up=give_up):
+        if program.value >= goal:
+            break
         if not program.cut():
             optimal = enough <= CLOSE
             enough = CLOSE

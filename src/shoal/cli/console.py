@@ -127,10 +127,10 @@ def show_outcome(
 
 def bound_in_words(k: int, proof: Mapping[str, Any]) -> str:
     """What the bound says, and how far above it the release lies."""
-    from shoal.outcome import percent
+    from shoal.outcome import SAME, percent
 
     words = f"no release with k={k} can lose less than {percent(proof['bound'])}"
-    if 0 < proof["gap"] < float("inf"):
+    if SAME < proof["gap"] < float("inf"):
         words += f"; this one lies {percent(100 * proof['gap'])} above"
     return words
 

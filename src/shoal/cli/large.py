@@ -10,6 +10,7 @@ import typer
 from shoal.cli.console import interruptible, watching
 from shoal.cli.places import beside, free
 from shoal.errors import InputError, did_you_mean
+from shoal.io.databases.address import is_remote, shown
 
 if TYPE_CHECKING:
     from shoal.frame.frame import Frame
@@ -27,6 +28,10 @@ Master = Annotated[
 ENGINES = ("auto", "memory", "disk", "spark")
 #: Rows of a Parquet file above which it is protected on disk unless --engine says otherwise.
 IN_MEMORY = 3_000_000
+#: The same for bytes of an object in a store, which is not opened to count its rows.
+IN_MEMORY_BYTES = 200_000_000
+#: Endings of text files, which the disk engine takes too.
+TEXTS = tuple(f".{kind}{packing}" for kind in ("csv", "tsv") for packing in ("", ".gz", ".zst"))
 #: Records of a large table that its guesses look at.
 HEAD = 100_000
 
@@ -37,15 +42,35 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
         raise InputError(f"unknown engine {engine!r}: {did_you_mean(engine, ENGINES)}")
     if master is not None and engine != "spark":
         raise InputError("--master names a Spark cluster: give --engine spark too")
+    if is_remote(file):
+        return _engine_for_store(file) if engine == "auto" else engine
     if engine == "auto":
+        if Path(file).suffix != ".parquet":  # which needs none of its readers
+            return "disk" if Path(file).is_dir() or _long(Path(file)) else "memory"
         from shoal.io.large import promised
 
         return "disk" if Path(file).is_dir() or promised(Path(file)) > most else "memory"
-    if engine != "memory" and not (Path(file).is_dir() or file.endswith(".parquet")):
+    readable = (".parquet", *TEXTS) if engine == "disk" else ".parquet"
+    if engine != "memory" and not (Path(file).is_dir() or file.lower().endswith(readable)):
         raise InputError(
             f"--engine {engine} reads a Parquet file or a folder of them, not {file!r}: convert it"
         )
     return engine
+
+
+def _long(path: Path) -> bool:
+    """Whether a text file is one that memory would refuse."""
+    from shoal.io.limits import memory
+
+    return path.name.lower().endswith(TEXTS) and path.is_file() and path.stat().st_size > memory() // 2
+
+
+def _engine_for_store(address: str) -> str:
+    """Memory for one object that is not too large for it."""
+    from shoal.io.stores import Store
+
+    store = Store(address)
+    return "memory" if store.is_file and store.size() <= IN_MEMORY_BYTES else "disk"
 
 
 def protect_large(
@@ -62,6 +87,8 @@ def protect_large(
         raise InputError(
             "a table of this size does not go to stdout: name a folder or a .parquet file with -o"
         )
+    if output is None and is_remote(file):
+        raise InputError("where to? name the output with -o: nothing is written to a store unasked")
     target = output or _beside(file)
     with watching() as progress:
         if engine == "spark":
@@ -92,8 +119,9 @@ def head_of(file: str, most: int = HEAD) -> Frame:
     from shoal.frame.frame import Frame
     from shoal.io.parquet import ParquetTable
 
-    if not Path(file).exists():
-        raise InputError(f"{file!r} is not on this machine, so nothing is guessed: name the columns with -c")
+    if is_remote(file) or not Path(file).exists() or file.lower().endswith(TEXTS):
+        why = "is a long text" if file.lower().endswith(TEXTS) else "is not on this machine"
+        raise InputError(f"{shown(file)!r} {why}, so nothing is guessed: name the columns with -c")
     parts = ParquetTable(file)
     batches: list[pa.RecordBatch] = []
     for _, batch in parts.batches(parts.schema.names):
@@ -106,7 +134,8 @@ def head_of(file: str, most: int = HEAD) -> Frame:
 def _beside(file: str) -> str:
     """NAME.protected beside a folder, NAME.protected.parquet beside a file; refused if it exists."""
     if not Path(file).is_dir():
-        return beside(file)
+        made = Path(beside(file))
+        return str(made) if made.suffix == ".parquet" else free(Path(f"{file}.protected.parquet"))
     return free(Path(f"{file.rstrip('/')}.protected"))
 
 

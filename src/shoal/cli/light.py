@@ -4,6 +4,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 
@@ -30,6 +31,22 @@ def without_scipy() -> None:
         with _hidden("scipy.linalg", "cffi", "coverage", "yaml"):
             importlib.import_module("numba.np.arraymath")
             importlib.import_module("numba.core.typing.cffi_utils")
+        entries = importlib.import_module("numba.core.entrypoints")
+        entries._already_initialized = True  # type: ignore[attr-defined]  # nor extensions of other packages
+
+
+def light_arrow() -> None:
+    """Keep pyarrow from loading its readers of datasets, and from composing the help of 300 functions.
+
+    For tables in memory only: its joins and counts then take no dataset.
+    """
+    reader = "pyarrow.vendored.docscrape"
+    if not {"pyarrow.compute", "pyarrow.acero", reader} & {*sys.modules}:
+        sys.modules[reader] = blank = ModuleType(reader)
+        blank.NumpyDocString = lambda text: {"Parameters": []}  # type: ignore[attr-defined]
+        with _hidden("pyarrow.dataset"):
+            importlib.import_module("pyarrow.acero")
+        del sys.modules[reader]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from shoal.cli.light import without_pandas
 from shoal.errors import InputError
+from shoal.io.databases.address import is_remote
 from shoal.io.private import private_folder
 
 #: What the first bytes of stdin say; anything else is CSV.
@@ -20,6 +21,8 @@ def source_and_target(file: str, output: str | None, replacing: bool = False) ->
     without_pandas()
     with private_folder("shoal-stdin") as folder:
         source = str(from_stdin(folder)) if file == "-" else file
+        if output is None and is_remote(file):
+            raise InputError("where to? name the output with -o: nothing is written to a store unasked")
         wanted = output or ("-" if file == "-" else beside(file))
         target = str(folder / f"stdout{_ending(source)}") if wanted == "-" else wanted
         refuse_target(target, source, replacing)
@@ -34,8 +37,10 @@ def source_and_target(file: str, output: str | None, replacing: bool = False) ->
 def source_of(file: str) -> Iterator[str]:
     """What to read: the file itself, or what comes through stdin."""
     without_pandas()
-    with private_folder("shoal-stdin") as folder:
-        yield str(from_stdin(folder)) if file == "-" else file
+    from shoal.io.stores import brought
+
+    with private_folder("shoal-stdin") as folder, brought(file) as source:
+        yield str(from_stdin(folder)) if file == "-" else source
 
 
 def from_stdin(folder: Path) -> Path:
@@ -53,7 +58,7 @@ def _ending(source: str) -> str:
     from shoal.io.databases.sql import is_url
     from shoal.io.files import file_ending
 
-    return ".csv" if is_url(source) else file_ending(Path(source))
+    return ".csv" if not is_remote(source) and is_url(source) else file_ending(Path(source))
 
 
 def beside(file: str) -> str:
@@ -88,6 +93,11 @@ def refuse_target(target: str, source: str, replacing: bool) -> None:
     from shoal.io.databases import sql
     from shoal.io.files import file_format, file_of
 
+    if is_remote(target):
+        from shoal.io.stores import Store
+
+        file_format(Path(target))
+        return Store(target).refuse_target(True, replacing, source)
     if sql.is_url(target):
         return sql.refuse_target(target, replacing)
     path = Path(target)
@@ -96,6 +106,6 @@ def refuse_target(target: str, source: str, replacing: bool) -> None:
         raise InputError(f"{target!r} names a sheet to write to: name the file alone")
     if not kind.writable:
         raise InputError(f"{kind.name} files can be read but not written: name an output such as out.parquet")
-    if not sql.is_url(source):
+    if not is_remote(source) and not sql.is_url(source):
         refuse_input(path, file_of(Path(source)))
     return refuse_missing_folder(path.parent)

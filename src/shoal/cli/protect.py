@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ from shoal.cli.console import guarded, interruptible, say, show_outcome, watchin
 from shoal.cli.guesses import show_guesses, with_guesses
 from shoal.cli.large import Engine, Master, engine_for, head_of, protect_large
 from shoal.cli.large import refuse_reports as refuse_large
-from shoal.cli.light import without_scipy
+from shoal.cli.light import light_arrow, without_scipy
 from shoal.cli.options import Tried, Wanted, listed, planned
 from shoal.cli.places import source_and_target
 from shoal.errors import InputError, MachineError, ShoalError, too_few
@@ -23,6 +24,7 @@ from shoal.io.databases.address import shown
 from shoal.io.json_text import json_text
 
 if TYPE_CHECKING:
+    from shoal.bounds import Bound
     from shoal.frame.frame import Frame
     from shoal.plan import Plan
     from shoal.release import Release
@@ -95,12 +97,15 @@ def protect(
     as_json: AsJson = False,
 ) -> None:
     """Protect a table and say what was lost."""
+    where = engine_for(engine, file, master)
     without_scipy()
+    if where == "memory":
+        light_arrow()
+    from shoal.grouping.registry import get_method
     from shoal.io.source import frame_of
     from shoal.pipeline import run
 
     output = output or ("-" if file == "-" else None)
-    where = engine_for(engine, file, master)
     named = from_file or wanted.columns is not None
     if accept_guesses and named:
         raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")
@@ -109,9 +114,9 @@ def protect(
         wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
         by = listed(partition_by, "--partition-by") or None
         outcome, target = protect_large(where, wanted, file, output, replace, master, by)
-        show_outcome(outcome, target)
+        show_outcome(outcome, shown(target))
         if as_json:
-            print(json_text({**outcome.summary(), "output": target}))
+            print(json_text({**outcome.summary(), "output": shown(target)}))
         return
     if partition_by:
         raise InputError("--partition-by makes folders of Parquet files: add --engine disk, or leave it out")
@@ -124,7 +129,7 @@ def protect(
         frame = frame_of(source)
         refuse_questions(frame, options, any(editions.values()))
         wanted = wanted if named else guessed(wanted, frame, accept_guesses)
-        unproven = no_bound(frame, wanted) if bound else []
+        unproven = no_bound(frame, wanted) if bound and not get_method(wanted.method).proves else []
         if price:
             from shoal.comparison import refuse_price
 
@@ -135,8 +140,7 @@ def protect(
         try:
             if bound and not unproven:
                 try:
-                    options["bound"] = interruptible(lambda: release.bound(bound_time))
-                    proof = facts(options["bound"], release.information_loss)
+                    proof, options["bound"] = proven(release, bound_time)
                 except (ShoalError, ArithmeticError, MemoryError) as error:
                     notes.append(f"no bound was proven ({type(error).__name__}: {error})")
             show_outcome(release.outcome, output or target, proof, notes)
@@ -220,6 +224,17 @@ def no_bound(frame: Frame, plan: Plan) -> list[str]:
         say(note := f"no bound can be proven: {error}")
         return [note]
     return []
+
+
+def proven(release: Release, seconds: float) -> tuple[dict[str, Any], Bound | None]:
+    """The facts of the bound that the method proved itself, or of one that is searched now."""
+    from shoal.report.model import own_bound
+
+    if (known := own_bound(release)) is not None:
+        named = {"bound": known["information_loss"], "gap": inf if known["gap"] is None else known["gap"]}
+        return {**named, "bound_method": known["method"], "bound_seconds": known["seconds"]}, None
+    bound = interruptible(lambda: release.bound(seconds))
+    return facts(bound, release.information_loss), bound
 
 
 def write_reports(

@@ -20,8 +20,9 @@ from shoal.measures.order import order_note
 from shoal.measures.uniqueness import unique_units
 from shoal.outcome import notes_on
 from shoal.plan import Plan
+from shoal.plan.rules import Rule
 from shoal.release import Release
-from shoal.stages.group import refuse_plan
+from shoal.stages.group import foreseen, refuse_plan
 from shoal.stages.kept import codes_of_cells, refuse, repeated_units
 from shoal.stages.loss import Loss
 from shoal.stages.part import COUNTS, Published
@@ -36,13 +37,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     began = time.perf_counter()
     frame = frame_of(data)
     loaded = time.perf_counter()
-    plan = plan.called(frame.names)
-    plan = replace(plan, roles={**plan.roles, **index_roles(frame, plan.roles)})
-    table = prepare(plan, frame)
-    if strict:
-        refuse(table.suspects)
-    parts = plan.parts(list(table.columns))
-    refuse_plan(plan, list(table.columns.values()), parts, table.weight is not None)
+    plan, table, parts = _begun(plan, frame, strict)
 
     made: list[Published] = []
     for done, part in enumerate(parts):
@@ -53,7 +48,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
                 table.strata,
                 table.weight,
                 units=table.units,
-                watched=[(r, c) for r, c in table.watched if c.name in part or c.name not in table.columns],
+                watched=_watched(table, part),
                 time_limit=time_left(plan, began, loaded, len(parts) - done),
                 progress=share(progress, done / len(parts), 1 / len(parts)),
             )
@@ -106,6 +101,31 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         suspects=table.suspects,
         units=table.units,
     )
+
+
+def foresee(plan: Plan, data: Any) -> None:
+    """Refuse what `run` would refuse, without grouping any records."""
+    plan, table, parts = _begun(plan, frame_of(data), strict=True)
+    for part in parts:
+        columns = [table.columns[name] for name in part]
+        foreseen(plan, columns, table.strata, table.weight, table.units, _watched(table, part))
+
+
+def _begun(plan: Plan, frame: Frame, strict: bool) -> tuple[Plan, Prepared, list[list[Any]]]:
+    """The plan by the table's own names, the table made ready, and the columns that are grouped together."""
+    plan = plan.called(frame.names)
+    plan = replace(plan, roles={**plan.roles, **index_roles(frame, plan.roles)})
+    table = prepare(plan, frame)
+    if strict:
+        refuse(table.suspects)
+    parts = plan.parts(list(table.columns))
+    refuse_plan(plan, list(table.columns.values()), parts, table.weight is not None)
+    return plan, table, parts
+
+
+def _watched(table: Prepared, part: Sequence[Any]) -> list[tuple[Rule, Column]]:
+    """The rules on columns of a part, and on those that are not protected."""
+    return [(r, c) for r, c in table.watched if c.name in part or c.name not in table.columns]
 
 
 def _codes(table: Prepared, released: Mapping[Any, Column]) -> dict[str, pa.Array]:

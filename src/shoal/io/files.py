@@ -14,9 +14,11 @@ from shoal.frame.large import LargeTable
 from shoal.frame.levels import arrow_levels
 from shoal.frame.metadata import published
 from shoal.frame.series import as_table
+from shoal.io import stores
 from shoal.io.atomic import first_sentence, replacing
 from shoal.io.contents import Contents
 from shoal.io.databases import sql
+from shoal.io.databases.address import is_remote
 from shoal.io.formats import arrow, excel, fixed, r, stats, text
 from shoal.io.limits import refuse_names
 
@@ -70,6 +72,8 @@ def same_family(one: Any, other: Any) -> bool:
 
 def _is_file(source: Any) -> bool:
     """Whether this is neither a table in memory or in a database nor a folder of parts."""
+    if is_remote(source):
+        return "." in source.rpartition("/")[2]
     named = isinstance(source, (str, os.PathLike)) and not sql.is_url(source)
     return named and not os.path.isdir(source)
 
@@ -82,7 +86,8 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
     path : path or str
         A file, whose ending says the format (book.xlsx#Sheet 2!3 is a sheet whose names stand in row 3), or
         the URL of a table in a database, such as sqlite:///file.db#table,
-        duckdb:///file.duckdb#table or postgresql://user@host/database#table.
+        duckdb:///file.duckdb#table or postgresql://user@host/database#table, or the address of a file in a
+        store, such as s3://bucket/file.csv.
 
     Returns
     -------
@@ -97,7 +102,8 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
     ...     shoal.read(path).column_names[:2]
     ['region', 'sector']
     """
-    return sql.load(str(path))[0] if sql.is_url(path) else read_contents(path).table
+    with stores.brought(path) as near:
+        return sql.load(str(near))[0] if sql.is_url(near) else read_contents(near).table
 
 
 def read_contents(path: str | os.PathLike[str]) -> Contents:
@@ -151,6 +157,10 @@ def write(table: Any, path: str | os.PathLike[str]) -> None:
     ...     shoal.read(path).num_rows
     5
     """
+    if is_remote(path):
+        with stores.sending(str(path)) as near:
+            write(table, near)
+        return
     if sql.is_url(path):
         sql.write(str(path), as_arrow(table), False, lambda *written: None)
         return

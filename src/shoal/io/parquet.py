@@ -232,9 +232,8 @@ def private_path(target: str | os.PathLike[str]) -> Path:
     return Path(f"{str(target).rstrip('/')}.private.json")
 
 
-def write_private(target: Path, facts: dict[str, Any]) -> str:
+def write_private(path: Path, facts: dict[str, Any]) -> str:
     """Write them for their owner alone; gives the note that tells where."""
-    path = private_path(target)
     with atomic.replacing(path, private=True) as part:
         part.write_text(json_text(facts, indent=1) + "\n")
     return private_note(str(path))

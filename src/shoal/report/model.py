@@ -22,6 +22,7 @@ from shoal.arrays import Ints
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
 from shoal.grouping.registry import methods
+from shoal.io.databases import address as places
 from shoal.measures.measure import plain, shown
 from shoal.measures.pair import column_values
 from shoal.plan.rules import required_by
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 SCHEMA, VERSION = "shoal-report", "1.1"
 EDITIONS = ("internal", "public")
 BOUND_SECONDS = 4.0  # what a report may spend on the proven bound: `shoal protect --bound` spends more
+BOUND_NEAR = (
+    1e-3  # a release that lies no further above the bound is as good as the best: no more is searched
+)
 BOUND_RECORDS = 50_000  # records above which it goes without: ten seconds prove little there
 HEADLINE = 6  # columns that a headline names; of more it tells the number
 SUBGROUP_LEVELS = 20  # categories up to which a kept text column serves to compare subgroup means
@@ -236,7 +240,7 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
     settings = _settings(plan)
     more = {*settings} - {"parameters", "time_limit", "per_column"}
     return {
-        "source": None if release.source is None else str(release.source),
+        "source": None if release.source is None else _named(release),
         "sha256": fingerprints,
         "plan": {f.name: getattr(plan, f.name) for f in fields(plan)},
         "settings": {name: getattr(plan, name) for name in settings},
@@ -265,7 +269,13 @@ def replay(release: Release) -> str:
     """The command, or the call, that makes the same release again."""
     if release.source is None:
         return as_python(release.plan, columns=release.columns)
-    return as_command(release.plan, str(release.source), columns=release.columns)
+    return as_command(release.plan, _named(release), columns=release.columns)
+
+
+def _named(release: Release) -> str:
+    """Where the original lies, as it was asked for if that is a store."""
+    address = getattr(release.origin, "address", "")
+    return places.shown(address) if places.is_remote(address) else str(release.source)
 
 
 # --- why this k, and how near to the best ------------------------------------------------------------------
@@ -326,7 +336,7 @@ def _bound(release: Release, bound: Bound | None, seconds: float | None) -> dict
         if seconds is None or len(release.labels) > BOUND_RECORDS:
             return None
         try:
-            bound = release.bound(seconds)
+            bound = release.bound(seconds, BOUND_NEAR)
         except ShoalError:  # categories, gaps, weights or blocks: there is no bound to show
             return None
     gap = bound.gap(release.information_loss)

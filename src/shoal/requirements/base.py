@@ -76,8 +76,8 @@ class Requirement(ABC):
     def holds(self, members: Ints) -> bool:
         """Whether the group of these records holds it: the reference, written in the obvious way."""
 
-    def ranked(self) -> tuple[Ints | Floats, float, int] | None:
-        """Ranks, t and levels (`tclose.t_first`), if groups with one record of each part tend to hold it."""
+    def ranks(self) -> Ints | Floats | None:
+        """Numbers that rank records, if groups with one record of each part of the ranks tend to hold it."""
         return None
 
     def nearest(self, members: Ints) -> str | None:

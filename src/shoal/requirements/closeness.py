@@ -66,8 +66,8 @@ class Closeness(Requirement):
     def holds(self, members: Ints) -> bool:
         return self.figure(members) <= self.parameters[1] + SLACK
 
-    def ranked(self) -> tuple[Ints, float, int]:
-        return self.codes, self.parameters[1] + SLACK, self.levels
+    def ranks(self) -> Ints:
+        return self.codes
 
     def nearest(self, members: Ints) -> str | None:
         return self.written(self.figure(members))
@@ -81,11 +81,6 @@ class Closeness(Requirement):
     def shares(self) -> Floats:
         """The share of each level in the whole table."""
         return self.parameters[-int(self.parameters[2]) :]
-
-    @property
-    def levels(self) -> int:
-        """How many levels there are, if no distance between them counts; else 0."""
-        return 0 if self.parameters[0] == _ORDERED else int(self.parameters[2])
 
     def coded(self, rows: Ints | slice = slice(None)) -> Confidential | None:
         """The column and t as methods take them; None if no t is asked for."""
@@ -144,15 +139,18 @@ class Closeness(Requirement):
     def kernel(members, count, codes, values, parameters):  # type: ignore[no-untyped-def]
         kind, asked, m = parameters[0], parameters[1], np.int64(parameters[2])
         one, two = parameters[3 : 3 + m], parameters[3 + m : 3 + 2 * m]
-        arrange(members, count, codes)
-        if kind <= _UNORDERED:
-            return distance(members, count, codes, one, two, kind == _ORDERED) <= asked + SLACK
-        run = 0
+        if kind == _ORDERED:
+            arrange(members, count, codes)
+            return distance(members, count, codes, one, two, True) <= asked + SLACK
+        runs = members[count : count + m] if count + m <= len(members) else np.empty(m, np.int64)
+        runs[:] = 0
         for a in range(count):
-            run += 1
-            code = codes[members[a]]
-            if a + 1 == count or codes[members[a + 1]] != code:
-                if not run <= two[code] * count * (1 + SLACK) or one[code] * count > run * (1 + SLACK):
-                    return False
-                run = 0
-        return True
+            runs[codes[members[a]]] += 1
+        total = 0.0
+        for code in range(m):
+            run = runs[code]
+            if kind == _UNORDERED:
+                total += max(run / count - one[code], 0.0)
+            elif run > two[code] * count * (1 + SLACK) or 0 < run * (1 + SLACK) < one[code] * count:
+                return False
+        return total <= asked + SLACK

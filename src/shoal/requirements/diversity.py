@@ -49,9 +49,9 @@ class Diversity(Requirement):
             return bool(figure * (1 + SLACK) < asked)
         return bool(figure <= asked * (1 + SLACK) if kind == "share" else figure >= asked * (1 - SLACK))
 
-    def ranked(self) -> tuple[Ints, float, int] | None:
+    def ranks(self) -> Ints | None:
         """Different values are had more cheaply by moving a few records."""
-        return (self.codes, 1.0, 0) if self.parameters[0] else None
+        return self.codes if self.parameters[0] else None
 
     def nearest(self, members: Ints) -> str | None:
         kind, figure = _KINDS[int(self.parameters[0])], self.figure(members)

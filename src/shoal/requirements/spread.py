@@ -44,8 +44,8 @@ class Spread(Requirement):
     def holds(self, members: Ints) -> bool:
         return bool(self.figure(members) >= self.parameters[1] * (1 - SLACK))
 
-    def ranked(self) -> tuple[Floats, float, int]:
-        return self.values, 1.0, 0
+    def ranks(self) -> Floats:
+        return self.values
 
     def nearest(self, members: Ints) -> str | None:
         figure = self.figure(members)

@@ -13,6 +13,7 @@ from shoal.grouping.registry import MethodInfo, get_method, methods
 from shoal.grouping.runner import refuse_need, run_within
 from shoal.plan import Plan
 from shoal.plan.rules import Rule
+from shoal.requirements.base import Requirement
 from shoal.stages.encode import Drawn, Levels, Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.impute import impute
@@ -59,13 +60,9 @@ def group(
     records of at least k units; it holds the rules on columns that are `watched`.
     """
     seed = plan.seed if seed is None else seed
-    info = choose(plan, columns, weight)
-    space = _space(plan, info, columns, scales)
-    required = asked_of(plan, columns, weight, units, watched)
-    confidential = confidential_of(required)
-    refuse_need(info, confidential)
     whole = "the table" if scales is None else "a block"
-    refuse_infeasible(required, strata, len(columns[0].values), plan.k, whole)
+    info, required = foreseen(plan, columns, strata, weight, units, watched, whole)
+    space = _space(plan, info, columns, scales)
     patterns = gap_patterns(
         columns, strata, plan.k, units, required, gaps=plan.missing == "group", zeros=plan.zeros == "group"
     )
@@ -81,7 +78,7 @@ def group(
         time_limit=limit and limit * (1.0 if plain else 1 - REFINING),
         progress=progress,
         parameters=plan.parameters,
-        confidential=confidential,
+        confidential=confidential_of(required),
     )
     least = (
         None if weight is not None or plan.zeros == "group" else _carried(partition, columns, points, space)
@@ -98,6 +95,23 @@ def group(
             lambda partition: failing(partition, required).sum() <= most,
         )
     return Grouping(partition, space, info, moved, least)
+
+
+def foreseen(
+    plan: Plan,
+    columns: Sequence[Column],
+    strata: Ints | None,
+    weight: Floats | None,
+    units: Ints | None,
+    watched: Sequence[tuple[Rule, Column]] = (),
+    whole: str = "the table",
+) -> tuple[MethodInfo, list[Requirement]]:
+    """The method, and what its groups must hold; what no grouping can give is refused."""
+    info = choose(plan, columns, weight)
+    required = asked_of(plan, columns, weight, units, watched)
+    refuse_need(info, confidential_of(required))
+    refuse_infeasible(required, strata, len(columns[0].values), plan.k, whole)
+    return info, required
 
 
 def choose(plan: Plan, columns: Sequence[Column], weight: Floats | None) -> MethodInfo:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from shoal.requirements.diversity import Diversity
 from shoal.requirements.dominance import Dominance
 from shoal.requirements.spread import Spread
 from shoal.requirements.units import Units
+from shoal.stages.gather import blocks_of, gather, parts_of, region
 from shoal.stages.refine_gaps import LEAST, candidates, in_groups, settle
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ _OF_A_COLUMN: dict[str, type[Diversity | Closeness | Spread]] = {
     "closeness": Closeness,
     "spread": Spread,
 }
-#: Records that are gathered unit by unit at a time: each group costs a look at all of them.
-BLOCK = 2000
 #: Where more than this share of groups has too few units, their records are gathered anew, unit by unit.
 MANY = 0.25
 #: Records whose groups are gathered anew, each with one of each part of a ranked column, where so many fail
@@ -197,13 +196,20 @@ def _tables(requirements: Sequence[Requirement], rows: Ints | slice = slice(None
     """The requirements as kernels take them, for some of the records; and room for the members of a group."""
     kinds = list(dict.fromkeys(type(requirement) for requirement in requirements))
     wide = max(len(requirement.parameters) for requirement in requirements)
+    codes = np.stack([requirement.codes[rows] for requirement in requirements])
+    values = np.stack([requirement.values[rows] for requirement in requirements])
+    same = np.zeros(codes.shape[1], np.int64)
+    for row in (*codes, *values):
+        same = np.unique(
+            same * (1 + len(same)) + np.unique(row, return_inverse=True)[1], return_inverse=True
+        )[1]
     asked = required.Asked(
         np.array([kinds.index(type(requirement)) for requirement in requirements]),
-        np.stack([requirement.codes[rows] for requirement in requirements]),
-        np.stack([requirement.values[rows] for requirement in requirements]),
+        *(codes, values),
         np.stack([np.pad(r.parameters, (0, wide - len(r.parameters))) for r in requirements]),
+        np.append(same, same.max() + 1),
     )
-    room = np.empty(asked.codes.shape[1] + 1, np.int64)
+    room = np.empty(codes.shape[1] + 1, np.int64)
     return required.compiled([kind.kernel for kind in kinds]), asked, room
 
 
@@ -226,7 +232,7 @@ class _Stratum:
         self.points, self.has, self.k, self.rows = points / scale, has, k, rows
         self.requirements, self.rng = requirements, np.random.default_rng(seed)
         self.tables = _tables(requirements, rows)
-        many = len(points) > FEW and any(r.ranked() is not None for r in requirements)
+        many = len(points) > FEW and any(r.ranks() is not None for r in requirements)
         self.neighbours = candidates(self.points, k, k + 7 if many else None)
 
     def solve(self, labels: Ints, rounds: int, end: float | None = None) -> Ints:
@@ -235,7 +241,7 @@ class _Stratum:
         Small tables are searched again from partitions that were shaken: the records of a group, or of two
         near ones, were dealt anew.
         """
-        from shoal.algorithms.tclose import t_first, tclose_k_first, tclose_merge, tclose_t_first
+        from shoal.algorithms.tclose import tclose_k_first, tclose_merge, tclose_t_first
 
         part = Partition(labels)
         labels, touched = part.labels.copy(), _failing(part, self.tables)[part.labels]
@@ -243,25 +249,16 @@ class _Stratum:
             enough = len(np.unique(codes[touched])) >= self.k
             if isinstance(requirement, Units) and enough and touched.mean() > MANY:
                 labels[touched] = -1
-                for block in _blocks(self.points, np.flatnonzero(touched), codes, self.k):
-                    _gather(self.points, block, codes, self.k, labels)
-        for requirement in (
-            self.requirements if touched.mean() > MANY and len(labels) <= MOST_GATHERED else ()
-        ):
-            ranked = requirement.ranked()
-            large = len(labels) > FEW or isinstance(requirement, Closeness)
-            fails = _failing(part, _tables([requirement], self.rows))[part.labels]
-            if ranked is not None and large and fails.mean() > MANY:
-                labels = t_first(self.points, self.k, ranked[0][self.rows], *ranked[1:])
-                touched = np.ones(len(labels), bool)
-                break
-        best, sse = self._search(labels, touched, end)
+                for block in blocks_of(self.points, np.flatnonzero(touched), codes, self.k):
+                    gather(self.points, block, codes, self.k, labels)
+        gs = self._groups(labels, touched)
+        best, sse = self._search(self._gathered(gs, whole=True) if touched.mean() > MANY else gs, end)
         confidential = confidential_of(self.requirements, self.rows)
         starts = tclose_merge, tclose_k_first, tclose_t_first
         for start in starts if confidential is not None and len(labels) <= FEW else ():
             other = start(self.points, self.k, confidential=confidential)
             if _sse(in_groups(self.points, self.has, Partition(other).labels)) < sse * (1 - LEAST):
-                again, lower = self._search(other, np.ones(len(other), bool), end)
+                again, lower = self._search(self._groups(other, np.ones(len(other), bool)), end)
                 if lower < sse:
                     best, sse = again, lower
         for _ in range(rounds):
@@ -271,19 +268,22 @@ class _Stratum:
             pair = np.isin(best, best[[x, self.rng.choice(self.neighbours[x])]])
             shaken, count = best.copy(), int(pair.sum())
             shaken[pair] = len(best) + self.rng.permutation(np.arange(count) % min(2, count // self.k))
-            again, lower = self._search(shaken, pair, end)
+            again, lower = self._search(self._groups(shaken, pair), end)
             if lower < sse * (1 - LEAST):
                 best, sse = again, lower
         return best
 
-    def _search(self, labels: Ints, touched: Bools, end: float | None) -> tuple[Ints, float]:
-        """Groups that hold, improved until nothing changes, and their SSE; first those of `touched`."""
-        gs = self._settled(labels, touched, end)
+    def _search(self, gs: Groups, end: float | None) -> tuple[Ints, float]:
+        """Labels of groups that hold, improved until nothing changes, and their SSE; first those changed."""
+        gs = self._settled(gs, end)
+        if gs.fails.any() and len(gs.labels) > FEW:
+            gs = self._settled(self._gathered(gs), end)
         if gs.fails.any():
-            gs = self._settled(*self._merged(gs), end)
+            gs = self._settled(self._merged(gs), end)
         tried: set[bytes] = set()
+        touched = np.ones(1, bool)
         while touched.any():
-            labels, touched = gs.labels.copy(), np.zeros(len(labels), bool)
+            labels, touched = gs.labels.copy(), np.zeros(len(gs.labels), bool)
             for members in _by_group(gs.labels, len(gs.sizes)):
                 if len(members) < 2 * self.k:
                     continue
@@ -291,21 +291,49 @@ class _Stratum:
                 tried.add(members.tobytes())
                 labels[cut] = labels.max() + 1
                 touched[members] |= len(cut) > 0
-            gs = self._settled(labels, touched, end) if touched.any() else gs
+            gs = self._settled(self._groups(labels, touched), end) if touched.any() else gs
         return gs.labels, _sse(gs)
 
-    def _settled(self, labels: Ints, touched: Bools, end: float | None) -> Groups:
-        """Records moved until no move helps; to make a group hold may cost as much as to merge it."""
+    def _groups(self, labels: Ints, touched: Bools) -> Groups:
+        """The groups of these labels as the search takes them; those of `touched` are taken for changed."""
         part = Partition(labels)
         gs = in_groups(self.points, self.has, part.labels)
         gs.changed[:] = -1
         gs.changed[part.labels[touched]] = 0
         gs.fails[:] = _failing(part, self.tables)
-        groups = _by_group(part.labels, len(part)) if gs.fails.any() else []
+        return gs
+
+    def _settled(self, gs: Groups, end: float | None) -> Groups:
+        """Records moved until no move helps; to make a group hold may cost as much as to merge it."""
+        groups = _by_group(gs.labels, len(gs.sizes)) if gs.fails.any() else []
         for g in np.flatnonzero(gs.fails):
             gs.worth[g] = self._mergers(gs, g, groups[g])[1].min()
-        least = LEAST if len(labels) <= FEW else COARSE
-        settle(gs, self.neighbours, self.k, len(labels), self.tables, end, least=least)
+        n = len(gs.labels)
+        settle(gs, self.neighbours, self.k, n, self.tables, end, least=LEAST if n <= FEW else COARSE)
+        return gs
+
+    def _gathered(self, gs: Groups, whole: bool = False) -> Groups:
+        """The groups after those that fail a ranked requirement were gathered anew.
+
+        With the groups nearest to them; or all records, if `whole` and many of them are in such groups.
+        Of the groups made so, few fail, and these are merged: others near them are not of their kind.
+        """
+        from shoal.algorithms.tclose import dealt
+
+        part = Partition(gs.labels)
+        for requirement in self.requirements if len(gs.labels) <= MOST_GATHERED else ():
+            ranks, large = requirement.ranks(), len(gs.labels) > FEW or isinstance(requirement, Closeness)
+            fails = _failing(part, _tables([requirement], self.rows))
+            if ranks is None or not large or fails[part.labels].mean() <= whole * MANY:
+                continue
+            parts = parts_of(requirement, ranks, self.rows, self.k)
+            rows = np.arange(len(gs.labels))
+            if not whole:
+                rows = region(requirement, ranks, self.rows, part, fails, part.means(self.points), parts)
+            labels, touched = part.labels.copy(), (gs.changed >= 0)[gs.labels]
+            labels[rows] = len(labels) + dealt(self.points[rows], ranks[self.rows[rows]], parts)
+            touched[rows] = True
+            return self._merged(self._groups(labels, touched))
         return gs
 
     def _mergers(self, gs: Groups, g: np.integer, members: Ints) -> tuple[Ints, Floats]:
@@ -317,8 +345,8 @@ class _Stratum:
         a, b = gs.counts[g], gs.counts[others]
         return others, (a * b / np.maximum(a + b, 1) * np.square(gs.C[g] - gs.C[others])).sum(axis=1)
 
-    def _merged(self, gs: Groups) -> tuple[Ints, Bools]:
-        """Labels after each group that fails was merged with others; and the records of groups that changed.
+    def _merged(self, gs: Groups) -> Groups:
+        """The groups after each that fails was merged with others.
 
         It takes the cheapest with which it holds, or else the cheapest, until it holds.
         """
@@ -336,7 +364,7 @@ class _Stratum:
                 gs.C[h], gs.counts[h], gs.labels[members] = sums / np.maximum(counts, 1), counts, h
                 g = h
                 moved[g] = True
-        return gs.labels, moved[gs.labels]
+        return self._groups(gs.labels, moved[gs.labels])
 
     def _hold(self, members: Ints) -> bool:
         """Whether a group of these members holds all."""
@@ -365,32 +393,3 @@ class _Stratum:
             if t:
                 best, cut = sse[t - 1], members[order[t:]]
         return cut
-
-
-def _gather(P: Floats, free: Ints, codes: Ints, k: int, labels: Ints) -> None:
-    """Groups of k units: the free record farthest from the mean, and of the nearest units one record each.
-
-    When fewer than k units are left, their records join the group of the nearest record.
-    """
-    rows = free
-    while len(np.unique(codes[free])) >= k:
-        far = free[np.argmax(np.square(P[free] - P[free].mean(axis=0)).sum(axis=1))]
-        near = free[np.argsort(np.square(P[free] - P[far]).sum(axis=1), kind="stable")]
-        first = np.sort(np.unique(codes[near], return_index=True)[1])[:k]
-        labels[near[first]] = labels.max() + 1
-        free = free[labels[free] < 0]
-    taken = rows[labels[rows] >= 0]
-    for x in free:
-        labels[x] = labels[taken[np.argmin(np.square(P[taken] - P[x]).sum(axis=1))]]
-
-
-def _blocks(P: Floats, rows: Ints, codes: Ints, k: int, most: int = BLOCK) -> Iterator[Ints]:
-    """The records in blocks that lie together, by halves of the widest coordinate; each has k units."""
-    if len(rows) > most:
-        order = rows[np.argsort(P[rows, np.argmax(P[rows].var(axis=0))], kind="stable")]
-        halves = order[: len(order) // 2], order[len(order) // 2 :]
-        if all(len(np.unique(codes[half])) >= k for half in halves):
-            for half in halves:
-                yield from _blocks(P, np.sort(half), codes, k, most)
-            return
-    yield rows

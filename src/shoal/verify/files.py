@@ -18,9 +18,11 @@ from shoal.frame.frame import Frame
 from shoal.frame.metadata import details_of, published
 from shoal.frame.order import file_order
 from shoal.io.contents import Contents
+from shoal.io.databases.address import is_remote
 from shoal.io.databases.sql import is_url
 from shoal.io.files import as_arrow, read, read_contents, same_family
 from shoal.io.large import large_table
+from shoal.io.stores import kept, speaking_of
 from shoal.verify import steps
 from shoal.verify.compare import (
     Agreement,
@@ -275,6 +277,9 @@ def _contents(given: Any) -> Contents:
     """A table of any kind, or what a file, a folder of parts or a table of a database holds."""
     if not isinstance(given, (str, os.PathLike)):
         return Contents(as_arrow(given))
+    if is_remote(given):
+        with speaking_of(near := kept(str(given)), str(given)):
+            return _contents(near)
     if (large := large_table(given)) is not None:
         return Contents(large)
     return Contents(read(given)) if is_url(given) else read_contents(given)

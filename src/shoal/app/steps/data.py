@@ -1,5 +1,6 @@
 """Step 1: a table comes in, and a person says what its columns are."""
 
+import re
 from functools import partial
 from typing import Any
 
@@ -7,10 +8,12 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app import saved
-from shoal.app.markup import button, card, pieces, sentence, show
+from shoal.app.markup import FIELD, button, card, pieces, sentence, show
 from shoal.app.tab import Tab
 from shoal.app.uploads import ENDINGS
+from shoal.app.work import Work
 from shoal.errors import ShoalError
+from shoal.io.formats import fixed
 from shoal.words import ROLES, TYPES
 
 SESSIONS = 10  # saved ones that are listed, the newest
@@ -38,6 +41,8 @@ def build(tab: Tab) -> None:
         show(Markup(text), tab.work.name, words)
         with ui.element("div").classes("actions"):
             button("Settings", "arrow_forward", lambda: tab.go("settings"))
+    if tab.work.path.suffix == ".xlsx":
+        _header(tab, tab.work)
     _bulk(tab, facts)
     _columns(tab, facts)
     show(Markup("<h3>The first rows</h3>"))
@@ -58,6 +63,7 @@ def _door(tab: Tab) -> None:
     with ui.element("div").classes("actions"):
         button("Start with the demo survey", "dataset", lambda: _demo(tab), look="outline")
         show(pieces.names_row())
+    _layout(tab)
     _sessions(tab)
 
 
@@ -113,6 +119,39 @@ async def _demo(tab: Tab) -> None:
         tab.say(error, bad=True)
         return
     tab.open_work(work.number, "data")
+
+
+def _header(tab: Tab, work: Work) -> None:
+    """Another row of a sheet may have the names of its columns."""
+    found = re.search(r"!(\d+)$", work.part)
+
+    async def again() -> None:
+        try:
+            with tab.working(f"Reading {work.name}"):
+                made = await tab.office.read_again(tab.session, work, int(row.value or 1))
+        except ShoalError as error:
+            tab.say(error, bad=True)
+            return
+        tab.open_work(made.number, "data")
+
+    with ui.element("div").classes("actions"):
+        row = ui.number("Header row", value=int(found[1]) if found else 1, min=1, max=1 << 20, precision=0)
+        row.props(FIELD)
+        button("Read it again", "refresh", again, look="outline")
+
+
+def _layout(tab: Tab) -> None:
+    """Where the layout of fixed widths is pasted, before the file is dropped."""
+    words = f"Fixed widths ({', '.join(fixed.ENDINGS)}): paste the layout first"
+    with ui.expansion(words, value=bool(tab.session.layout)).classes("more"):
+        given = ui.textarea(
+            "Layout",
+            value=tab.session.layout,
+            placeholder="name,start,width,type,decimals\nage,1,3,integer,\nwage,4,8,number,2",
+            on_change=lambda event: setattr(tab.session, "layout", str(event.value or "")),
+        )
+        given.props("outlined autogrow").classes("wide")
+        show(Markup("<p class='soft'>{}</p>"), "Types are text, integer and number; places count from 1.")
 
 
 def _bulk(tab: Tab, facts: dict[str, Any]) -> None:

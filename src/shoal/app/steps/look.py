@@ -7,8 +7,8 @@ from nicegui import ui
 
 from shoal.app import charts
 from shoal.app.markup import button, card, pieces, sentence, show
-from shoal.app.office import Run
 from shoal.app.tab import Tab
+from shoal.app.work import Run
 from shoal.measures.measure import shown
 
 RISKS = ("k", "linkage", "interval_sd", "fixed", "l_diversity", "t_closeness", "proximity", "dominance")

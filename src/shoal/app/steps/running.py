@@ -1,6 +1,7 @@
 """Step 3: runs, one after another, each with its progress and an end to it."""
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,8 +9,8 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app.markup import button, sentence, show, text
-from shoal.app.office import STAGES, Run
 from shoal.app.tab import Tab
+from shoal.app.work import STAGES, Run
 from shoal.errors import InputError, ShoalError, too_few
 from shoal.measures.measure import shown
 
@@ -27,20 +28,35 @@ def build(tab: Tab) -> None:
             begin = button("Start", "play_arrow", lambda: _start(tab, more.value))
     why = ui.label().classes("warn").props("id=why")
 
-    def judge() -> None:
-        """Say why no run can start, before anybody tries."""
-        wrong = tab.wrong()
-        try:
-            largest = max([0, *_sizes(more.value or "")])
-            if largest > work.records:
-                raise too_few(largest, work.records)
-        except ShoalError as error:
-            wrong = wrong or sentence(error)
-        why.set_text(wrong)
-        why.set_visibility(bool(wrong))
-        begin.set_enabled(not wrong)
+    asked = 0  # how often the form was judged: only the last answer counts
 
-    judge()
+    def tell(wrong: str, able: bool) -> None:
+        why.set_text(sentence(wrong) if wrong else "")
+        why.set_visibility(bool(wrong))
+        begin.set_enabled(able)
+
+    async def judge() -> None:
+        """Say why no run can start, before anybody tries: by the form at once, then by the table."""
+        nonlocal asked
+        asked += 1
+        mine, wrong = asked, tab.wrong()
+        try:
+            sizes = [draft.k or 0, *_sizes(more.value or "")]
+            if max(sizes) > work.records:
+                raise too_few(max(sizes), work.records)
+        except ShoalError as error:
+            wrong = wrong or str(error)
+        tell(wrong, False)
+        begin.props(add="" if wrong else "loading", remove="loading" if wrong else "")
+        if not wrong:
+            plan = draft.plan()
+            plans = [replace(plan, k=size).toml() for size in {min(sizes), max(sizes)}]
+            wrong = await tab.office.foresee(tab.session, work, plans)
+            if mine == asked and not begin.is_deleted:
+                tell(wrong, not wrong)
+                begin.props(remove="loading")
+
+    ui.timer(0, judge, once=True)
     rows = ui.element("div").classes("runs")
     made: dict[int, Row] = {}
     with rows:

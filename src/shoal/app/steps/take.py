@@ -8,11 +8,13 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app.markup import button, card, pieces, show
-from shoal.app.office import Run
+from shoal.app.office import LAYOUT
 from shoal.app.tab import Tab
 from shoal.app.uploads import ending_of
+from shoal.app.work import Run
 from shoal.errors import ShoalError
 from shoal.io.files import FORMATS
+from shoal.io.formats import fixed
 from shoal.plan.text import as_command, as_python
 
 
@@ -20,6 +22,8 @@ def build(tab: Tab) -> None:
     work, run = tab.table, tab.finished_run()
     endings = {ending: f"{kind.name} ({ending})" for ending, kind in FORMATS.items() if kind.writable}
     endings[".db"] = "SQLite (.db)"
+    if work.path.suffix in fixed.ENDINGS:
+        endings[work.path.suffix] = f"Fixed widths, by its layout ({work.path.suffix})"
     ending = ".xlsx" if ".xlsx#" in work.name else ending_of(work.name) or ""
     chosen = ending if ending in endings else ".csv"
     with ui.element("section").classes("lead"):
@@ -68,6 +72,9 @@ def _choose(tab: Tab, number: int) -> None:
 
 
 async def _release(tab: Tab, run: Run, ending: str) -> None:
+    layout = tab.table.path.with_suffix(LAYOUT)
+    if ending in fixed.ENDINGS:  # `write` looks for it beside the file
+        (run.folder / f"release{LAYOUT}").write_bytes(layout.read_bytes())
     await _make(tab, run, "write", f"release{ending}", f"protected{ending}")
 
 

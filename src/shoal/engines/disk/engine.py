@@ -24,6 +24,7 @@ from shoal.engines.blocks.steps import find
 from shoal.engines.blocks.strata import merge
 from shoal.engines.disk.groups import Groups
 from shoal.engines.disk.layout import keys_of
+from shoal.engines.disk.nearby import nearby
 from shoal.engines.disk.recoded import RecodedTable, gather
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
@@ -111,6 +112,7 @@ def protect_files(
     return run(plan, source, target, replace=replace, partition_by=partition_by, progress=progress)
 
 
+@nearby
 def run(
     plan: Plan,
     source: str | os.PathLike[str],
@@ -124,12 +126,13 @@ def run(
     batch_records: int = parquet.BATCH,
     part_records: int = parquet.PART,
     blocks: BlockPlan | None = None,
+    private_to: Path | None = None,
 ) -> Outcome:
     """Make the release that the plan describes from Parquet files.
 
     `compute` calls what takes long: the command line hands over one that hears Ctrl-C meanwhile. `blocks` is
     a block plan to follow instead of making one, `block_records` the size of its blocks. `batch_records` are
-    read at once, and a part file has `part_records`.
+    read at once, and a part file has `part_records`. What is for the owner alone goes to `private_to`.
     """
     began = time.perf_counter()
     report = progress or (lambda fraction: None)
@@ -212,7 +215,9 @@ def run(
         )
         if made.is_dir():
             parquet.write_manifest(made, writer.parts, outcome.public())
-            outcome = outcome.noting(parquet.write_private(target, private(outcome, blocks)))
+            outcome = outcome.noting(
+                parquet.write_private(private_to or parquet.private_path(target), private(outcome, blocks))
+            )
         parquet.publish(made, target)
     return outcome
 

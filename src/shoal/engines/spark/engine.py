@@ -42,6 +42,7 @@ from shoal.engines.spark.tasks import (
 )
 from shoal.engines.spark.write import write
 from shoal.errors import InputError, too_few
+from shoal.io.databases.address import is_remote, shown
 from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
@@ -339,6 +340,12 @@ def run(
     _refuse(plan)
     if partition_by:
         raise InputError("Spark writes no folders named by cells yet: leave that out, or use --engine disk")
+    for named in (source, target):
+        if is_remote(named):
+            raise InputError(
+                f"{shown(str(named))!r} is for Spark itself to open: give spark.read.parquet(..) to "
+                "shoal.spark.protect, or use --engine disk"
+            )
     table = ParquetTable(source)
     columns_to_protect(plan, table.schema)
     with session(master) as spark:

@@ -1,7 +1,7 @@
 """Where a table lies in a database, and words about it that are safe in SQL and in messages."""
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
 from shoal.errors import InputError
@@ -78,8 +78,14 @@ def parted(url: str) -> tuple[Server, str, str]:
 
 
 def shown(words: str) -> str:
-    """A URL, or words with one, without the password."""
-    return re.sub(r"(\w://[^:/?#\s]*:).*@", r"\1***@", words)
+    """A URL, or words with one, without the password and other secrets."""
+    words = re.sub(r"(\w://[^:/?#\s]*:).*@", r"\1***@", words)
+    return re.sub(r"(?i)([?&][^=&\s]*(?:key|secret|token|sig|password)[^=&\s]*=)[^&#\s]*", r"\1***", words)
+
+
+def is_remote(data: Any) -> bool:
+    """Whether this is the address of objects in a store: s3://, gs:// or abfs://."""
+    return isinstance(data, str) and re.match("(s3|gs|gcs|abfss?)://", data) is not None
 
 
 def quoted(name: str) -> str:

@@ -1,10 +1,11 @@
 """PostgreSQL, through pg8000."""
 
+from __future__ import annotations
+
 import io
 import ipaddress
 import os
-import ssl
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +14,9 @@ from shoal.errors import InputError, needs_extra
 from shoal.frame.metadata import with_details
 from shoal.io.databases.address import Address, Server, parted, quoted, refuse_twice, sentence, shown
 from shoal.io.formats import text
+
+if TYPE_CHECKING:
+    import ssl
 
 #: Types that are read as such; all others stay the text that PostgreSQL writes, and go back as that.
 _POSTGRESQL = {
@@ -30,6 +34,8 @@ _POSTGRESQL = {
 
 def _encryption(server: Server) -> ssl.SSLContext | bool | None:
     """How a connection is encrypted and the server known; None is as a server on this machine likes it."""
+    import ssl
+
     options = dict(server.options)
     root = options.pop("sslrootcert", None)
     mode = options.pop("sslmode", None if root is None and _is_here(server.host) else "verify-full")
@@ -67,6 +73,8 @@ class Postgresql:
     """A server of PostgreSQL, within one transaction. Cells travel as the text that COPY writes."""
 
     def __init__(self, place: Address, read_only: bool = False):
+        import ssl
+
         try:
             import pg8000.dbapi as driver
         except ImportError:

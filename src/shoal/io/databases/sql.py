@@ -47,7 +47,7 @@ def is_url(data: Any) -> bool:
     if found and found[1] not in _SCHEMES:
         raise InputError(
             f"{shown(data)!r} is an address that shoal does not open: it reads files of this machine, "
-            "sqlite:///, duckdb:/// and postgresql://; bring the file here first"
+            "s3://, gs://, abfs://, sqlite:///, duckdb:/// and postgresql://; bring the file here first"
         )
     return found is not None
 

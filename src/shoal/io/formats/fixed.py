@@ -100,8 +100,8 @@ def read(path: Path, layout: Path) -> Contents:
     places = layout_of(layout)
     refuse_memory(8 * path.stat().st_size, str(path))
     content = path.read_bytes()
-    refuse_nul(memoryview(content), str(path))
-    lines = pa.array(content.decode(encoding_of(memoryview(content))).split("\n"), pa.large_string())
+    refuse_nul([memoryview(content)], str(path))
+    lines = pa.array(content.decode(encoding_of([memoryview(content)])).split("\n"), pa.large_string())
     lines = pc.utf8_rtrim(lines, "\r\x1a")
     lines = lines[: len(lines) - 1] if len(lines) and lines[-1].as_py() == "" else lines
     columns = {p.name: _column(p, lines, str(path)) for p in places}

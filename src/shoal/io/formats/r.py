@@ -1,6 +1,6 @@
 """R's own files (.rds) with one data frame, through rdata: factors, dates, moments and labels included.
 
-Only what `saveRDS` writes by default is read, packed or not. Names of rows are left out, with a note.
+What `saveRDS` writes is read, packed or not, as bytes or as ASCII. Names of rows are left out, with a note.
 """
 
 from __future__ import annotations
@@ -42,17 +42,16 @@ def read(path: Path) -> Contents:
     _rdata()
     try:
         content = _unpacked(path)
-        if content[:2] != b"X\n":
-            raise InputError(
-                f"{str(path)!r} is not what saveRDS() writes of itself: save it without ascii=TRUE"
-            )
-        frame = _parsed(content[2:], path)
+        if content[:2] not in (b"X\n", b"A\n"):
+            raise InputError(f"{str(path)!r} is not what R writes of one data frame: save it with saveRDS()")
+        frame = _parsed(content[2:], path, content[:1] == b"A")
         return Contents(_table(frame, str(path)))
     except (InputError, MemoryError, UnicodeDecodeError, pa.ArrowException):
         raise
     except Exception as error:  # nobody knows all that a broken file makes the library raise
         why = str(error) or type(error).__name__
-        raise InputError(f"{str(path)!r} cannot be read as a file of R: {why.splitlines()[0]}") from None
+        said = f"{str(path)!r} cannot be read as a file of R: {why.splitlines()[0]}"
+        raise InputError(f"{said}; write it again with saveRDS(), without ascii=NA") from None
 
 
 def _unpacked(path: Path) -> bytes:
@@ -69,13 +68,23 @@ def _unpacked(path: Path) -> bytes:
     return bytes(content)
 
 
-def _parsed(content: bytes, path: Path) -> Any:
+def _parsed(content: bytes, path: Path, in_ascii: bool) -> Any:
     """The object in a file; each object in it takes memory, and a short sequence may stand for a long one."""
     from rdata.parser import DEFAULT_ALTREP_MAP, RObjectInfo, RObjectType
+    from rdata.parser._ascii import ParserASCII
     from rdata.parser._xdr import ParserXDR
 
-    class Parser(ParserXDR):
+    base: Any = ParserASCII if in_ascii else ParserXDR
+
+    class Parser(base):
         objects = 0
+
+        def _parse_array_values(self, dtype: Any, length: int) -> Any:
+            if not 0 <= length <= len(content):  # a value takes a byte or more, whatever the file says
+                raise InputError(
+                    f"{str(path)!r} promises {length} values in {len(content)} bytes: save it again"
+                )
+            return super()._parse_array_values(dtype, length)
 
         def parse_R_object(self, *given: Any, **named: Any) -> Any:
             self.objects += 1

@@ -5,9 +5,9 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,9 +27,13 @@ _GAPS = ("", "NA", "NaN", "nan")
 _DELIMITERS = (",", ";", "\t", "|")
 _ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252")
 _SAMPLE = 1 << 16  # bytes and characters that the dialect is told from
-_CHUNK = 1 << 24  # bytes looked at together
+CHUNK = 1 << 24  # bytes looked at together
 _PIECE = 1 << 20  # bytes unpacked at a time
 _BATCH = 1 << 16  # records written at a time
+
+
+#: What a column can be: what one part of it needs more than another is what the whole needs.
+NOTHING, INTEGER, WIDE, FLOAT, TEXT = range(5)
 
 
 class Dialect(NamedTuple):
@@ -132,6 +136,11 @@ def _uneven(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> Inp
         _texts(content, dialect, where, block, threads=False)
     except pa.ArrowInvalid as error:
         said = str(error)
+    return uneven(said, where)
+
+
+def uneven(said: str, where: str) -> InputError:
+    """The sentence on rows of different lengths, from what Arrow says."""
     row = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", said)
     place = f"{row[3]} cells in row {row[1]} but {row[2]} columns" if row else "rows of different lengths"
     return InputError(f"{where!r} has {place}: is a quote or a sign missing?")
@@ -141,10 +150,17 @@ def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int, threads
     """The same; `block` bytes are read together, and no record may be longer."""
     import pyarrow.csv as pacsv
 
+    options = reading(pa.BufferReader(content), dialect, where, block, threads)
+    return pacsv.read_csv(pa.BufferReader(content), *options)
+
+
+def reading(stream: Any, dialect: Dialect, where: str, block: int, threads: bool) -> tuple[Any, Any, Any]:
+    """How Arrow reads such a text: every cell as it is written. The stream is read for its header."""
+    import pyarrow.csv as pacsv
+
     parse_options = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
     read_options = pacsv.ReadOptions(use_threads=threads, encoding=dialect.encoding, block_size=block)
-    source = pa.BufferReader(content)
-    with pacsv.open_csv(source, read_options, parse_options) as head:
+    with pacsv.open_csv(stream, read_options, parse_options) as head:
         names = head.schema.names
     refuse_names(names, where)
     convert = pacsv.ConvertOptions(
@@ -153,24 +169,32 @@ def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int, threads
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    return pacsv.read_csv(pa.BufferReader(content), read_options, parse_options, convert)
+    return read_options, parse_options, convert
 
 
 def sniff(content: pa.Buffer, where: str, delimiter: str = ",") -> Dialect:
     """How the text is written, told from its bytes."""
-    view = memoryview(content)
-    encoding = encoding_of(view)
+    return sniff_pieces(cut(memoryview(content)), where, delimiter)
+
+
+def cut(view: memoryview) -> list[memoryview]:
+    return [view[begin : begin + CHUNK] for begin in range(0, len(view), CHUNK)]
+
+
+def sniff_pieces(pieces: Iterable[memoryview], where: str, delimiter: str = ",") -> Dialect:
+    """The same from pieces of the bytes, which are gone through a few times."""
+    encoding = encoding_of(pieces)
     if not encoding.startswith("utf-16"):
-        refuse_nul(view, where)
-    sample = codecs.getincrementaldecoder(encoding)("replace").decode(bytes(view[:_SAMPLE]))
+        refuse_nul(pieces, where)
+    head = bytes(next(iter(pieces), memoryview(b""))[:_SAMPLE])
+    sample = codecs.getincrementaldecoder(encoding)("replace").decode(head)
     eol = "\r\n" if "\r\n" in sample else "\n"
     return Dialect(_delimiter(sample, delimiter), ".", encoding, eol)
 
 
-def refuse_nul(view: memoryview, where: str) -> None:
+def refuse_nul(pieces: Iterable[memoryview], where: str) -> None:
     line = 1
-    for begin in range(0, len(view), _CHUNK):
-        part = bytes(view[begin : begin + _CHUNK])
+    for part in map(bytes, pieces):
         place = part.find(b"\0")
         if place >= 0:
             line += part.count(b"\n", 0, place)
@@ -178,21 +202,21 @@ def refuse_nul(view: memoryview, where: str) -> None:
         line += part.count(b"\n")
 
 
-def encoding_of(view: memoryview) -> str:
+def encoding_of(pieces: Iterable[memoryview]) -> str:
     """UTF-8 where the bytes allow it, UTF-16 where a mark says so, else Windows' western alphabet."""
-    start = bytes(view[:3])
+    start = bytes(next(iter(pieces), memoryview(b""))[:3])
     if start == codecs.BOM_UTF8:
         return "utf-8-sig"
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for begin in range(0, len(view), _CHUNK):
-            decoder.decode(view[begin : begin + _CHUNK])
+        for part in pieces:
+            decoder.decode(part)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         unused = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # by Windows; Latin-1 gives every byte back as it was
-        return "latin-1" if unused.search(view) else "cp1252"
+        return "latin-1" if any(unused.search(part) for part in pieces) else "cp1252"
     return "utf-8"
 
 
@@ -216,20 +240,37 @@ def _delimiter(sample: str, usual: str) -> str:
 
 def _as_number(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray | None:
     """A column of texts as int64 or float64 where every cell is such a number, else None."""
-    gap = pc.is_in(texts, value_set=pa.array(_GAPS))
-    filled = pc.if_else(gap, pa.scalar(None, pa.string()), texts)
-    if filled.null_count == len(filled):
+    texts = without_gaps(texts)
+    kind = kind_of(texts, decimal)
+    if kind not in (INTEGER, FLOAT):
         return None
+    try:
+        return as_number(texts, kind, decimal)
+    except pa.ArrowInvalid:  # more digits than an int64 holds: an identifier, kept as text
+        return None
+
+
+def without_gaps(texts: Any) -> Any:
+    """Cells with null for those that stand for a gap in a column of numbers."""
+    gap = pc.is_in(texts, value_set=pa.array(_GAPS))
+    return pc.if_else(gap, pa.scalar(None, pa.string()), texts)
+
+
+def kind_of(filled: Any, decimal: str) -> int:
+    """What all cells can be, gaps being null."""
+    if filled.null_count == len(filled):
+        return NOTHING
     number = _NUMBER if decimal == "." else _COMMA_NUMBER
-    for pattern, kind in ((_INTEGER, pa.int64()), (number, pa.float64())):
+    for pattern, kind in ((_INTEGER, INTEGER), (number, FLOAT)):
         if pc.all(pc.match_substring_regex(filled, pattern), skip_nulls=True).as_py():
-            plain = pc.utf8_ltrim(pc.utf8_trim_whitespace(filled), "+")
-            plain = plain if decimal == "." else pc.replace_substring(plain, ",", ".")
-            try:
-                return pc.cast(plain, kind)
-            except pa.ArrowInvalid:  # more digits than an int64 holds: an identifier, kept as text
-                return None
-    return None
+            return kind
+    return TEXT
+
+
+def as_number(filled: Any, kind: int, decimal: str) -> Any:
+    plain = pc.utf8_ltrim(pc.utf8_trim_whitespace(filled), "+")
+    plain = plain if decimal == "." else pc.replace_substring(plain, ",", ".")
+    return pc.cast(plain, pa.int64() if kind == INTEGER else pa.float64())
 
 
 def render(

@@ -9,11 +9,28 @@ import functools
 import os
 import stat
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numba
+from numba.core.caching import _CacheLocator
+
+
+def _once_a_folder(tried: Callable[[Any], None]) -> Callable[[Any], None]:
+    """numba writes a trial file for each kernel, to see whether it can; one for each folder will do."""
+    folders = set()
+
+    def ensure(locator: Any) -> None:
+        if (folder := locator.get_cache_path()) not in folders or not os.path.isdir(folder):
+            tried(locator)
+            folders.add(folder)
+
+    return ensure
+
+
+_CacheLocator.ensure_cache_path = _once_a_folder(_CacheLocator.ensure_cache_path)
 
 
 def kernel(function: Any) -> Any:

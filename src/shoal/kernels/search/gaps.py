@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Bools, Floats, Ints
 from shoal.kernels.runtime.jit import kernel
-from shoal.kernels.search.required import alike, holds_after
+from shoal.kernels.search.required import holds_after
 
 
 class Groups(NamedTuple):
@@ -70,28 +70,30 @@ def leaves_one(has, counts, g, out, into):
 
 @kernel
 def _better(
-    P, has, C, counts, after, fails, worth, A, B, x, y, z, refused, promised, best, holds, asked, members
+    P, has, C, counts, after, fails, worth, A, B, x, y, z, told, turns, promised, best, holds, asked, members
 ):
     """Change of SSE when x of group A and z of group B change places, which changes that of B by `promised`.
 
-    Or `best` if it is not below it; inf if that breaks what a group holds, as it did with `refused` in the
-    place of z. What a group is worth that then holds is taken off. y is a member of B.
+    Or `best` if it is not below it, or if that breaks what a group holds. What a group is worth that then
+    holds is taken off. y is a member of B. `told` keeps whether A and B hold with a record of each kind in
+    the place of x and without one of each: with the sign of yes or no, in which of the `turns` it was asked.
     """
     promised += change(P, has, C, counts, A, x, z)
     if promised - fails[A] * worth[A] - fails[B] * worth[B] >= best:
         return best
     if leaves_one(has, counts, A, x, z) or leaves_one(has, counts, B, z, x):
         return best
-    if z < len(after):
-        if alike(asked, x, z):  # both groups hold what they held
-            return promised
-        if refused >= 0 and alike(asked, refused, z):
-            return np.inf
-    for g, begin, out, into in ((A, x, x, z), (B, y, z, x)):
-        if holds_after(holds, asked, members, after, begin, out, into):
+    if len(asked.which) == 0 or asked.kinds[x] == asked.kinds[z]:  # both groups hold what they held
+        return promised
+    for i, g, begin, out, into in ((0, A, x, x, z), (1, B, y, z, x)):
+        kind = asked.kinds[z]
+        if abs(told[i, kind]) != turns[i]:
+            held = holds_after(holds, asked, members, after, begin, out, into)
+            told[i, kind] = turns[i] if held else -turns[i]
+        if told[i, kind] > 0:
             promised -= fails[g] * worth[g]
         elif not fails[g]:
-            return np.inf
+            return best
     return promised
 
 
@@ -157,8 +159,10 @@ def descend(gs, neighbours, k, most, least, seen, now, holds, asked, members):
     P, has, C, counts, sizes, labels, after = gs.P, gs.has, gs.C, gs.counts, gs.sizes, gs.labels, gs.after
     changed, fails, worth, nobody = gs.changed, gs.fails, gs.worth, len(labels)
     looked = np.full(len(sizes), -1)
+    turns, told = np.zeros(2, np.int64), np.zeros((2, len(asked.kinds)), np.int64)
     for x in range(len(labels)):
         A = labels[x]
+        turns[0] += 1
         best = -least
         place = partner = -1
         freed = change(P, has, C, counts, A, x, nobody)
@@ -168,20 +172,19 @@ def descend(gs, neighbours, k, most, least, seen, now, holds, asked, members):
             if A == B or looked[B] == x or max(changed[A], changed[B]) <= seen[x]:
                 continue
             looked[B] = x
+            turns[1] += 1
             # The SSE of A falls by no more than if only x left it.
             hoped = freed - fails[A] * worth[A] - fails[B] * worth[B]
-            z, refused = nobody if sizes[A] > k and sizes[B] < most else y, -1
+            z = nobody if sizes[A] > k and sizes[B] < most else y
             while z == nobody or sizes[B] <= min(most, 4 * k):  # a larger group need not take one back
                 promised = change(P, has, C, counts, B, z, x)
                 if promised + hoped < best:
                     promised = _better(
-                        *(P, has, C, counts, after, fails, worth, A, B, x, y, z, refused, promised, best),
+                        *(P, has, C, counts, after, fails, worth, A, B, x, y, z, told, turns, promised, best),
                         *(holds, asked, members),
                     )
                     if promised < best:
                         best, place, partner = promised, y, z
-                    elif promised == np.inf and z != nobody:
-                        refused = z
                 if z != nobody and after[z] == y:
                     break
                 z = y if z == nobody else after[z]

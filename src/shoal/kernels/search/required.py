@@ -36,6 +36,7 @@ class Asked(NamedTuple):
     codes: Ints
     values: Floats
     parameters: Floats
+    kinds: Ints  # records of the same kind are the same to every requirement; one more, for no record
 
 
 @lru_cache
@@ -53,7 +54,8 @@ def compiled(functions: Sequence[Callable[..., bool]]) -> Kernels:
     return Kernels(map(_compiled, [*functions, *[_always] * (slots - len(functions))]))
 
 
-NOTHING = Asked(np.empty(0, np.int64), np.empty((0, 0), np.int64), np.empty((0, 0)), np.empty((0, 0)))
+_NONE = np.empty((0, 0))
+NOTHING = Asked(np.empty(0, np.int64), _NONE.astype(np.int64), _NONE, _NONE, np.empty(0, np.int64))
 
 
 @kernel
@@ -61,15 +63,6 @@ def _hold(holds, asked, members, count):
     for j in range(len(asked.which)):
         answer = holds[asked.which[j]](members, count, asked.codes[j], asked.values[j], asked.parameters[j])
         if not answer:
-            return False
-    return True
-
-
-@kernel
-def alike(asked, x, y):
-    """Whether two records are the same to every requirement."""
-    for j in range(len(asked.which)):
-        if asked.codes[j, x] != asked.codes[j, y] or asked.values[j, x] != asked.values[j, y]:
             return False
     return True
 

@@ -1,0 +1,112 @@
+"""CSV and TSV larger than memory: read in pieces for dialect and types, then written as Parquet."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.atomic import first_sentence
+from shoal.io.formats import text
+from shoal.io.formats.text import FLOAT, INTEGER, NOTHING, TEXT, WIDE, Dialect
+from shoal.io.limits import refuse_bomb
+
+BLOCK = 1 << 24  # bytes that are read together; no record may be longer
+#: Bytes that a packed file may unpack to, and so many times its own size.
+_ALWAYS, _TIMES = 1 << 28, 200
+_PACKED = {".gz": "gzip", ".zst": "zstd"}
+
+
+class LongText:
+    """A text file that is read several times, piece by piece."""
+
+    def __init__(self, path: Path, block: int = BLOCK, chunk: int = text.CHUNK):
+        self.path, self._block, self._chunk = path, block, chunk
+        self._packing = _PACKED.get(path.suffix.lower())
+        self._delimiter = "\t" if ".tsv" in path.name.lower() else ","
+
+    def __iter__(self) -> Iterator[memoryview]:
+        size, total = self.path.stat().st_size, 0
+        with self._open() as stream:
+            while piece := stream.read(self._chunk):
+                total += len(piece)
+                if self._packing is not None:
+                    refuse_bomb(total, size, str(self.path), _ALWAYS, _TIMES)
+                yield memoryview(piece)
+
+    def _open(self) -> Any:
+        return pa.input_stream(str(self.path), compression=self._packing)
+
+    def to_parquet(self, target: Path) -> None:
+        """Write the table as one Parquet file: numbers where all cells of a column are, as in memory."""
+        where = str(self.path)
+        try:
+            self._convert(target)
+        except (pa.ArrowException, OSError) as error:
+            if "Expected" in str(error):
+                raise text.uneven(str(error), where) from None
+            if "straddling" in str(error):
+                raise InputError(
+                    f"{where!r} has a record of more than {self._block:,} letters: is a quote left open?"
+                ) from None
+            why = first_sentence(error)
+            raise InputError(f"{where!r} cannot be read as a text, it may be cut short: {why}") from None
+
+    def _convert(self, target: Path) -> None:
+        import pyarrow.parquet as pq
+
+        dialect = text.sniff_pieces(self, str(self.path), self._delimiter)
+        found = self._kinds(dialect)
+        decimal, kinds = _settled(dialect, found["."], found[","])
+        types = {INTEGER: pa.int64(), FLOAT: pa.float64(), TEXT: pa.string()}
+        schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
+        with pq.ParquetWriter(target, schema) as writer:
+            for batch in self._batches(dialect):
+                cells = [
+                    column
+                    if kinds[name] == TEXT
+                    else text.as_number(text.without_gaps(column), kinds[name], decimal)
+                    for name, column in zip(batch.schema.names, batch.columns)
+                ]
+                writer.write_batch(pa.RecordBatch.from_arrays(cells, schema=schema))
+
+    def _batches(self, dialect: Dialect) -> Iterator[pa.RecordBatch]:
+        """Every cell as text, one batch after another."""
+        import pyarrow.csv as pacsv
+
+        with self._open() as stream:
+            options = text.reading(stream, dialect, str(self.path), self._block, threads=False)
+        with self._open() as stream, pacsv.open_csv(stream, *options) as batches:
+            yield from batches
+
+    def _kinds(self, dialect: Dialect) -> dict[str, dict[str, int]]:
+        """For each decimal mark and column, what all its cells can be."""
+        kinds: dict[str, dict[str, int]] = {".": {}, ",": {}}
+        for batch in self._batches(dialect):
+            for name, column in zip(batch.schema.names, batch.columns):
+                filled = text.without_gaps(column)
+                for decimal, found in kinds.items():
+                    if found.get(name, NOTHING) != TEXT:
+                        found[name] = max(found.get(name, NOTHING), _kind(filled, decimal))
+        return kinds
+
+
+def _kind(filled: Any, decimal: str) -> int:
+    kind = text.kind_of(filled, decimal)
+    if kind == INTEGER:
+        try:
+            text.as_number(filled, kind, decimal)
+        except pa.ArrowInvalid:  # more digits than an int64 holds
+            return WIDE
+    return kind
+
+
+def _settled(dialect: Dialect, points: dict[str, int], commas: dict[str, int]) -> tuple[str, dict[str, int]]:
+    """The decimal mark, and what each column is: a comma is one if only that makes numbers of a column."""
+    numbers = (INTEGER, FLOAT)
+    only = [name for name in points if commas[name] in numbers and points[name] not in numbers]
+    if dialect.delimiter == "," or not only:
+        return ".", {name: kind if kind in numbers else TEXT for name, kind in points.items()}
+    whole = {name: kind if kind == INTEGER else TEXT for name, kind in points.items()}
+    return ",", whole | {name: commas[name] for name in only}

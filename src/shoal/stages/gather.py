@@ -1,0 +1,86 @@
+"""Where too many groups fail to be mended, their records are gathered anew, so that most groups hold."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shoal.arrays import Bools, Floats, Ints
+from shoal.grouping.partition import Partition
+from shoal.requirements.base import Requirement
+
+#: Records that are gathered unit by unit at a time: each group costs a look at all of them.
+BLOCK = 2000
+#: Groups drawn to see whether they hold with so many parts, and how many of them may fail.
+DRAWN, MAY_FAIL = 40, 2
+
+
+def parts_of(requirement: Requirement, ranks: Ints | Floats, rows: Ints, k: int) -> int:
+    """Of how many parts of the ranks a group takes one record each, so that groups drawn so tend to hold."""
+    n, rng = len(rows), np.random.default_rng(0)
+    order = rows[np.argsort(ranks[rows], kind="stable")]
+    parts = k
+    while parts <= n // 2:
+        drawn = order[((np.arange(parts) + rng.random((DRAWN, parts))) * (n / parts)).astype(np.int64)]
+        failed = 0
+        for members in drawn:
+            failed += not requirement.holds(members)
+            if failed > MAY_FAIL:
+                break
+        else:
+            return parts
+        parts += 1 + parts // 16
+    return max(k, n // 2)
+
+
+def region(
+    requirement: Requirement,
+    ranks: Ints | Floats,
+    rows: Ints,
+    part: Partition,
+    fails: Bools,
+    means: Floats,
+    parts: int,
+) -> Ints:
+    """The records of groups that fail and of those nearest to them, as many as it takes to deal them out.
+
+    That is, so many that groups with one of them of each part tend to hold, as they do in the whole table.
+    """
+    from scipy.spatial import cKDTree
+
+    near = np.argsort(cKDTree(means[fails]).query(means)[0], kind="stable")
+    count = int(fails.sum())
+    while count < len(near):
+        chosen = np.flatnonzero(np.isin(part.labels, near[:count]))
+        if len(chosen) >= 2 * parts and parts_of(requirement, ranks, rows[chosen], parts) == parts:
+            return chosen
+        count += 1 + count // 4
+    return np.arange(len(rows))
+
+
+def gather(P: Floats, free: Ints, codes: Ints, k: int, labels: Ints) -> None:
+    """Groups of k units: the free record farthest from the mean, and of the nearest units one record each.
+
+    When fewer than k units are left, their records join the group of the nearest record.
+    """
+    rows = free
+    while len(np.unique(codes[free])) >= k:
+        far = free[np.argmax(np.square(P[free] - P[free].mean(axis=0)).sum(axis=1))]
+        near = free[np.argsort(np.square(P[free] - P[far]).sum(axis=1), kind="stable")]
+        first = np.sort(np.unique(codes[near], return_index=True)[1])[:k]
+        labels[near[first]] = labels.max() + 1
+        free = free[labels[free] < 0]
+    taken = rows[labels[rows] >= 0]
+    for x in free:
+        labels[x] = labels[taken[np.argmin(np.square(P[taken] - P[x]).sum(axis=1))]]
+
+
+def blocks_of(P: Floats, rows: Ints, codes: Ints, k: int, most: int = BLOCK) -> Iterator[Ints]:
+    """The records in blocks that lie together, by halves of the widest coordinate; each has k units."""
+    if len(rows) > most:
+        order = rows[np.argsort(P[rows, np.argmax(P[rows].var(axis=0))], kind="stable")]
+        halves = order[: len(order) // 2], order[len(order) // 2 :]
+        if all(len(np.unique(codes[half])) >= k for half in halves):
+            for half in halves:
+                yield from blocks_of(P, np.sort(half), codes, k, most)
+            return
+    yield rows
