@@ -8,13 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.arrays import Ints
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
+from shoal.frame.large import LargeTable
 from shoal.frame.order import file_order
 from shoal.frame.types import read_column
 from shoal.io.files import as_arrow
+from shoal.io.large import large_table
 from shoal.io.source import frame_of
 from shoal.measures.linkage import chances
 from shoal.measures.measure import Measures, plain
@@ -31,6 +35,7 @@ UNMATCHED = (
     "rows were not matched: only measures of whole tables are given. Name a key (key=, --key), the plan of "
     'the release (--plan), or say that rows keep their order (order="keep", --order keep)'
 )
+AT_RISK = "every record would be sought for among all: list those at risk in a sample of so large a table"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +85,8 @@ class Measurement:
         Each with its row in the original and in the release, counted from 1, and its chance to be linked.
         """
         self._matched("the records most at risk")
+        if isinstance(self.measured.pair().original.native, LargeTable):
+            raise InputError(AT_RISK)
         chance = chances(self.measured.pair())
         order = np.argsort(-chance, kind="stable")[:most]
         return [
@@ -220,30 +227,30 @@ def measure_plan(
 ) -> Measurement:
     """The same for a plan. `matched`: the plan tells the order of rows."""
     source = str(released) if isinstance(released, (str, os.PathLike)) else None
-    before, after = frame_of(original), frame_of(released)
+    before, after = _frame(original), _frame(released)
     plan = plan.called(before.names)
     matched = matched or key is not None
     notes: list[str] = [] if matched else [UNMATCHED]
-    rows = np.arange(len(before))
+    rows: Ints | None = None  # all of them, in their order
     if key is not None:
         rows, told = _by_key(before, after, key)
         notes += told
     elif matched:
-        there = _without_gaps(plan, before) if plan.missing == "drop" else rows
-        if len(there) != len(after):
+        rows = _without_gaps(plan, before) if plan.missing == "drop" else None
+        kept = as_arrow(before.native) if rows is None else as_arrow(before.native).take(rows)
+        if len(kept) != len(after):
             raise InputError(
-                f"the original has {len(there)} records for the plan, the release {len(after)}: name a key "
+                f"the original has {len(kept)} records for the plan, the release {len(after)}: name a key "
                 "of both (key=, --key)"
             )
-        kept = as_arrow(before.native).take(there)
         order = file_order(kept, plan, plan.columns or ())
-        rows = there if order is None else there[order]
+        rows = rows if order is None else order if rows is None else rows[order]
     elif len(before) != len(after):
         raise InputError(
             f"the original has {len(before)} records and the release {len(after)}: name a key of both "
             "(key=, --key), so that rows can be matched"
         )
-    paired = as_arrow(before.native).take(rows)
+    paired = as_arrow(before.native) if rows is None else as_arrow(before.native).take(rows)
     hidden = [] if confidential is None else confidential
     hidden = before.find([hidden] if isinstance(hidden, str) else [*hidden, *plan.named("confidential")])
     names = plan.columns or _shared(before, after, {*plan.roles, *hidden, key})
@@ -265,13 +272,21 @@ def measure_plan(
         units=np.unique(np.stack(units), axis=1, return_inverse=True)[1].ravel() if units else None,
         codes_of=plan.codes_of,
     )
-    both = measured.pair()
+    both = measured.pair()  # held until all is measured: its columns are read once
     utility, risk = measured.utility(formula), measured.risk(hidden or None)
     if not matched:
         utility, risk = _of_tables(utility), _of_tables(risk)
-    notes += [*both.notes]
+    notes = list(dict.fromkeys([*notes, *utility.notes, *risk.notes]))
     earlier = measured.risk(hidden or None, before=True) if matched else None
+    del both
+    rows = np.arange(len(before)) if rows is None else rows
     return Measurement(tuple(names), utility, risk, earlier, tuple(notes), measured, rows, source)
+
+
+def _frame(given: Any) -> Frame:
+    """The table given; the columns of a large Parquet table are read one by one."""
+    large = large_table(given)
+    return frame_of(given) if large is None else Frame(large)
 
 
 def _of_tables(measures: Measures) -> Measures:
@@ -301,21 +316,30 @@ def _by_key(before: Frame, after: Frame, key: Any) -> tuple[Ints, list[str]]:
     for frame, which in ((before, "original"), (after, "release")):
         if key not in frame.names:
             raise InputError(f"there is no column {key!r} in the {which}: name a key that both tables have")
-    places: dict[str, int] = {}
-    for row, cell in enumerate(before.arrow(key).to_pylist()):
-        if cell is None or str(cell) in places:
-            raise InputError(
-                f"the key {key!r} is empty or repeats in row {row + 1} of the original: take another"
-            )
-        places[str(cell)] = row
-    cells = [str(cell) for cell in after.arrow(key).to_pylist()]
-    if len(set(cells)) < len(cells):
+    cells, wanted = _plain(before.arrow(key)), _plain(after.arrow(key))
+    if cells.type != wanted.type:
+        spelled = ([None if cell is None else str(cell) for cell in c.to_pylist()] for c in (cells, wanted))
+        cells, wanted = (pa.array(texts, pa.large_string()) for texts in spelled)
+    encoded = [column.dictionary_encode(null_encoding="encode").indices for column in (cells, wanted)]
+    # Values are numbered as they come: the first that repeats is the first whose number is not its row.
+    repeats = [np.asarray(numbers) != np.arange(len(numbers)) for numbers in encoded]
+    wrong = repeats[0] | np.asarray(cells.is_null())
+    if wrong.any():
+        raise InputError(
+            f"the key {key!r} is empty or repeats in row {np.argmax(wrong) + 1} of the original: take another"
+        )
+    if repeats[1].any():
         raise InputError(f"the key {key!r} repeats in the release: name another")
-    for row, cell in enumerate(cells):
-        if cell not in places:
-            raise InputError(
-                f"row {row + 1} of the release has a key that the original lacks: another table?"
-            )
-    left = len(before) - len(cells)
+    places = pc.index_in(wanted, cells)
+    if places.null_count:
+        row = places.is_null().index(True).as_py()
+        raise InputError(f"row {row + 1} of the release has a key that the original lacks: another table?")
+    left = len(before) - len(after)
     told = [f"{left:,} of {len(before):,} records of the original are not in the release"] if left else []
-    return np.array([places[cell] for cell in cells], np.int64), told
+    return places.to_numpy().astype(np.int64), told
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """A dictionary as its values, and every text as a large one."""
+    column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return column.cast(pa.large_string()) if pa.types.is_string(column.type) else column

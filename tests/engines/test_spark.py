@@ -207,16 +207,31 @@ def test_no_unit_lies_in_two_blocks_of_a_cluster(spark, place):
 
 def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_disk(spark, place):
     pq.write_table(many(), place / "many.parquet")
-    plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town", "work"], "weight": "grossing"}
+    plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town"], "weight": "grossing"}
     plan |= {"diversity": {"ill": 2}, "missing": "group", "method": "mdav_generic", "keep": ["row"]}
-    plan |= {"merge_small_strata": True}
+    plan |= {"closeness": {"ill": 0.4}, "spread": {"wage": 0.05}}
     rows = spark.read.parquet(str(place / "many.parquet")).repartition(3)
     outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=150, **plan), place / "many_out")
     local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=150)
     assert outcome.blocks == local.blocks > 5
     assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
+    assert [found["failing_groups"] for found in outcome.requirements] == [0, 0, 0]
     ours = pq.read_table(place / "many_out").sort_by("row").to_pandas()
     theirs = pq.read_table(place / "many_disk.parquet").sort_by("row").to_pandas()
+    assert ours.equals(theirs[ours.columns])
+
+
+def test_small_strata_are_merged_on_a_cluster_as_on_disk(spark, place):
+    pq.write_table(many(), place / "strata.parquet")
+    plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town", "work"], "missing": "group"}
+    plan |= {"method": "mdav_generic", "keep": ["row", "grossing"], "merge_small_strata": True}
+    rows = spark.read.parquet(str(place / "strata.parquet")).repartition(3)
+    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=150, **plan), place / "strata_out")
+    local = disk.run(Plan(**plan), place / "strata.parquet", place / "strata_disk.parquet", block_records=150)
+    assert any("was merged with" in note for note in outcome.notes)
+    assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
+    ours = pq.read_table(place / "strata_out").sort_by("row").to_pandas()
+    theirs = pq.read_table(place / "strata_disk.parquet").sort_by("row").to_pandas()
     assert ours.equals(theirs[ours.columns])
 
 

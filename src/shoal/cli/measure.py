@@ -52,7 +52,8 @@ def measure(
     Rows are matched by --key, by the --plan of the release, or because rows keep their places (--order keep);
     else only measures of whole tables are given.
     """
-    from shoal.measurement import measure_plan
+    from shoal.io.large import large_table
+    from shoal.measurement import AT_RISK, measure_plan
     from shoal.measures.measure import shown
     from shoal.report import render
 
@@ -62,6 +63,8 @@ def measure(
     matched = from_file or wanted.order == "keep"
     if not (matched or key) and (report or public_report or at_risk):
         raise InputError("reports and --at-risk compare records: match them by --key, --plan or --order keep")
+    if at_risk and any(large_table(file) is not None for file in (original, release)):
+        raise InputError(AT_RISK)
     with source_of(original) as source:
         found = interruptible(
             lambda: measure_plan(

@@ -1,15 +1,28 @@
 """What can be counted within groups of records, whole columns at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.frame.large import PIECE
 
 
-def same(columns: Sequence[NDArray]) -> Ints:
-    """A number for each record; records have the same number if they agree in all columns."""
+def same(columns: Iterable[NDArray]) -> Ints:
+    """A number for each record; records have the same number if they agree in all columns.
+
+    Columns that come one after another are forgotten one after another.
+    """
+    if isinstance(columns, Sequence):
+        return _same(columns)
+    labels: list[Ints] = []
+    for column in columns:
+        labels = [_same([*labels, column])]
+    return labels[0]
+
+
+def _same(columns: Sequence[NDArray]) -> Ints:
     n = len(columns[0])
     order = np.lexsort(list(columns)[::-1])
     new = np.zeros(n, bool)
@@ -20,6 +33,19 @@ def same(columns: Sequence[NDArray]) -> Ints:
     labels = np.empty(n, np.int64)
     labels[order] = np.cumsum(new)
     return labels
+
+
+def mixed(columns: Iterable[NDArray]) -> NDArray[np.uint64]:
+    """64 bits for each record, the same where all columns are; others differ but for a rare chance."""
+    rows = np.zeros(1, np.uint64)
+    for column in columns:
+        bits = np.where(np.isnan(column), np.nan, column) if column.dtype.kind == "f" else column
+        bits = rows ^ (bits + 0.0).view(np.uint64)  # whole numbers are codes; -0 is 0
+        for shift, odd in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            bits ^= bits >> np.uint64(shift)
+            bits *= np.uint64(odd)
+        rows = bits ^ (bits >> np.uint64(31))
+    return rows
 
 
 def real_cells(before: NDArray, after: NDArray, labels: Ints) -> float:
@@ -77,7 +103,7 @@ class Groups:
         inside = np.searchsorted(placed, placed + slack, "right") - np.searchsorted(placed, placed - slack)
         return inside / np.repeat(self.sizes, self.sizes)
 
-    def distances_ordered(self) -> NDArray:
+    def distances_ordered(self, piece: int = PIECE) -> NDArray:
         """Earth mover's distance of each group's values to those of all, in ranks, from 0 to 1 (t-closeness).
 
         Neighbouring distinct values lie 1/(m-1) apart. Between two values of a group its distribution is
@@ -89,15 +115,24 @@ class Groups:
             return np.zeros(len(self.sizes))
         F = np.cumsum(np.bincount(ranks)) / len(ranks)
         sums = np.concatenate(([0.0], np.cumsum(F)))
-        within = np.arange(len(ranks)) - np.repeat(self.starts, self.sizes)
-        height = (within + 1) / np.repeat(self.sizes, self.sizes)
-        a = ranks
-        b = np.append(ranks[1:], m - 1)
-        b[self.ends - 1] = m - 1  # the last stretch of a group ends with the column; it adds |1 - F|
-        turn = np.clip(np.searchsorted(F, height), a, b)
-        stretch = height * (2 * turn - a - b) + sums[a] + sums[b] - 2 * sums[turn]
-        before = sums[ranks[self.starts]]  # below its smallest value a group's distribution is 0
-        return (np.add.reduceat(stretch, self.starts) + before) / (m - 1)
+        found = np.empty(len(self.sizes))
+        for some in self._stretches(piece):
+            starts, sizes = self.starts[some] - self.starts[some][0], self.sizes[some]
+            a = ranks[self.starts[some][0] : self.ends[some][-1]]
+            height = (np.arange(len(a)) - np.repeat(starts, sizes) + 1) / np.repeat(sizes, sizes)
+            b = np.append(a[1:], m - 1)
+            b[starts + sizes - 1] = m - 1  # the last stretch of a group ends with the column: it adds |1 - F|
+            turn = np.clip(np.searchsorted(F, height), a, b)
+            stretch = height * (2 * turn - a - b) + sums[a] + sums[b] - 2 * sums[turn]
+            before = sums[a[starts]]  # below its smallest value a group's distribution is 0
+            found[some] = (np.add.reduceat(stretch, starts) + before) / (m - 1)
+        return found
+
+    def _stretches(self, piece: int) -> Iterator[slice]:
+        """Some groups after others: what is made of their records at a time is small."""
+        cuts = np.unique(np.searchsorted(self.ends, np.arange(0, len(self.values), piece)))
+        for first, last in zip(cuts, [*cuts[1:], len(self.sizes)]):
+            yield slice(first, last)
 
     def distances_unordered(self) -> NDArray:
         """Total variation distance of each group's categories to those of all, from 0 to 1."""

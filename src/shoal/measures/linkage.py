@@ -2,22 +2,24 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import Floats
-from shoal.measures.groups import same
+from shoal.arrays import Floats, Ints
+from shoal.measures.columns import Column, Columns
+from shoal.measures.groups import mixed, same
 from shoal.measures.measure import Measure, measure
-from shoal.measures.pair import Column, Pair
+from shoal.measures.pair import Pair
 
 # An intruder knows some of the columns, and there are many such subsets. These limits bound the work; the
 # confidence interval says what the sampling costs.
 MANY = 100_000  # records from which on fewer are tried
 SAMPLE = 10_000  # records tried: a share is then known to within one percent; a fifth of it beyond MANY
+AMONG = 1_000_000  # records of a larger table among whose published values the right one is sought
 SUBSETS = 12  # subsets tried for each number of columns; a third of it beyond MANY
 BETWEEN = 2_000  # records that try more than one and less than all columns
 CATEGORIES = 60  # a column with more categories is left out: each becomes a coordinate
@@ -25,7 +27,7 @@ NEAREST = 8  # released points searched first for ties; where all are tied, the 
 TIE = 1e-9  # relative difference below which two distances are the same: rounding makes it
 
 
-def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list[Measure]:
+def linkage(both: Pair, sample: int | None, seed: int, notes: list[str], among: int = AMONG) -> list[Measure]:
     """The share of records correctly linked by an intruder who knows one, two, .. all of the columns.
 
     He takes only records into account that agree with what he knows of the kept columns. Released records
@@ -37,8 +39,12 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list
     if sample is None:
         sample = SAMPLE if n <= MANY else SAMPLE // 5
     rows = np.sort(rng.choice(n, sample, replace=False)) if n > sample else np.arange(n)
-    linking, published, spaces, classes, link = _intruder(both, rows, notes)
-    d, subsets = len(linking), SUBSETS if n <= MANY else SUBSETS // 3
+    if len(rows) < n and not both.itself:
+        told = f"linkage was tried by {len(rows):,} of {n:,} records, drawn by chance"
+        more = f", among what {among:,} of them publish: among all it is not higher" if among < n else ""
+        notes.append(told + more)
+    names, link = _intruder(both, rows, notes, among)
+    d, subsets = len(names), SUBSETS if n <= MANY else SUBSETS // 3
     credits = np.zeros(len(rows))
     levels: list[dict[str, Any]] = []
     single, worst = {}, None
@@ -48,27 +54,25 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str]) -> list
             tried = rng.permutation(tried)[:BETWEEN]
         shares = {}
         for subset in _subsets(d, size, subsets, rng):
-            alike = same([*(published[j] for j in subset), *classes])
-            points = [(spaces[j][0], spaces[j][1][tried]) for j in subset]
-            credits = link(alike, rows[tried], points, classes)
+            credits = link(subset, tried)
             shares[subset] = float(credits.mean())
         if size == 1:
-            single = {linking[subset[0]].name: share for subset, share in shares.items()}
+            single = {names[subset[0]]: share for subset, share in shares.items()}
         best = max(shares, key=lambda subset: shares[subset])
         mean = float(np.mean(list(shares.values())))
         low, high = wilson(mean, len(tried), n)
-        which = [str(linking[j].name) for j in best]
+        which = [str(names[j]) for j in best]
         level = {"known": size, "share": mean, "low": low, "high": high, "highest": shares[best]}
         levels.append({**level, "highest_columns": which, "subsets": len(shares), "records": len(tried)})
         if worst is None or shares[best] > worst["highest"]:
             worst = levels[-1]
     last = levels[-1] if levels else {"share": 0.0, "low": 0.0, "high": 0.0}
-    alone, names = last["share"], [str(name) for name in both.known]
-    if names and linking:
-        alone = float(link(same(published), rows, spaces, ()).mean())
-    besides = f" and of {', '.join(names)}, kept as they are," if names else ""
+    alone, known = last["share"], [str(name) for name in both.known]
+    if known and names:
+        alone = float(link(tuple(range(d)), np.arange(len(rows)), False).mean())
+    besides = f" and of {', '.join(known)}, kept as they are," if known else ""
     detail = {"records": len(rows), "low": last["low"], "high": last["high"], "by_known_columns": levels}
-    detail |= {"most_telling": worst, "known": names, "without_known": alone}
+    detail |= {"most_telling": worst, "known": known, "without_known": alone}
     measures = [measure("linkage", last["share"], single, detail, known=besides)]
     if both.weight is not None and both.weight[rows].any():
         share = np.average(credits, weights=both.weight[rows])
@@ -80,29 +84,84 @@ def chances(both: Pair) -> Floats:
     """For each record, the chance that it is linked correctly by an intruder who knows all columns."""
     both = both.scaled()
     rows = np.arange(len(both.original))
-    _, published, spaces, classes, link = _intruder(both, rows, [])
-    return link(same([*published, *classes]), rows, spaces, classes)
+    names, link = _intruder(both, rows, [], len(rows))
+    return link(tuple(range(len(names))), rows)
 
 
 def _intruder(
-    both: Pair, rows: NDArray, notes: list[str]
-) -> tuple[list[Column], list[NDArray], list[tuple[NDArray, NDArray]], list[NDArray], Callable[..., Floats]]:
-    """The columns to link by, what each combination publishes, both as coordinates, and how to link."""
-    kept = [same(list(both.known.values()))] if both.known else []
-    labels = same([*(column.after for column in both.columns), *kept])
-    linking = []
-    for column in both.columns:
-        if not column.numeric and int(column.before.max()) >= CATEGORIES:
+    both: Pair, rows: Ints, notes: list[str], among: int
+) -> tuple[list[Any], Callable[..., Floats]]:
+    """The columns to link by, and how to link by some of them.
+
+    The link takes the places of columns, those of records among `rows`, and whether kept columns are known;
+    it gives for each record the chance that it is linked correctly.
+    """
+    chosen = []
+    for place, column in enumerate(both.columns.heads):
+        if not column.numeric and len(column.levels) > CATEGORIES:
             notes.append(f"column {column.name!r} has too many categories to be linked by")
         else:
-            linking.append(column)
-    first = np.empty(int(labels.max()) + 1, np.intp)
-    first[labels] = np.arange(len(both.original))
-    units = np.arange(len(both.original)) if both.units is None else both.units
-    link = partial(_linked, counts=np.bincount(labels), labels=labels, units=units)
-    published = [column.after[first] for column in linking]
-    spaces = [_space(column, first, rows) for column in linking]
-    return linking, published, spaces, [known[first] for known in kept], link
+            chosen.append(place)
+    linking, kept = both.columns.only(chosen), [same(list(both.known.values()))] if both.known else []
+    if both.itself:
+        return linking.names, partial(_among_equals, linking, kept, rows, both.units)
+    labels = same(chain((column.after for column in both.columns), kept))
+    pool, counts = _pool(both, rows, among), np.bincount(labels)
+    if len(pool) < len(labels):  # what others publish is left out, so that links are found more often
+        shown = np.unique(labels[pool])
+        number = np.zeros(len(counts), np.int64)
+        number[shown] = np.arange(len(shown))
+        labels, counts = number[labels], counts[shown]
+    first = np.empty(len(counts), np.intp)
+    first[labels[pool]] = pool
+    published, spaces = [], []
+    for column in linking:
+        published.append(column.after[first])
+        spaces.append(_space(column, first, rows))
+    classes = [known[first] for known in kept]
+
+    def link(subset: Sequence[int], tried: Ints, knows: bool = True) -> Floats:
+        told = classes if knows else []
+        alike = same([*(published[j] for j in subset), *told])
+        points = [(spaces[j][0], spaces[j][1][tried]) for j in subset]
+        return _linked(alike, rows[tried], points, told, counts=counts, labels=labels, units=both.units)
+
+    return linking.names, link
+
+
+def _pool(both: Pair, rows: Ints, among: int) -> Ints:
+    """The records among whose published values the right one is sought: all, or some by chance.
+
+    The tried ones are among them, with all records of their units.
+    """
+    n = len(both.original)
+    if n <= among:
+        return np.arange(n)
+    drawn = np.random.default_rng(len(rows)).choice(n, among, replace=False)
+    members = rows if both.units is None else np.flatnonzero(np.isin(both.units, both.units[rows]))
+    return np.union1d(drawn, members)
+
+
+def _among_equals(
+    columns: Columns,
+    kept: Sequence[Ints],
+    rows: Ints,
+    units: Ints | None,
+    subset: Sequence[int],
+    tried: Ints,
+    knows: bool = True,
+) -> Floats:
+    """The chance of a link in the original itself: the nearest records are those with the same values."""
+    bits = mixed(chain((columns[j].before for j in subset), kept if knows else ()))
+    wanted, place = np.unique(bits[rows[tried]], return_inverse=True)
+    at = np.minimum(np.searchsorted(wanted, bits), len(wanted) - 1)
+    equal = np.flatnonzero(wanted[at] == bits)
+    total = np.bincount(at[equal], minlength=len(wanted))[place]
+    if units is None:
+        return 1 / total
+    base = int(units.max()) + 1
+    theirs, times = np.unique(at[equal] * base + units[equal], return_counts=True)
+    return times[np.searchsorted(theirs, place * base + units[rows[tried]])] / total
 
 
 def _space(column: Column, first: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:
@@ -143,7 +202,7 @@ def _linked(
     *,
     counts: NDArray,
     labels: NDArray,
-    units: NDArray,
+    units: NDArray | None,
 ) -> Floats:
     """For each sampled record, one of `rows`, the chance that it is linked correctly.
 
@@ -167,12 +226,14 @@ def _linked(
     distance, which = (a.reshape(len(rows), near) for a in tree.query(wanted, k=near, workers=2))
     reach = distance[:, 0] * (1 + TIE) + 1e-12
     tied = distance <= reach[:, None]
-    members, base = np.flatnonzero(np.isin(units, units[rows])), int(units.max()) + 1
-    theirs, times = np.unique(alike[labels[members]] * base + units[members], return_counts=True)
+    whose = rows if units is None else units[rows]
+    members = rows if units is None else np.flatnonzero(np.isin(units, whose))
+    owners, base = members if units is None else units[members], int(whose.max()) + 1
+    theirs, times = np.unique(alike[labels[members]] * base + owners, return_counts=True)
 
     def own(i: Any, found: NDArray) -> NDArray:
         """How many records of record i's unit publish what was found."""
-        asked = found * base + units[rows[i]]
+        asked = found * base + whose[i]
         place = np.minimum(np.searchsorted(theirs, asked), len(theirs) - 1)
         return np.where(theirs[place] == asked, times[place], 0)
 

@@ -1,7 +1,6 @@
 """Models fitted on both tables: can one tell them apart, and do they give the same coefficients?"""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
 from shoal.measures.measure import Measure, by_column, measure
-from shoal.measures.pair import column_values
+from shoal.measures.pair import Pair, column_values
 
 #: Permutations of the tree's labels, to learn what chance alone gives. Each fits one more tree, so single
 #: columns get a third of them.
@@ -21,7 +20,7 @@ DEPTH = 10
 PRODUCTS = 12
 
 
-def propensity(names: Sequence[Any], X: NDArray, Y: NDArray, kind: str, sample: int, seed: int) -> Measure:
+def propensity(tables: Pair, kind: str, sample: int, seed: int) -> Measure:
     """How well a model tells released records from original ones (pMSE), with what chance would give.
 
     The logistic model has squares, and products of few columns: means are kept by construction. Its
@@ -31,10 +30,9 @@ def propensity(names: Sequence[Any], X: NDArray, Y: NDArray, kind: str, sample: 
     """
     from threadpoolctl import threadpool_limits
 
-    rng = np.random.default_rng(seed)
-    if len(X) > sample:
-        rows = rng.choice(len(X), sample, replace=False)
-        X, Y = X[rows], Y[rows]
+    rng, records, names = np.random.default_rng(seed), len(tables.original), tables.numbers.names
+    rows = rng.choice(records, sample, replace=False) if records > sample else slice(None)
+    X, Y = tables.matrices(rows)
     both = np.vstack((X, Y))
     spread = both.std(axis=0)
     both = (both - both.mean(axis=0)) / np.where(spread > 0, spread, 1)

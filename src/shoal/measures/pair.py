@@ -1,10 +1,10 @@
 """The original and the released table side by side: the same records in the same order."""
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from shoal.arrays import Bools, Floats, Ints
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
+from shoal.frame.large import PIECE, LargeTable
 from shoal.frame.types import read_column, stored_kind
 from shoal.io.source import frame_of
+from shoal.measures.columns import Column, Columns
 from shoal.measures.groups import same
 from shoal.measures.uniqueness import FEW, codes_of
 from shoal.words import CATEGORIES
@@ -26,49 +28,10 @@ Names = Sequence[Any] | str | int
 #: Longer texts are compared by their first characters and their hash, so that one long cell of free text does
 #: not make numpy reserve its length for every record. The two together have 84 characters.
 LONGEST = 84
+#: Cells that are texts, or few different ones: each different one is looked at once.
+_TEXTS = (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
 #: What stands for a gap among texts; no cell has it.
 GAP = "\0gap"
-
-
-class Column(NamedTuple):
-    """One column before and after: doubles (NaN is a gap), or numbers that stand for categories."""
-
-    name: Any
-    before: NDArray
-    after: NDArray
-    numeric: bool
-    moment: bool = False  # microseconds since 1970
-    ordered: bool = False  # of categories: whether their numbers follow their order
-    gap: int = -1  # of categories: the number that stands for a gap
-    levels: tuple[str, ...] = ()  # of categories: the text of each number
-
-    def scaled(self) -> "Column":
-        """Extreme magnitudes brought near 1, so that squares neither overflow nor vanish."""
-        if not self.numeric:
-            return self
-        largest = max(np.nanmax(np.abs(v), initial=0) for v in (self.before, self.after))
-        if largest == 0 or 1e-100 < largest < 1e100:
-            return self
-        shift = -int(np.frexp(largest)[1])
-        return self._replace(before=np.ldexp(self.before, shift), after=np.ldexp(self.after, shift))
-
-    @property
-    def there(self) -> Bools:
-        """Which records have a value in the original."""
-        return ~np.isnan(self.before) if self.numeric else self.before != self.gap
-
-    @property
-    def complete(self) -> "Column":
-        """The records that have a number before and after."""
-        whole = ~(np.isnan(self.before) | np.isnan(self.after))
-        return self if whole.all() else self._replace(before=self.before[whole], after=self.after[whole])
-
-    def filled(self) -> tuple[NDArray, NDArray]:
-        """Before and after, with gaps at the mean of the original's numbers."""
-        present = self.before[~np.isnan(self.before)]
-        mean = float((present / max(len(present), 1)).sum())  # divided first: the sum cannot overflow
-        before, after = (np.where(np.isnan(v), mean, v) for v in (self.before, self.after))
-        return before, after
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +40,7 @@ class Pair:
 
     original: Frame
     released: Frame
-    columns: list[Column]
+    columns: Columns
     read: Callable[[Any], Column]  # a further column of the original, beside itself
     labels: Mapping[Any, NDArray] = field(default_factory=dict)  # the groups of each column, if known
     per_column: bool = False  # whether each column was grouped on its own
@@ -87,52 +50,51 @@ class Pair:
     strata: Sequence[Any] = ()  # columns that he knows in any case
     hidden: Collection[Any] = ()  # columns that he does not
     loss: float | None = None  # what the release says of its information loss
+    itself: bool = False  # whether the original stands beside itself
     notes: Sequence[str] = ()
 
     def scaled(self) -> "Pair":
         """The same for measures that do not depend on units."""
-        return replace(self, columns=[column.scaled() for column in self.columns])
+        return replace(self, columns=self.columns.changed(Column.scaled))
 
     def unprotected(self) -> "Pair":
         """The original beside itself: what an intruder could do if it were published."""
-        same = [column._replace(after=column.before) for column in self.columns]
-        return replace(self, released=self.original, columns=same, labels={})
+        columns = self.columns.changed(Column.itself)
+        return replace(self, released=self.original, columns=columns, labels={}, itself=True)
 
     @cached_property
     def known(self) -> dict[Any, Ints]:
         """The kept columns that an intruder knows, each with a number for every different value."""
         frame, known = self.released, {}
-        hidden = {*self.hidden, *(column.name for column in self.columns)}
+        hidden = {*self.hidden, *self.columns.names}
         told = None if self.may_know is None else names_of(self.may_know)
         for name in dict.fromkeys([*self.strata, *(frame.names if told is None else told)]):
             if name in hidden:
                 continue
             codes = value_codes(frame, name)
             if told is not None or name in self.strata or codes.max() < FEW:
-                known[name] = codes
+                known[name] = codes.astype(np.min_scalar_type(int(codes.max())))
         return known
 
     @cached_property
     def groups(self) -> tuple[Ints, list[Ints]]:
         """The groups that all columns make together, and those of each column by itself."""
-        after = [column.after for column in self.columns]
         if not self.labels:
-            joint = same(after)
-            return joint, [same([values]) for values in after] if self.per_column else [joint] * len(after)
-        each = [self.labels[column.name] for column in self.columns]
+            joint = same(column.after for column in self.columns)
+            alone = [same([column.after]) for column in self.columns] if self.per_column else []
+            return joint, alone or [joint] * len(self.columns)
+        each = [self.labels[name] for name in self.columns.names]
         dense = {id(labels): same([labels]) for labels in each}
         return same(list(dense.values())), [dense[id(labels)] for labels in each]
 
     @property
-    def numbers(self) -> list[Column]:
-        return [column for column in self.columns if column.numeric]
+    def numbers(self) -> Columns:
+        return self.columns.numbers
 
-    def matrices(self) -> tuple[Floats, Floats]:
+    def matrices(self, rows: Any = slice(None)) -> tuple[Floats, Floats]:
         """The numeric columns before and after, as two matrices; a gap lies at its column's mean."""
-        columns = self.numbers
-        X, Y = (np.empty((len(self.original), len(columns))) for _ in range(2))
-        for j, column in enumerate(columns):
-            X[:, j], Y[:, j] = column.filled()
+        sides = [[values[rows] for values in column.filled()] for column in self.numbers]
+        X, Y = (np.stack([pair[side] for pair in sides], axis=1) for side in (0, 1))
         return X, Y
 
 
@@ -174,10 +136,16 @@ def pair(
         kind, order = (types or {}).get(name), (levels or {}).get(name)
         return _column(before, other, name, kind, order, codes_of(name))
 
-    measured = [read(name, after) for name in names]
     gaps = np.zeros(len(before), bool)
-    for column in measured:
-        gaps |= ~column.there
+
+    def each() -> Iterator[Column]:
+        for name in names:
+            column = read(name, after)
+            np.logical_or(gaps, ~column.there, out=gaps)
+            yield column
+
+    large = isinstance(before.native, LargeTable) or isinstance(after.native, LargeTable)
+    measured = Columns.stored(each()) if large else Columns.of(list(each()))
     notes = [f"{int(gaps.sum())} records have a gap: in the measures a gap is a value of its own"]
     return Pair(
         before,
@@ -207,18 +175,48 @@ def value_codes(frame: Frame, name: Any) -> Ints:
 
 def column_values(frame: Frame, name: Any, which: str = "table") -> NDArray:
     """A column as doubles (a gap is NaN) where it holds numbers or moments, else as texts."""
-    if name not in frame.names:
-        hint = did_you_mean(str(name), map(str, frame.names))
-        raise InputError(f"there is no column {name!r} in the {which}: {hint}")
+    _refuse_unknown(frame, name, which)
     if isinstance(frame.native, (np.ndarray, list, tuple)):
         return np.asarray(frame.native, np.float64).reshape(len(frame), -1)[:, name]
-    column = nw.from_native(frame.native, eager_only=True)[name]
+    column = frame.series(name)
     if column.dtype in (nw.Date, nw.Datetime):
         column = column.cast(nw.Datetime("us")).dt.timestamp("us")
     if column.dtype.is_numeric():
         doubles = column.to_arrow().cast(pa.float64(), safe=False)  # the nearest, where it is not exact
         return doubles.to_numpy(zero_copy_only=False)
+    if column.dtype in _TEXTS:
+        levels, codes = coded(frame, name)
+        return levels[codes]
     return np.array([_text(cell) for cell in column.to_list()], dtype=np.str_)
+
+
+def _refuse_unknown(frame: Frame, name: Any, which: str) -> None:
+    if name not in frame.names:
+        hint = did_you_mean(str(name), map(str, frame.names))
+        raise InputError(f"there is no column {name!r} in the {which}: {hint}")
+
+
+def cells_in_pieces(frame: Frame, name: Any) -> Iterator[NDArray]:
+    """What `column_values` gives, texts some rows at a time: written out they take much room."""
+    if frame.dtype(name) not in _TEXTS:
+        yield column_values(frame, name)
+        return
+    levels, codes = coded(frame, name)
+    for begin in range(0, len(codes), PIECE):
+        yield levels[codes[begin : begin + PIECE]]
+
+
+def coded(frame: Frame, name: Any, which: str = "table") -> tuple[NDArray, Ints]:
+    """The different cells of a column, ascending, as `column_values` has them; and which each record has."""
+    _refuse_unknown(frame, name, which)
+    if frame.dtype(name) not in _TEXTS:
+        return np.unique(column_values(frame, name, which), return_inverse=True)
+    cells = pa.chunked_array([frame.arrow(name)])
+    cells = cells.cast(cells.type.value_type) if types.is_dictionary(cells.type) else cells
+    encoded = cells.combine_chunks().dictionary_encode(null_encoding="encode")
+    texts = np.array([_text(cell) for cell in encoded.dictionary.to_pylist()], dtype=np.str_)
+    levels, codes = np.unique(texts, return_inverse=True)
+    return levels, codes[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
 def _text(cell: Any) -> str:
@@ -258,28 +256,56 @@ def _column(
     levels: Sequence[Any] | None,
     missing: Sequence[Any],
 ) -> Column:
-    old, new = column_values(before, name, "original"), column_values(after, name, "release")
+    _refuse_unknown(before, name, "original")
+    _refuse_unknown(after, name, "release")
     kind = kind or ("ordinal" if levels else stored_kind(before, name))
     kind = "nominal" if kind in ("text", "other") else kind
-    if kind not in CATEGORIES and old.dtype.kind == new.dtype.kind == "U":
+    if kind in CATEGORIES:
+        return _category(before, after, name, kind, levels, missing)
+    old, new = column_values(before, name), column_values(after, name)
+    if old.dtype.kind == new.dtype.kind == "U":
         old, new = _objects(before, name, kind), _objects(after, name, kind)
     if missing:
         holes = [read_column(frame, name, kind, levels, missing).gaps for frame in (before, after)]
-        gap = np.nan if old.dtype.kind == "f" else GAP
-        old, new = (v if gaps is None else np.where(gaps, gap, v) for gaps, v in zip(holes, (old, new)))
+        old, new = (v if gaps is None else np.where(gaps, np.nan, v) for gaps, v in zip(holes, (old, new)))
     if old.dtype.kind != new.dtype.kind:
-        raise InputError(f"column {name!r} holds numbers in one table and text in the other")
-    if old.dtype.kind == "f" and kind not in CATEGORIES:
-        old, new = (np.where(np.isfinite(v), v, np.nan) for v in (old, new))
-        return Column(name, old, new, True, kind == "date")
-    values, codes = np.unique(np.concatenate((old, new)), return_inverse=True)
-    ordered = kind == "ordinal"
-    if ordered:
-        rows = read_column(before, name, kind, levels, missing).first
-        place = {value: i for i, value in enumerate(old[rows].tolist())}
+        raise _two_kinds(name)
+    old, new = (np.where(np.isfinite(v), v, np.nan) for v in (old, new))
+    largest = max(float(np.nanmax(np.abs(v), initial=0)) for v in (old, new))
+    return Column(name, old, new, True, kind == "date", largest=largest)
+
+
+def _category(
+    before: Frame,
+    after: Frame,
+    name: Any,
+    kind: str,
+    order: Sequence[Any] | None,
+    missing: Sequence[Any],
+) -> Column:
+    (old, rows), (new, places) = coded(before, name), coded(after, name)
+    if old.dtype.kind != new.dtype.kind:
+        raise _two_kinds(name)
+    gap: Any = np.nan if old.dtype.kind == "f" else GAP
+    values = np.unique(np.concatenate((old, new, [gap])))
+    codes = [np.searchsorted(values, levels)[which] for levels, which in ((old, rows), (new, places))]
+    none = int(np.searchsorted(values, gap))
+    if missing:
+        holes = [read_column(frame, name, kind, order, missing).gaps for frame in (before, after)]
+        codes = [which if gaps is None else np.where(gaps, none, which) for gaps, which in zip(holes, codes)]
+    if kind == "ordinal":
+        first = read_column(before, name, kind, order, missing).first
+        place = {value: i for i, value in enumerate(values[codes[0][first]].tolist())}
         rank = np.array([place.get(value, len(place) + i) for i, value in enumerate(values.tolist())])
-        codes, values = np.argsort(np.argsort(rank))[codes], values[np.argsort(rank)]
-    gaps = np.isnan(old) if old.dtype.kind == "f" else old == GAP
-    gap = int(codes[: len(old)][gaps][0]) if gaps.any() else -1
-    levels = tuple(map(_level, values.tolist()))
-    return Column(name, codes[: len(old)], codes[len(old) :], False, False, ordered, gap, levels)
+        codes, values = [np.argsort(np.argsort(rank))[which] for which in codes], values[np.argsort(rank)]
+        none = int(np.argsort(np.argsort(rank))[none])
+    used = np.zeros(len(values), bool)
+    used[codes[0]] = used[codes[1]] = True
+    number = np.cumsum(used) - 1  # without levels that no record has
+    gap = int(number[none]) if (codes[0] == none).any() else -1
+    texts = tuple(map(_level, values[used].tolist()))
+    return Column(name, number[codes[0]], number[codes[1]], False, False, kind == "ordinal", gap, texts)
+
+
+def _two_kinds(name: Any) -> InputError:
+    return InputError(f"column {name!r} holds numbers in one table and text in the other")

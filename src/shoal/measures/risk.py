@@ -1,18 +1,19 @@
 """What is at risk: what an intruder can still learn about single records from the released table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.measures.columns import Column
 from shoal.measures.groups import Groups, real_cells, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures, by_column, measure
-from shoal.measures.pair import Column, Names, Pair, names_of, pair, value_codes
-from shoal.measures.uniqueness import FEW, unique_rows
+from shoal.measures.pair import Names, Pair, names_of, pair, value_codes
+from shoal.measures.uniqueness import FEW, lone, random_bits
 
 #: Largest one, largest two contributors: the share of a group's total from which they dominate it.
 DOMINANCE = (0.8, 0.9)
@@ -105,10 +106,18 @@ def with_groups(
     """The measures, with what membership of a group gives away."""
     both = both.scaled()
     together, each = both.groups
-    published = list(zip(both.columns, each))
-    watched = [(both.read(name), together) for name in names_of(() if confidential is None else confidential)]
-    more = [*_watch(watched or published, interval), *_dominance(published + watched, dominance)]
-    real = {c.name: real_cells(c.before, c.after, labels) for c, labels in published if c.numeric}
+
+    def watched() -> Iterator[tuple[Column, Ints]]:
+        for name in names_of(() if confidential is None else confidential):
+            yield both.read(name).scaled(), together
+
+    def published() -> Iterator[tuple[Column, Ints]]:
+        return zip(both.columns, each)
+
+    hidden, n = confidential is not None and len(names_of(confidential)) > 0, len(both.original)
+    more = _watch(watched() if hidden else published(), interval, n)
+    more += _dominance(chain(published(), watched()), dominance, n)
+    real = {c.name: real_cells(c.before, c.after, labels) for c, labels in published() if c.numeric}
     if real:
         more.append(by_column("real_cells", list(real), np.array(list(real.values()))))
     return Measures([*measures.values(), *more], measures.records, measures.notes)
@@ -116,21 +125,20 @@ def with_groups(
 
 def _achieved(both: Pair) -> Measure:
     """Counted over all records: a published gap is a value like any other."""
-    names, published = zip(*((column.name, column.after) for column in both.columns))
-    sizes = _sizes(published, both.units)
+    sizes = _sizes((column.after for column in both.columns), both.units)
     counted = np.bincount(sizes)
-    columns = {name: float(_sizes([values], both.units).min()) for name, values in zip(names, published)}
+    columns = {c.name: float(_sizes([c.after], both.units).min()) for c in both.columns}
     detail = {
         "groups": len(sizes),
         "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
         "mean_size": float(sizes.mean()),
         "unique_records": int((sizes == 1).sum()),
-        "expected_share_found": len(sizes) / len(published[0]),
+        "expected_share_found": len(sizes) / len(both.original),
     }
     return measure("k", sizes.min(), columns, detail, records="records" if both.units is None else "units")
 
 
-def _sizes(published: Sequence[NDArray], units: Ints | None) -> Ints:
+def _sizes(published: Iterable[NDArray], units: Ints | None) -> Ints:
     """How many records, or different units, publish each combination."""
     labels = same(published)
     if units is not None:
@@ -140,38 +148,43 @@ def _sizes(published: Sequence[NDArray], units: Ints | None) -> Ints:
 
 def _unique(both: Pair) -> Measure:
     """Rows that are one of a kind, in protected and kept columns with few values, and in all columns."""
-    names = [column.name for column in both.columns]
-    codes = {name: value_codes(both.released, name) for name in both.released.names}
-    few = [name for name, column in codes.items() if name not in names and column.max() < FEW]
-    table = pa.table({str(name): column for name, column in codes.items()})
-    some, every = (unique_rows(table, [str(n) for n in chosen]) for chosen in ([*names, *few], codes))
-    said = ", ".join(map(str, few)) or "none"
-    return measure("unique_rows", some, {}, {"on_all_columns": every, "kept": list(map(str, few))}, kept=said)
+    names, few, rng = both.columns.names, [], np.random.default_rng(0)
+    some, every = (np.zeros(len(both.original), np.uint64) for _ in range(2))
+    for name in both.released.names:
+        codes = value_codes(both.released, name)
+        bits = random_bits(codes, rng)
+        every += bits
+        if name in names or codes.max() < FEW:
+            some += bits
+            few += [] if name in names else [str(name)]
+    detail = {"on_all_columns": lone(every), "kept": few}
+    return measure("unique_rows", lone(some), {}, detail, kept=", ".join(few) or "none")
 
 
-def _intervals(columns: Sequence[Column], reach: float) -> list[Measure]:
+def _intervals(columns: Iterable[Column], reach: float) -> list[Measure]:
     """Interval disclosure: is the original within reach of the published value?"""
-    by_sd, by_rank = {}, {}
+    found: list[dict[Any, float]] = [{}, {}]
+    everywhere: list[Any] = [True, True]
     for c in columns:
-        if not c.numeric:
-            by_sd[c.name] = by_rank[c.name] = c.before == c.after
-            continue
-        gaps = np.isnan(c.before), np.isnan(c.after)
-        whole, silent = ~(gaps[0] | gaps[1]), gaps[0] & gaps[1]  # a gap published as a gap is told
-        by_sd[c.name] = (np.abs(c.before - c.after) <= reach * _spread(c.after[~gaps[1]])) | silent
-        placed = np.sort(c.before[~gaps[0]])
-        ranks = [_twice_the_rank(placed, values) for values in (c.before, c.after)]
-        by_rank[c.name] = (np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)) & whole | silent
+        for place, inside in enumerate(_within(c, reach)):
+            found[place][c.name] = float(inside.mean())
+            everywhere[place] = everywhere[place] & inside
     return [
-        measure(
-            key,
-            np.logical_and.reduce(list(inside.values())).mean(),
-            {name: float(values.mean()) for name, values in inside.items()},
-            {},
-            reach=_percent(reach),
-        )
-        for key, inside in (("interval_sd", by_sd), ("interval_rank", by_rank))
+        measure(key, inside.mean(), by_name, {}, reach=_percent(reach))
+        for key, inside, by_name in zip(("interval_sd", "interval_rank"), everywhere, found)
     ]
+
+
+def _within(c: Column, reach: float) -> tuple[NDArray, NDArray]:
+    """Which records publish a value within reach of their own, in standard deviations and in ranks."""
+    if not c.numeric:
+        return c.before == c.after, c.before == c.after
+    gaps = np.isnan(c.before), np.isnan(c.after)
+    whole, silent = ~(gaps[0] | gaps[1]), gaps[0] & gaps[1]  # a gap published as a gap is told
+    by_sd = (np.abs(c.before - c.after) <= reach * _spread(c.after[~gaps[1]])) | silent
+    placed = np.sort(c.before[~gaps[0]])
+    ranks = [_twice_the_rank(placed, values) for values in (c.before, c.after)]
+    return by_sd, (np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)) & whole | silent
 
 
 def _percent(share: float) -> str:
@@ -188,9 +201,8 @@ def _twice_the_rank(placed: NDArray, values: NDArray) -> NDArray[np.intp]:
     return (np.searchsorted(placed, different) + np.searchsorted(placed, different, "right"))[which]
 
 
-def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Measure]:
+def _watch(watched: Iterable[tuple[Column, NDArray]], reach: float, n: int) -> list[Measure]:
     """What membership of a group alone gives away about a value."""
-    n = len(watched[0][1])
     fixed, mean, distance, proximity, fewest = {}, {}, {}, {}, {}
     anywhere = np.zeros(n, bool)
     for c, labels in watched:
@@ -201,7 +213,9 @@ def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Meas
         if c.numeric:
             near = reach * _spread(c.before[c.there])
             tight = tight | (groups.ranges() <= near)
-            proximity[c.name] = float(_present(c, labels)[1].near(near).mean()) if c.there.any() else 0.0
+            some = groups if c.there.all() else _present(c, labels)[1] if c.there.any() else None
+            proximity[c.name] = 0.0 if some is None else float(some.near(near).mean())
+            del some
         anywhere |= tight[labels]
         fixed[c.name] = float(tight[labels].mean())
         far = groups.distances_ordered() if c.numeric or c.ordered else groups.distances_unordered()
@@ -219,14 +233,16 @@ def _watch(watched: Sequence[tuple[Column, NDArray]], reach: float) -> list[Meas
 
 def _present(column: Column, labels: NDArray) -> tuple[NDArray, Groups]:
     """The group of each record that has a number, and these groups."""
+    if column.there.all():
+        return labels, Groups(labels, column.before)
     codes = np.unique(labels[column.there], return_inverse=True)[1]
     return codes, Groups(codes, column.before[column.there])
 
 
-def _dominance(columns: Sequence[tuple[Column, NDArray]], rule: tuple[float, float]) -> list[Measure]:
+def _dominance(columns: Iterable[tuple[Column, NDArray]], rule: tuple[float, float], n: int) -> list[Measure]:
     """The statistical offices' rule: does one unit, or do two, make up most of a group's total?"""
     ruled, shares = {}, {}
-    anywhere = np.zeros(len(columns[0][1]), bool)
+    anywhere = np.zeros(n, bool)
     for c, labels in columns:
         if not c.numeric or not c.there.any():
             continue

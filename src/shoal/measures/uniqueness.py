@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 
@@ -26,8 +27,17 @@ def unique_rows(table: pa.Table, columns: Sequence[str]) -> int:
     """
     rng, rows = np.random.default_rng(0), np.zeros(len(table), np.uint64)
     for name in columns:
-        codes = codes_of(table[name])
-        rows += rng.integers(2**64, size=int(codes.max(initial=0)) + 1, dtype=np.uint64)[codes]
+        rows += random_bits(codes_of(table[name]), rng)
+    return lone(rows)
+
+
+def random_bits(codes: Ints, rng: np.random.Generator) -> NDArray[np.uint64]:
+    """64 random bits for each different number."""
+    return rng.integers(2**64, size=int(codes.max(initial=0)) + 1, dtype=np.uint64)[codes]
+
+
+def lone(rows: NDArray[np.uint64]) -> int:
+    """How many of the numbers no other equals; they are sorted where they lie."""
     rows.sort()
     new = np.ones(len(rows) + 1, bool)
     new[1:-1] = rows[1:] != rows[:-1]

@@ -1,16 +1,18 @@
 """What was lost: the released table against the original, from single values to models fitted on both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import Floats
+from shoal.arrays import Floats, Ints
+from shoal.frame.large import PIECE
+from shoal.measures.columns import Column, Columns
 from shoal.measures.groups import same
 from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.models import propensity, regression
-from shoal.measures.pair import Column, Names, Pair, column_values, names_of, pair
+from shoal.measures.pair import Names, Pair, coded, names_of, pair
 
 QUANTILES = (0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95)
 BINS = 20  # classes of a marginal distribution, each with the same number of original records
@@ -79,18 +81,19 @@ def utility_of(both: Pair, models: bool = True, sample: int = SAMPLE, seed: int 
     """The measures that need no further question."""
     both = both.scaled()
     numbers, measures = both.numbers, [_loss(both)]
+    records, notes = len(both.original), list(both.notes)
     if numbers:
-        X, Y = (np.stack([column[side] for column in numbers], axis=1) for side in (1, 2))
-        names = [column.name for column in numbers]
-        measures += [_absolute(numbers), *_moments(names, X, Y)]
+        measures += [_absolute(numbers), *_moments(numbers, records)]
         if both.weight is not None:
-            measures += _weighted(names, X, Y, both.weight)
+            measures += _weighted(numbers, both.weight)
     measures.append(_hellinger(both.columns))
     if len(numbers) < len(both.columns):
         measures.append(_changed([column for column in both.columns if not column.numeric]))
-    if models and numbers and len(X) >= 20:
-        measures += [propensity(names, *both.matrices(), kind, sample, seed) for kind in ("logistic", "tree")]
-    return Measures(measures, len(both.original), both.notes)
+    if models and numbers and records >= 20:
+        measures += [propensity(both, kind, sample, seed) for kind in ("logistic", "tree")]
+        if records > sample:
+            notes.append(f"the models that tell the tables apart saw {sample:,} of {records:,} records")
+    return Measures(measures, records, notes)
 
 
 def with_further(
@@ -101,27 +104,46 @@ def with_further(
     if formula is not None:
         more.append(regression(both.original, both.released, formula))
     if subgroups is not None and both.numbers:
-        by = {n: column_values(both.original, n, "original") for n in names_of(subgroups)}
+        by = {n: coded(both.original, n, "original") for n in names_of(subgroups)}
         more.append(_subgroups(both.scaled().numbers, by))
     return Measures([*measures.values(), *more], measures.records, measures.notes)
 
 
 def deviations(X: Floats) -> Floats:
     """Standard deviations (n-1) of what is there; 1 for a constant column: dividing by it is harmless."""
-    there = ~np.isnan(X)
-    spread = np.sqrt(
-        np.square(np.where(there, X - _mean(X), 0)).sum(axis=0) / np.maximum(there.sum(0) - 1, 1)
+    return np.array([deviation(values) for values in X.T])
+
+
+def deviation(values: Floats) -> float:
+    """The same of one column."""
+    centre, squares, count, low, high = _mean(values), 0.0, 0, np.inf, -np.inf
+    for piece in _present(values):
+        squares += float(np.square(piece - centre).sum())
+        count += len(piece)
+        low, high = min(low, piece.min(initial=np.inf)), max(high, piece.max(initial=-np.inf))
+    return float(np.sqrt(squares / max(count - 1, 1))) if high > low else 1.0
+
+
+def _mean(values: Floats, weight: NDArray | None = None) -> float:
+    """The mean over what is there; 0 where nothing is."""
+    there = (
+        (~np.isnan(values)).astype(np.float64) if weight is None else np.where(np.isnan(values), 0, weight)
     )
-    ends = np.max(X, axis=0, initial=-np.inf, where=there), np.min(X, axis=0, initial=np.inf, where=there)
-    return np.where(ends[0] > ends[1], spread, 1.0)
+    total = there.sum()
+    if total <= 0:
+        return 0.0
+    mean = 0.0
+    for begin in range(0, len(values), PIECE):
+        piece, share = (v[begin : begin + PIECE] for v in (values, there))
+        mean += float((share / total * np.where(np.isnan(piece), 0, piece)).sum())
+    return mean  # divided first: the sum cannot overflow
 
 
-def _mean(X: NDArray, weight: NDArray | float = 1.0) -> NDArray:
-    """The mean of each column over what is there; 0 where nothing is."""
-    there = ~np.isnan(X)
-    total = (np.multiply(there.T, weight)).sum(axis=1)
-    shares = np.divide(np.multiply(there.T, weight), np.where(total > 0, total, 1)[:, None])
-    return np.sum(shares * np.where(there, X, 0).T, axis=1)  # divided first: the sum cannot overflow
+def _present(values: Floats) -> Iterator[Floats]:
+    """What is there, some of it after the other: what is made of it is small."""
+    for begin in range(0, len(values), PIECE):
+        piece = values[begin : begin + PIECE]
+        yield piece[~np.isnan(piece)]
 
 
 def _loss(both: Pair) -> Measure:
@@ -130,8 +152,9 @@ def _loss(both: Pair) -> Measure:
     labels = dict(both.labels)
     if labels and both.units is not None:  # what is the same in all records of a unit was grouped over units
         _, first, unit = np.unique(both.units, return_index=True, return_inverse=True)
-        once = [c for c in both.columns if np.array_equal(c.before, c.before[first[unit]], c.numeric)]
-        labels |= {c.name: same([column.after for column in once]) for c in once}
+        alike = (np.array_equal(c.before, c.before[first[unit]], c.numeric) for c in both.columns)
+        once = both.columns.only([j for j, same_in_unit in enumerate(alike) if same_in_unit])
+        labels |= dict.fromkeys(once.names, same(c.after for c in once)) if len(once) else {}
     squares = {c.name: _squares(c, weight, labels.get(c.name)) for c in both.columns}
     lost, total = (sum(pair[side] for pair in squares.values()) for side in (0, 1))
     means = "the means of their groups" if both.labels else "what is published"
@@ -146,7 +169,8 @@ def _squares(column: Column, weight: NDArray, labels: NDArray | None) -> tuple[f
     With `labels` the loss is that of the groups with their exact means, else that of the cells. What is
     published as a gap lies at the column's mean.
     """
-    there = column.there
+    whole = column.there
+    there: Any = slice(None) if whole.all() else whole  # so that nothing is copied
     w, x, y = weight[there], column.before[there], column.after[there]
     if not w.any():
         return 0.0, 0.0
@@ -154,8 +178,9 @@ def _squares(column: Column, weight: NDArray, labels: NDArray | None) -> tuple[f
     sums = np.ones(1) if groups is None else np.bincount(groups, w)
     sums = np.where(sums > 0, sums, 1)
     if column.numeric or column.ordered:
-        X = x[:, None].astype(np.float64)
-        z, placed = (x - _mean(X)) / deviations(X), np.where(silent, 0, (y - _mean(X)) / deviations(X))
+        numbers = x.astype(np.float64, copy=False)
+        centre, sd = _mean(numbers), deviation(numbers)
+        z, placed = (x - centre) / sd, np.where(silent, 0, (y - centre) / sd)
         if groups is not None:
             placed = (np.bincount(groups, w * z) / sums)[groups]
         return float(w @ np.square(z - placed)), float(w @ np.square(z - w @ z / w.sum()))
@@ -179,44 +204,63 @@ def _absolute(columns: Sequence[Column]) -> Measure:
     il1s, cells = {}, 0
     for column in columns:
         whole = column.complete
-        gap = np.abs(whole.before - whole.after) / deviations(column.before[:, None])
+        gap = np.abs(whole.before - whole.after) / deviation(column.before)
         il1s[column.name], cells = float(gap.sum() / np.sqrt(2)), cells + len(gap)
     total = sum(il1s.values())
     return measure("il1s", total, il1s, {"mean_per_cell": total / max(cells, 1)})
 
 
-def _weighted(names: Sequence[Any], X: NDArray, Y: NDArray, weight: NDArray) -> list[Measure]:
+def _weighted(columns: Columns, weight: NDArray) -> list[Measure]:
     """Estimates for the population: each record counts with its weight."""
-    sd, centre = deviations(X), _mean(X, weight)
-    old, new = (np.where(np.isnan(Z), 0, Z).T @ weight for Z in (X, Y))
-    totals = 100 * np.where(old != 0, new / np.where(old != 0, old, 1) - 1, 0)
-    R, S = (_dependence((Z - centre) / sd, weight)[1] for Z in (X, Y))
+    names, facts = columns.names, []
+    for column in columns:
+        old, new = (np.where(np.isnan(values), 0, values) @ weight for values in column[1:3])
+        total = 100 * (new / old - 1) if old != 0 else 0.0
+        means = (_mean(values, weight) for values in column[1:3])
+        facts.append((deviation(column.before), *means, total))
+    sd, centre, means, totals = np.array(facts).T
+    R, S = (
+        _dependence(
+            ((Z - centre) / sd, w)
+            for Z, w in zip(
+                columns.pieces(len(weight), side), np.split(weight, range(PIECE, len(weight), PIECE))
+            )
+        )[1]
+        for side in (1, 2)
+    )
     return [
-        by_column("weighted_means", names, (_mean(Y, weight) - centre) / sd),
+        by_column("weighted_means", names, (means - centre) / sd),
         by_column("weighted_totals", names, totals),
         *_with_others("weighted_correlations", names, R, S, before=R, after=S),
     ]
 
 
-def _moments(names: Sequence[Any], X: NDArray, Y: NDArray) -> list[Measure]:
+def _moments(columns: Columns, records: int) -> list[Measure]:
     """Measures that compare means, spread and dependence of the two tables."""
-    sd, centre = deviations(X), _mean(X)
-    A, B = (X - centre) / sd, (Y - centre) / sd
-    (before, R), (after, S) = _dependence(A), _dependence(B)
+    names, facts, q = columns.names, [], []
+    for column in columns:
+        sd, centre = deviation(column.before), _mean(column.before)
+        moved = [float((piece - centre).sum()) for piece in _present(column.after)]
+        count = int((~np.isnan(column.after)).sum())
+        facts.append((sd, centre, sum(moved) / max(count, 1) / sd))
+        q.append(np.abs(_quantiles(column.before) - _quantiles(column.after)) / sd)
+    sd, centre, means = np.array(facts).T
+    (before, R), (after, S) = (
+        _dependence(((Z - centre) / sd, None) for Z in columns.pieces(records, side)) for side in (1, 2)
+    )
     spread = np.diag(before)
     ratio = np.where(spread > 0, np.diag(after) / np.where(spread > 0, spread, 1), 1.0)
     values = np.linalg.eigvalsh(before)[::-1], np.linalg.eigvalsh(after)[::-1]
     positive = values[0] > 1e-12 * max(values[0].max(initial=0.0), 1e-300)
     eigen = np.abs(values[1] - values[0])[positive] / values[0][positive]
-    q = np.abs(_quantiles(A) - _quantiles(B))
-    sides = {"before": values[0], "after": values[1]}
+    spectra = {"before": values[0], "after": values[1]}
     return [
-        by_column("means", names, _mean(B)),
+        by_column("means", names, means),
         by_column("variances", names, 100 * (ratio - 1)),
-        by_column("quantiles", names, q.mean(axis=0), quantiles=QUANTILES, moves=dict(zip(names, q.T))),
+        by_column("quantiles", names, np.mean(q, axis=1), quantiles=QUANTILES, moves=dict(zip(names, q))),
         *_with_others("covariances", names, before, after),
         *_with_others("correlations", names, R, S, before=R, after=S),
-        measure("eigenvalues", eigen.mean() if len(eigen) else 0.0, {}, sides),
+        measure("eigenvalues", eigen.mean() if len(eigen) else 0.0, {}, spectra),
     ]
 
 
@@ -229,23 +273,28 @@ def _with_others(key: str, names: Sequence[Any], R: NDArray, S: NDArray, **detai
     return [by_column(key, names, means, **detail)] if d > 1 else []
 
 
-def _quantiles(Z: NDArray) -> NDArray:
-    there = [column[~np.isnan(column)] for column in Z.T]
-    return np.stack([np.quantile(v if len(v) else [0.0], QUANTILES) for v in there], axis=1)
+def _quantiles(values: Floats) -> Floats:
+    there = values[~np.isnan(values)]
+    return np.quantile(there if len(there) else [0.0], QUANTILES)
 
 
-def _dependence(Z: NDArray, weight: NDArray | None = None) -> tuple[NDArray, NDArray]:
+def _dependence(pieces: Iterable[tuple[NDArray, NDArray | None]]) -> tuple[NDArray, NDArray]:
     """Covariances and correlations of columns near 0, each over the records that have both values.
 
-    Covariances divide by n-1, or by the sum of weights. The correlation of a constant column is 0.
+    Rows come in pieces, with their weights. Covariances divide by n-1, or by the sum of weights. The
+    correlation of a constant column is 0.
     """
-    there = (~np.isnan(Z)).astype(np.float64)
-    Z = np.where(there > 0, Z, 0)
-    M, W = (there, Z) if weight is None else (there * weight[:, None], Z * weight[:, None])
-    n, sums = M.T @ there, W.T @ there  # of column i where column j is there
+    total: Any = 0
+    for Z, weight in pieces:
+        there = (~np.isnan(Z)).astype(np.float64)
+        Z = np.where(there > 0, Z, 0)
+        M, W = (there, Z) if weight is None else (there * weight[:, None], Z * weight[:, None])
+        # of column i where column j is there: how many, their sum, products and squares
+        total = total + np.stack([M.T @ there, W.T @ there, W.T @ Z, (W * Z).T @ there])
+    n, sums, products, squares = total
     n = np.where(n > 0, n, 1)
-    products = W.T @ Z - sums * sums.T / n
-    squares = np.maximum((W * Z).T @ there - np.square(sums) / n, 0)
+    products = products - sums * sums.T / n
+    squares = np.maximum(squares - np.square(sums) / n, 0)
     sd = np.sqrt(squares / n)
     sd = np.where(sd > 1e-12, sd, np.inf)
     R = np.clip(products / n / sd / sd.T, -1, 1)
@@ -272,17 +321,16 @@ def _changed(columns: Sequence[Column]) -> Measure:
     return by_column("changed", [c.name for c in columns], np.array(changed))
 
 
-def _subgroups(columns: Sequence[Column], by: dict[Any, NDArray]) -> Measure:
+def _subgroups(columns: Columns, by: dict[Any, tuple[NDArray, Ints]]) -> Measure:
     """Means within subgroups; each subgroup counts with its records."""
-    names = [column.name for column in columns]
-    spread = [float(deviations(column.before[:, None])[0]) for column in columns]
+    names = columns.names
+    spread = [deviation(column.before) for column in columns]
     total, records, worst = np.zeros(len(names)), 0, []
-    for name, values in by.items():
-        levels, codes = np.unique(values, return_inverse=True)
+    for name, (levels, codes) in by.items():
         sizes = np.bincount(codes)
         moves = np.stack([_moved(codes, c.before, c.after) / sd for c, sd in zip(columns, spread)], axis=1)
         total += sizes @ np.abs(moves)
-        records += len(values)
+        records += len(codes)
         for g in range(len(levels)):
             j = int(np.abs(moves[g]).argmax())
             worst.append((abs(moves[g, j]), name, levels[g], int(sizes[g]), names[j], moves[g, j]))

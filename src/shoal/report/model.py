@@ -24,7 +24,7 @@ from shoal.frame.frame import Frame
 from shoal.grouping.registry import methods
 from shoal.io.databases import address as places
 from shoal.measures.measure import plain, shown
-from shoal.measures.pair import column_values
+from shoal.measures.pair import cells_in_pieces, coded
 from shoal.plan.rules import required_by
 from shoal.plan.text import as_command, as_python, changed, needs_file
 from shoal.report.audit import audit
@@ -201,8 +201,8 @@ def _subgroups(original: Frame, protected: Sequence[Any]) -> list[Any] | None:
     names = []
     for name in original.names:
         if name not in protected and name not in original.numeric():
-            values = column_values(original, name)
-            if values.dtype.kind == "U" and 1 < len(np.unique(values)) <= SUBGROUP_LEVELS:
+            levels = coded(original, name)[0]
+            if levels.dtype.kind == "U" and 1 < len(levels) <= SUBGROUP_LEVELS:
                 names.append(name)
     return names or None
 
@@ -231,9 +231,10 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
     digest = hashlib.sha256()
     for name in release.columns:
         digest.update(str(name).encode() + b"\0")
-        digest.update(np.ascontiguousarray(column_values(original, name)).tobytes())
+        for cells in cells_in_pieces(original, name):
+            digest.update(np.ascontiguousarray(cells).view(np.uint8).data)
     fingerprints = {"protected columns": digest.hexdigest()}
-    if release.source is not None and release.source.exists():
+    if release.source is not None and release.source.is_file():
         with open(release.source, "rb") as handle:
             fingerprints["file"] = hashlib.file_digest(handle, "sha256").hexdigest()
     roles = dict(plan.roles) | dict.fromkeys(release.columns, "quasi")

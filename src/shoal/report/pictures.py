@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
-from shoal.measures.pair import Column, Pair
-from shoal.measures.utility import deviations
+from shoal.measures.columns import Column
+from shoal.measures.pair import Pair
+from shoal.measures.utility import deviation
 
 BINS = 24  # classes of a distribution: as many as a picture of 3.5 inches can show
 COLUMNS = 24  # distributions in a report: those of the columns that lost most
@@ -92,24 +93,30 @@ def _unit(x: NDArray) -> float | None:
 
 def record_map(both: Pair, labels: Ints) -> dict[str, Any] | None:
     """Some whole groups in the plane of the two first principal components; None for groups per column."""
-    X, _ = both.scaled().matrices()
-    if labels.ndim > 1 or min(X.shape) < 2:
+    both = both.scaled()
+    names, n = both.numbers.names, len(both.original)
+    if labels.ndim > 1 or min(n, len(names)) < 2:
         return None
-    Z = (X - X.mean(axis=0)) / deviations(X)
-    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(Z, rowvar=False)))
+    facts = []
+    for column in both.numbers:
+        filled = column.filled()[0]
+        facts.append((filled.mean(), deviation(filled)))
+    centre, spread = np.array(facts).T
+    pieces = (np.nan_to_num((X - centre) / spread) for X in both.numbers.pieces(n, 1))  # a gap: at the mean
+    values, vectors = np.linalg.eigh(sum(Z.T @ Z for Z in pieces) / (n - 1))
     axes = vectors[:, ::-1][:, :2]
     axes = axes * np.where(axes.sum(axis=0) < 0, -1, 1)  # a direction is free: take the one that grows
-    points = Z @ axes
     order = np.random.default_rng(0).permutation(int(labels.max()) + 1)
     chosen = np.cumsum(np.bincount(labels)[order]) <= RECORDS
     chosen[0] = True
-    shown = np.isin(labels, order[chosen])
+    shown = np.flatnonzero(np.isin(labels, order[chosen]))
+    points = (both.matrices(shown)[0] - centre) / spread @ axes
     return {
-        "points": np.round(points[shown], 4),
+        "points": np.round(points, 4),
         "groups": labels[shown],
         "explained": values[::-1][:2] / max(values.sum(), 1e-300),
-        "records": int(shown.sum()),
-        "of": len(labels),
+        "records": len(shown),
+        "of": n,
     }
 
 

@@ -48,11 +48,12 @@ class Plot:
 
     def before_after(self, column: Any, ax: Axes | None = None) -> Axes:
         """The distribution of one column in the original and in the release."""
-        columns = {measured.name: measured for measured in self._release.measured.pair().columns}
-        if column not in columns:
-            hint = did_you_mean(str(column), map(str, columns))
+        columns = self._release.measured.pair().columns
+        if column not in columns.names:
+            hint = did_you_mean(str(column), map(str, columns.names))
             raise InputError(f"no column {column!r} was protected: {hint}")
-        return figures.distribution(0, pictures.distribution(columns[column])).on(ax)
+        chosen = columns[columns.names.index(column)]
+        return figures.distribution(0, pictures.distribution(chosen)).on(ax)
 
     def correlations(self, ax: Axes | None = None) -> Axes:
         """How much each correlation changed."""

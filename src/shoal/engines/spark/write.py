@@ -16,6 +16,7 @@ from shoal.engines.memory import linked_note
 from shoal.engines.spark.fingerprint import fingerprint, hashable, salts
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
+from shoal.engines.spark.shared import SharedFolder
 from shoal.engines.spark.tasks import FACTS, PLACE, UNIT
 from shoal.errors import InputError, MachineError
 from shoal.io.json_text import json_text
@@ -48,7 +49,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
         raise InputError("only what shoal.spark.protect gave back can be checked: transform the data before")
     spark, blocks = release.table.sparkSession, release.plan
     with speaking("Spark cannot reach the output"):
-        place = _Place(spark, str(path), replace)
+        place = (_Place if hasattr(spark, "_jsparkSession") else SharedFolder)(spark, str(path), replace)
     seen = Observation()
     measured = release.measured
     if blocks.plan.unit:  # units are not written, so they are counted in what is written from
@@ -197,8 +198,6 @@ class _Place:
     """The folder to publish, on whatever file system Spark writes to, and a hidden one beside it."""
 
     def __init__(self, spark: Any, path: str, replace: bool):
-        if not hasattr(spark, "_jsparkSession"):
-            raise InputError("shoal.spark.write needs a classic session: Spark Connect cannot rename files")
         java = spark._jvm.org.apache.hadoop.fs
         self._java, self._path = java, java.Path
         self.target = java.Path(path)

@@ -1,0 +1,143 @@
+"""What is measured of tables that are read column by column is what is measured of them in memory."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.datasets import survey
+from shoal.errors import InputError, MachineError
+from shoal.frame.order import file_order
+from shoal.measures import columns
+from shoal.measures.groups import Groups, same
+from shoal.measures.linkage import linkage
+from shoal.measures.pair import pair
+from shoal.pipeline import run
+from shoal.plan import Plan
+
+COLUMNS = ["turnover", "wages", "profit", "sector"]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """A table with gaps, weights and units, its release in another order, and both as folders of Parquet."""
+    folder, rng = tmp_path_factory.mktemp("tables"), np.random.default_rng(3)
+    original = survey(400)
+    wages = original["wages"].to_numpy().astype(float)
+    wages[rng.choice(400, 20, replace=False)] = np.nan
+    original = original.set_column(
+        original.column_names.index("wages"), "wages", pa.array(wages, mask=np.isnan(wages))
+    )
+    original = original.append_column("w", pa.array(rng.uniform(1, 9, 400)))
+    original = original.append_column("nr", pa.array(range(400)))
+    plan = Plan(4, columns=COLUMNS, missing="group")
+    release = run(plan, original).table.take(file_order(original, plan, COLUMNS))
+    for name, table in (("was", original), ("safe", release)):
+        (folder / name).mkdir()
+        pq.write_table(table.slice(0, 150), folder / name / "a.parquet")
+        pq.write_table(table.slice(150), folder / name / "b.parquet")
+    return plan, original, release, folder
+
+
+def close(one, other, where=""):
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            close(one[key], other[key], f"{where}.{key}")
+    elif isinstance(one, list):
+        assert len(one) == len(other), where
+        for place, pair in enumerate(zip(one, other)):
+            close(*pair, f"{where}[{place}]")
+    elif isinstance(one, float) and isinstance(other, float):
+        assert math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12), (where, one, other)
+    else:
+        assert one == other, where
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"weight": "w"},
+        {"unit": "employees"},
+        {"confidential": ["employees", "region"]},
+        {"known": ["region"], "formula": "turnover ~ wages + region"},
+    ],
+)
+def test_large_tables_are_measured_like_small_ones(tables, fields):
+    _, original, release, folder = tables
+    asked = {"columns": COLUMNS, "key": "nr", **fields}
+    large = shoal.measure(folder / "was", folder / "safe", **asked)
+    small = shoal.measure(original, release, **asked)
+    close(large.facts(), small.facts())
+    close(large.model()["distributions"], small.model()["distributions"])
+    close(large.model()["map"], small.model()["map"])
+    close(large.model()["audit"], small.model()["audit"])
+
+
+def test_rows_are_matched_by_the_plan_and_by_a_key(tables):
+    plan, original, release, folder = tables
+    from shoal.measurement import measure_plan
+
+    found = measure_plan(plan, folder / "was", folder / "safe")
+    close(found.facts(), measure_plan(plan, original, release).facts())
+    by_key = shoal.measure(folder / "was", folder / "safe", columns=COLUMNS, key="nr")
+    assert np.array_equal(by_key.rows, found.rows)
+
+
+def test_what_is_sampled_is_named(tables):
+    folder = tables[-1]
+    risk = shoal.risk(folder / "safe" / "a.parquet", folder / "safe" / "a.parquet", COLUMNS, sample=50)
+    assert "linkage was tried by 50 of 150 records, drawn by chance" in risk.notes
+    lost = shoal.utility(folder / "safe" / "a.parquet", folder / "safe" / "a.parquet", COLUMNS, sample=60)
+    assert "the models that tell the tables apart saw 60 of 150 records" in lost.notes
+
+
+def test_records_at_risk_are_not_sought_in_large_tables(tables):
+    folder = tables[-1]
+    found = shoal.measure(folder / "was", folder / "was", columns=["turnover"], order="keep")
+    with pytest.raises(InputError, match="in a sample of so large a table"):
+        found.at_risk(3)
+
+
+def test_columns_that_come_one_by_one_make_the_same_groups():
+    rng = np.random.default_rng(0)
+    some = [rng.integers(0, 3, 50) for _ in range(3)]
+    some[1] = np.where(some[1] == 2, np.nan, some[1])
+    assert np.array_equal(same(iter(some)), same(some))
+
+
+def test_closeness_does_not_depend_on_how_groups_are_cut():
+    rng = np.random.default_rng(0)
+    groups = Groups(np.repeat(np.arange(30), 4), rng.normal(size=120).round(1))
+    whole = groups.distances_ordered()
+    assert np.array_equal(groups.distances_ordered(piece=13), whole)
+
+
+@pytest.mark.parametrize("units", [None, np.arange(400) // 3])
+def test_linkage_among_some_is_not_lower_than_among_all(tables, units):
+    _, original, release, _ = tables
+    both = pair(original.take(release["nr"]), release, COLUMNS, units=units, known=["region"])
+    notes = []
+    some, every = (linkage(both, 60, 0, notes, among)[0] for among in (100, 400))
+    assert some.overall >= every.overall
+    assert some.detail["without_known"] >= every.detail["without_known"]
+    assert notes[0].endswith("among what 100 of them publish: among all it is not higher")
+    whole = linkage(both, 60, 0, [], 399)[0]
+    assert whole.overall <= some.overall
+
+
+def test_a_full_disk_is_one_sentence(monkeypatch):
+    class Full:
+        def seek(self, *_):
+            return 0
+
+        def write(self, _):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(columns.tempfile, "TemporaryFile", Full)
+    with pytest.raises(MachineError, match="No space left on device; name another folder"):
+        columns.Columns.stored(iter([columns.Column("x", np.zeros(3), np.zeros(3), True)]))
