@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.engines.blocks.plan import private
+from shoal.engines.blocks.plan import BlockPlan, private
+from shoal.engines.memory import linked_note
 from shoal.engines.spark.fingerprint import fingerprint, hashable, salts
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
@@ -69,13 +70,14 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 np.array([fact["sizes"] for fact in facts]).ravel(),
                 _loss(facts),
                 used,
-                [*_told(release, facts), *notes_on(blocks.plan, used, counts)],
+                [*_told(release, facts), *_linked(blocks, measured), *notes_on(blocks.plan, used, counts)],
                 release.began,
                 kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
                 held=[Held(**held) for fact in facts for held in fact["held"]],
                 unique_on_categories=_unique(written, [*blocks.names, *_few_valued(written, blocks.names)]),
                 unique_rows=_unique(written, written.columns),
+                recoding_loss=release.recoding_loss,
                 engine="spark",
                 blocks=len(blocks.counts),
                 plan_sha256=blocks.sha256(),
@@ -103,7 +105,7 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
     from pyspark.sql import functions as F
 
     plan, names = release.plan.plan, list(release.plan.names)
-    dropped = {*plan.named("identifier"), *plan.unit, *names}
+    dropped = {*plan.named("identifier"), *plan.unnumbered, *names}
     untouched = [name for name in release.original.columns if name not in dropped]
     salted = salts()
     before, after = (fingerprint(df, untouched, salted) for df in (release.original, written))
@@ -151,6 +153,18 @@ def _told(release: SparkRelease, facts: Sequence[dict[str, Any]]) -> list[str]:
             groups = sum(fact["groups"] for fact in facts)
             notes += repeating(plan.k, name, few, groups, distinct, release.plan.records)
     return [*notes, *release.notes]
+
+
+def _linked(blocks: BlockPlan, measured: Any) -> list[str]:
+    """What units give away whose rows can be linked, by what their rows publish."""
+    from pyspark.sql import functions as F
+
+    if blocks.plan.pseudonyms is None:
+        return []
+    published = F.xxhash64(*_named([*blocks.names, *blocks.plan.strata]))
+    rows = measured.groupBy(UNIT).agg(F.sort_array(F.collect_list(published)).alias("rows"))
+    row = rows.groupBy("rows").count().agg(F.sum((F.col("count") == 1).cast("long")), F.sum("count"))
+    return linked_note(*row.collect()[0])
 
 
 def _few_valued(written: Any, protected: Sequence[str]) -> list[str]:
