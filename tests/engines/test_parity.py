@@ -13,13 +13,15 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.commands import app
-from shoal.engines.blocks.columns import MOST_DISTINCT, Distinct
+from shoal.engines.blocks.facts import MOST_DISTINCT, Distinct
 from shoal.engines.blocks.limits import WHOLE_TABLE, columns_to_protect
 from shoal.engines.blocks.plan import BlockPlan, make_plan
+from shoal.engines.blocks.steps import Outermost, find
 from shoal.engines.disk import engine as disk
 from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column, Whole
 from shoal.frame.frame import Frame
+from shoal.frame.order import file_order
 from shoal.pipeline import run
 from shoal.plan.rules import read_rule
 from shoal.requirements.closeness import Closeness
@@ -31,6 +33,7 @@ from tests.engines.test_disk import people
 
 NUMBERS = ["income", "age", "born"]
 KEPT = ["id", "name", "holes", "odd_age", "house", "rent"]  # identifiers, and columns that give others away
+STEPS = ("top", "bottom", "regroup", "round")
 
 #: field -> plans that use it, beside k and columns
 TAKEN = {
@@ -65,6 +68,17 @@ TAKEN = {
         {"strata": ["town", "name"], "missing_codes": {"town": ["Rust"]}, "method": "mdav"},
         {"strata": ["town"], "unit": ["house"], "columns": ["income", "rent"], "method": "mdav"},
     ],
+    "merge_small_strata": [
+        {"merge_small_strata": True, "strata": ["town"]},
+        {"merge_small_strata": True, "strata": ["town", "house"]},
+        {"merge_small_strata": True, "strata": ["house"], "unit": ["id"], "columns": ["income", "age"]},
+        {
+            "merge_small_strata": True,
+            "strata": ["town", "size", "house"],
+            "columns": ["income", "town"],
+            "regroup": {"town": {"East": ["Graz", "Rust"]}},
+        },
+    ],
     "weight": [
         {"weight": "grossing"},
         {"weight": "grossing", "columns": ["holes", "age"], "strata": ["town"]},
@@ -88,20 +102,46 @@ TAKEN = {
     "contributors": [{"contributors": 3}],
     "thin": [{"thin": "gap"}],
     "contributor_share": [{"contributor_share": 0.5}],
-    "round": [{"round": {"income": "sig:2", "age": "base:5"}}],
+    "round": [{"round": {"income": "sig:2", "age": "base:5"}}, {"round": {"rent": 1, "holes": "sig:2"}}],
+    "top": [
+        {"top": {"income": 100}},
+        {"top": {"rent": "q0.9", "age": 60}, "unit": ["house"], "columns": ["income", "age"]},
+        {
+            "top": {"income": "q0.97"},
+            "weight": "grossing",
+            "scaling": "rank",
+            "dominance": {"income": "1:80"},
+        },
+    ],
+    "bottom": [
+        {"bottom": {"income": "q0.1", "born": "2001-01-01"}},
+        {"bottom": {"holes": "q0.2", "rent": "q0.6"}, "top": {"holes": "q0.8"}, "round": {"holes": 0}},
+        {"bottom": {"age": 20}, "top": {"age": "q0.5"}, "missing_codes": [30], "missing": "group"},
+    ],
+    "regroup": [
+        {"regroup": {"name": {"A": ["person 1", "person 2"]}}},
+        {"regroup": {"town": {"rare": 90}}, "columns": ["income", "town"]},
+        {"regroup": {"town": ["East:Graz,Linz"], "size": {"rare": 60}}, "unit": ["house"]},
+        {"regroup": {"town": {"East": ["Graz", "Rust"]}}, "strata": ["town"], "weight": "grossing"},
+        {
+            "regroup": {"size": {"large": ["middle"]}},
+            "columns": ["income", "size"],
+            "levels": {"size": ["small", "large"]},
+        },
+        {"regroup": {"house": {"0": [1, 2, 3]}}, "columns": ["age", "house"], "types": {"house": "nominal"}},
+    ],
+    "decimals": [{"decimals": True, "columns": ["odd_age", "income"]}],
+    "pseudonyms": [
+        {"pseudonyms": "key", "unit": ["house"], "columns": ["income", "age"]},
+        {"pseudonyms": "key", "unit": ["house", "town"], "columns": ["income"], "order": "keep"},
+    ],
     "time_limit": [{"time_limit": 600.0, "method": "mdav"}],
     "version": [{"version": "0.1.0"}],
     "sha256": [{"sha256": "0" * 64}],
 }
 REFUSED = {
-    "merge_small_strata": True,
     "blocks": [["income"], ["age", "born"]],
     "per_column": True,
-    "top": {"income": 100},
-    "bottom": {"income": "q0.1"},
-    "regroup": {"name": {"A": ["person 1"]}},
-    "decimals": True,
-    "pseudonyms": "key",
 }
 
 
@@ -129,7 +169,8 @@ def table(tmp_path_factory):
 
 def plan_of(options):
     others = {*KEPT, *NUMBERS} - set(options.get("columns") or NUMBERS)
-    kept = sorted(name for name in others if f"'{name}'" not in str(options))
+    named = {field: given for field, given in options.items() if field not in STEPS}
+    kept = sorted(name for name in others if f"'{name}'" not in str(named))
     return shoal.Plan(**{"k": 4, "columns": NUMBERS, "keep": kept} | options)
 
 
@@ -142,6 +183,8 @@ def test_every_field_is_taken_or_refused():
     "options", [options for plans in TAKEN.values() for options in plans], ids=lambda options: str(options)
 )
 def test_one_block_on_disk_is_the_release_of_memory(options, table, tmp_path):
+    if "pseudonyms" in options:
+        options = options | {"pseudonyms": str(tmp_path / "key")}
     plan = plan_of(options)
     release = run(plan, table)
     release.write(tmp_path / "memory.parquet", keep=pq.read_schema(table).names)
@@ -151,7 +194,7 @@ def test_one_block_on_disk_is_the_release_of_memory(options, table, tmp_path):
     for name in ours.column_names:
         assert first_difference(ours[name], theirs[name]) is None, name
     ours, theirs = outcome.summary(), release.outcome.summary()
-    for name in ("information_loss", "rounding_loss"):
+    for name in ("information_loss", "rounding_loss", "recoding_loss"):
         assert ours.pop(name) == pytest.approx(theirs.pop(name), rel=1e-12)
     for name in ("seconds", "engine", "plan_sha256", "notes"):
         ours.pop(name), theirs.pop(name)
@@ -160,17 +203,13 @@ def test_one_block_on_disk_is_the_release_of_memory(options, table, tmp_path):
 
 @pytest.mark.parametrize("field", REFUSED)
 def test_what_blocks_do_not_take_is_refused_by_name(field, table, tmp_path):
-    plan = plan_of({field: REFUSED[field]} | ({"unit": ["id"]} if field == "pseudonyms" else {}))
+    plan = plan_of({field: REFUSED[field]})
     with pytest.raises(InputError, match=f"{field} cannot be had in blocks"):
         disk.run(plan, table, tmp_path / "out.parquet")
     assert not (tmp_path / "out.parquet").exists()
 
 
-def test_blocks_round_protected_columns_only(table, tmp_path):
-    with pytest.raises(
-        InputError, match="column 'rent' is not protected: blocks round only columns that are"
-    ):
-        disk.run(plan_of({"round": {"rent": 1}, "keep": KEPT}), table, tmp_path / "out.parquet")
+def test_blocks_round_numbers_only(table, tmp_path):
     with pytest.raises(InputError, match="column 'born' is date: only numbers can be rounded"):
         disk.run(plan_of({"round": {"born": 1}}), table, tmp_path / "out.parquet")
 
@@ -290,6 +329,128 @@ def test_strata_weights_categories_and_requirements_hold_in_many_blocks(weight, 
     again = disk.run(plan, tmp_path / "in.parquet", tmp_path / "two.parquet", block_records=10**6)
     assert again.blocks == 1
     assert again.information_loss < outcome.information_loss
+
+
+def standard(cells, levels=None):
+    """A column as coordinates whose variance is 1 in all; nominal levels are one each."""
+    points = cells[:, None].astype(float) if levels is None else (cells[:, None] == levels).astype(float)
+    return (points - points.mean(axis=0)) / np.sqrt(points.var(axis=0, ddof=1).sum())
+
+
+def test_recoded_columns_are_measured_by_the_whole_table_in_many_blocks(tmp_path):
+    """100 * SSE / SST of what the columns were; a joined level lies amid the records that have it."""
+    table = many().drop_columns(["grossing"])
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=400)
+    plan = shoal.Plan(
+        4,
+        columns=["age", "work"],
+        top={"age": "q0.8"},
+        bottom={"age": 20, "row": "q0.3"},
+        regroup={"work": {"f": ["a", "b"]}, "town": {"rare": 400}},
+        round={"wage": 1},
+        types={"row": "integer"},
+        keep=["row"],
+        method="mdav_generic",
+    )
+    paths = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    outcome = disk.run(plan, *paths, block_records=150, batch_records=333)
+    assert outcome.blocks > 5
+    assert outcome.recoded == ("wage", "town", "row")
+    assert shoal.check(paths[1], 4, ["age", "work"], plan=plan)[0].passed
+    assert shoal.check.check_original(paths[1], paths[0], ["age", "work"], plan=plan).passed
+    whole = run(plan, paths[0]).outcome
+    assert dict(outcome.recoding_loss) == pytest.approx(dict(whole.recoding_loss))
+    order = file_order(table, plan, ["age", "work"])
+    was, now = table.take(order).to_pandas(), pq.read_table(paths[1]).to_pandas()
+    age, work = standard(was["age"].to_numpy()), standard(was["work"].to_numpy(), np.unique(was["work"]))
+    spread = was["age"].std()
+    lost = np.square((now["age"] - was["age"]) / spread).sum()
+    recoded = np.where(np.isin(was["work"], ["a", "b"]), "f", was["work"])
+    places = {level: work[recoded == level].mean(axis=0) for level in np.unique(recoded)}
+    lost += np.square(np.stack([places[level] for level in now["work"]]) - work).sum()
+    total = np.square(age).sum() + np.square(work).sum()
+    assert outcome.information_loss + outcome.rounding_loss == pytest.approx(100 * lost / total)
+
+
+def stepped(key):
+    """A plan with every step, in which k counts units."""
+    return {
+        "k": 3,
+        "columns": ["wage", "rent"],
+        "unit": ["house"],
+        "pseudonyms": str(key),
+        "top": {"wage": "q0.9"},
+        "bottom": {"wage": "q0.2"},
+        "regroup": {"shop": {"rare": 40}},
+        "round": {"pay": 1},
+        "decimals": True,
+        "method": "mdav",
+        "keep": ["row", "flat", "shop", "pay"],
+    }
+
+
+def panel_with_shops():
+    shops = np.random.default_rng(11).integers(0, 9, 600) ** 2 // 16
+    table = panel().append_column("shop", pa.array([f"s{shop}" for shop in shops]))
+    return table.append_column("pay", pa.array(np.random.default_rng(12).lognormal(3, 1, 600)))
+
+
+def test_units_keep_their_numbers_and_tails_and_levels_count_them_in_many_blocks(tmp_path):
+    pq.write_table(panel_with_shops(), tmp_path / "in.parquet")
+    plan = shoal.Plan(**stepped(tmp_path / "key"))
+    paths = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    outcome = disk.run(plan, *paths, block_records=100, batch_records=170)
+    assert outcome.blocks > 3
+    assert shoal.check.check_original(paths[1], paths[0], ["wage", "rent"], plan=plan).passed
+    release = run(plan, paths[0])
+    release.write(tmp_path / "memory.parquet")
+    ours, theirs = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("out", "memory"))
+    for name in ("house", "shop", "row", "pay"):
+        assert ours[name].equals(theirs[name])
+    about = ("'wage' ", "'shop'", "units are published", "lie in groups that")
+    for note in release.notes:
+        if any(words in note for words in about[:3]):
+            assert note in outcome.notes
+    assert sum(about[3] in note for note in outcome.notes) == 1
+
+
+def test_units_with_one_number_or_none_are_refused_on_disk(tmp_path, monkeypatch):
+    plan = shoal.Plan(
+        **stepped(tmp_path / "key") | {"columns": ["wage"], "keep": ["row", "rent", "flat", "pay"]}
+    )
+    pq.write_table(panel_with_shops(), tmp_path / "in.parquet")
+    monkeypatch.setattr("shoal.stages.recode.NUMBERS", 149)
+    with pytest.raises(InputError, match="two units have one number"):
+        disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", batch_records=5)
+    house = pa.array([None, *range(599)])
+    pq.write_table(panel_with_shops().set_column(0, "house", house), tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="column 'house' has a gap in row 1, but every record needs"):
+        disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet")
+
+
+def test_levels_that_came_meanwhile_are_told(tmp_path):
+    plan = shoal.Plan(3, columns=["age"], regroup={"town": {"rare": 2}})
+    table = pa.table({"age": [1.0, 2, 3], "town": ["a", "a", "b"]})
+    asked = columns_to_protect(plan, table.schema)
+    recoding, *_ = find(plan, asked, lambda names, found: [found([(0, table.select(names))])], 3)
+    assert recoding.apply(table)["town"].to_pylist() == ["other"] * 3
+    with pytest.raises(CheckFailed, match="column 'town' has changed meanwhile"):
+        recoding.apply(table.set_column(1, "town", pa.array(["a", "c", "b"])))
+
+
+@pytest.mark.parametrize("word", ["q0.001", "q0.2", "q0.5", "q0.77", "q0.999"])
+def test_a_share_of_the_values_is_found_in_batches_as_in_the_whole(word):
+    rng = np.random.default_rng(1)
+    values = np.concatenate([rng.normal(size=331), np.zeros(40), rng.integers(-3, 3, 60)])
+    parts = [Outermost(word, 500) for _ in range(3)]  # 69 are gaps
+    for j, piece in enumerate(np.array_split(values, 9)):
+        parts[j % 3].add(piece, len(piece))
+    parts[0].merge(parts[1])
+    parts[0].merge(parts[2])
+    column = Column("x", "continuous", values)
+    place = int(np.ceil(round(float(word[1:]) * len(values), 9))) - 1
+    assert parts[0].value(column) == np.sort(values)[place]
+    assert parts[0].held <= 0.5 * 500 + 1
 
 
 @pytest.mark.parametrize("scaling", ["robust", "range", "rank", "none"])

@@ -27,6 +27,7 @@ from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.stages.encode import standardise
 from shoal.verify.files import check
+from shoal.verify.steps import step_faults
 from tests.engines.test_disk import (
     KEPT,
     QUASI,
@@ -38,7 +39,7 @@ from tests.engines.test_disk import (
     spoil_short,
     spoil_type,
 )
-from tests.engines.test_parity import late, many, panel
+from tests.engines.test_parity import late, many, panel, panel_with_shops, stepped
 from tests.spark_port import TO_DRIVER, answers, to_blocks
 
 RECORDS = 6000
@@ -208,14 +209,50 @@ def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_di
     pq.write_table(many(), place / "many.parquet")
     plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town"], "weight": "grossing"}
     plan |= {"diversity": {"ill": 2}, "missing": "group", "method": "mdav_generic", "keep": ["row"]}
+    plan |= {"closeness": {"ill": 0.4}, "spread": {"wage": 0.05}}
     rows = spark.read.parquet(str(place / "many.parquet")).repartition(3)
     outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=150, **plan), place / "many_out")
     local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=150)
     assert outcome.blocks == local.blocks > 5
     assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
+    assert [found["failing_groups"] for found in outcome.requirements] == [0, 0, 0]
     ours = pq.read_table(place / "many_out").sort_by("row").to_pandas()
     theirs = pq.read_table(place / "many_disk.parquet").sort_by("row").to_pandas()
     assert ours.equals(theirs[ours.columns])
+
+
+def test_small_strata_are_merged_on_a_cluster_as_on_disk(spark, place):
+    pq.write_table(many(), place / "strata.parquet")
+    plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town", "work"], "missing": "group"}
+    plan |= {"method": "mdav_generic", "keep": ["row", "grossing"], "merge_small_strata": True}
+    rows = spark.read.parquet(str(place / "strata.parquet")).repartition(3)
+    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=150, **plan), place / "strata_out")
+    local = disk.run(Plan(**plan), place / "strata.parquet", place / "strata_disk.parquet", block_records=150)
+    assert any("was merged with" in note for note in outcome.notes)
+    assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
+    ours = pq.read_table(place / "strata_out").sort_by("row").to_pandas()
+    theirs = pq.read_table(place / "strata_disk.parquet").sort_by("row").to_pandas()
+    assert ours.equals(theirs[ours.columns])
+
+
+def test_steps_beside_grouping_on_a_cluster_are_those_of_disk(spark, place):
+    """Tails, levels and decimals are found in every partition, and units get the same numbers."""
+    pq.write_table(panel_with_shops(), place / "steps.parquet")
+    plan = stepped(place / "key")
+    rows = spark.read.parquet(str(place / "steps.parquet")).repartition(3)
+    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=100, **plan), place / "steps_out")
+    local = disk.run(Plan(**plan), place / "steps.parquet", place / "steps_disk.parquet", block_records=100)
+    assert outcome.blocks == local.blocks > 3
+    assert outcome.information_loss == pytest.approx(local.information_loss, rel=0.2)  # ties of capped wages
+    assert dict(outcome.recoding_loss) == pytest.approx(dict(local.recoding_loss))
+    assert {*local.notes} - {*outcome.notes} <= {n for n in local.notes if "lie in groups that" in n}
+    was = panel_with_shops().sort_by("row")
+    ours, theirs = (pq.read_table(place / n).sort_by("row") for n in ("steps_out", "steps_disk.parquet"))
+    assert ours.column_names == theirs.column_names
+    for name in ("house", "shop", "pay", "flat"):
+        assert ours[name].to_pylist() == theirs[name].to_pylist()
+    assert step_faults(was, ours, Plan(**plan), ["wage", "rent"]) == []
+    assert ours.to_pandas().groupby(["wage", "rent"])["house"].nunique().min() == outcome.smallest_group >= 3
 
 
 def test_what_later_rows_and_repeating_identifiers_tell_is_noted_on_a_cluster(spark, place):

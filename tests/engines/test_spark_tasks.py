@@ -1,6 +1,7 @@
 """What Spark's workers do, called here on Arrow batches: no cluster, no Java, the same outcome as on disk."""
 
 import json
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -9,13 +10,16 @@ import pytest
 
 from shoal.engines.blocks.limits import columns_to_protect
 from shoal.engines.blocks.plan import make_plan
+from shoal.engines.blocks.steps import find
 from shoal.engines.disk import engine as disk
 from shoal.engines.spark import tasks as tasks
 from shoal.errors import CheckFailed
 from shoal.plan import Plan
 from shoal.stages.moments import Moments
+from shoal.stages.prepare import refuse_no_weight
 from shoal.verify.files import check
 from tests.engines.test_disk import KEPT, QUASI, folder_of, people, read
+from tests.engines.test_parity import panel_with_shops, stepped
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +54,29 @@ def plan(original, chosen):
             counts.update(dict(zip(counted["leaf"].to_pylist(), counted["records"].to_pylist())))
     assert counts.total() == 900
     return made.placed({leaf: (count, count) for leaf, count in counts.items()})
+
+
+def test_steps_are_found_in_partitions_as_in_the_whole(tmp_path):
+    table, plan = panel_with_shops(), Plan(**stepped(tmp_path / "key") | {"columns": ["wage"]})
+    asked = columns_to_protect(plan, table.schema)
+
+    def parts(count):
+        def gather(names, find):
+            rows = table.select(names).to_batches(max_chunksize=30)
+            tasked = [tasks.gather(find)(rows[j::count]) for j in range(count)]
+            return [pickle.loads(found["found"][0].as_py()) for task in tasked for found in task]
+
+        return gather
+
+    whole, some = (find(plan, asked, parts(count), len(table)) for count in (1, 4))
+    assert whole[2] == some[2]
+    assert whole[0].steps.levels == some[0].steps.levels
+    for ours, theirs in zip(whole[0].steps.ends["wage"], some[0].steps.ends["wage"]):
+        assert tuple(ours) == pytest.approx(tuple(theirs), rel=1e-14)
+    (batch,) = tasks.recode(whole[0])(table.combine_chunks().to_batches())
+    assert batch.column("wage").to_pylist() != batch.column("__shoal_was_wage").to_pylist()
+    (wrong,) = parts(1)(["house"], lambda batches: refuse_no_weight("w", np.zeros(1)))
+    assert "all weights in column 'w' are 0" in str(wrong)
 
 
 @pytest.fixture(scope="module")

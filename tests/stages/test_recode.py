@@ -246,6 +246,10 @@ def test_two_units_with_one_number_are_refused(tmp_path, monkeypatch):
             "column 'job' has no level 'minr' to join: did you mean 'miner'",
         ),
         ({"regroup": {"day": {"x": ["y"]}}}, "column 'day' holds .*: only levels of texts and numbers"),
+        (
+            {"regroup": {"age": {"1": [56, 52]}}},
+            "column 'age' is integer, whose values are averaged: to join",
+        ),
         ({"regroup": {"age": "rare:500"}}, "column 'age' holds numbers: 'other' cannot be a level of it"),
         ({"top": {"empty": "q0.5"}}, "column 'empty' holds no value"),
     ],
@@ -258,7 +262,7 @@ def test_what_cannot_be_recoded_is_said(fields, said):
 
 
 def test_a_file_that_shows_a_tail_is_not_published(tmp_path, monkeypatch):
-    monkeypatch.setattr("shoal.stages.recode._capped", lambda plan, column, units, weight: (column, []))
+    monkeypatch.setattr("shoal.stages.recode._capped", lambda column, ends: column)
     with pytest.raises(CheckFailed, match="column 'wage' is not what its steps make of row"):
         protected(people(), top={"wage": 50}).write(tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()

@@ -66,7 +66,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         *table.notes,
         *repeated_units(plan, table.frame.names, released, labels, partial(codes_of_cells, table.frame)),
         *order_note(plan, list(table.columns.values()), by_record),
-        *_linked_units(plan, table, labels),
+        *([] if table.units is None else linked_units(plan, table.units, labels)),
     ]
     origin = table.frame.origin
     made_of = table.frame.replace(
@@ -137,12 +137,15 @@ def _codes(table: Prepared, released: Mapping[Any, Column]) -> dict[str, pa.Arra
     return {name: signs for name, signs in found.items() if signs is not None}
 
 
-def _linked_units(plan: Plan, table: Prepared, labels: list[Ints]) -> list[str]:
+def linked_units(plan: Plan, units: Ints, labels: Sequence[Any]) -> list[str]:
     """What units give away whose rows can be linked, because they are published as new numbers."""
-    if plan.pseudonyms is None or table.units is None:
+    if plan.pseudonyms is None:
         return []
     rows = np.unique(np.stack(labels, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-    unique, count = unique_units(rows, table.units)
+    return linked_note(*unique_units(rows, units))
+
+
+def linked_note(unique: int, count: int) -> list[str]:
     return [f"{unique:,} of {count:,} units lie in groups that, all rows taken together, no other unit has"]
 
 

@@ -20,6 +20,13 @@ class Whole(NamedTuple):
     deviation: float = 0.0  # of numbers
 
 
+class Measured(NamedTuple):
+    """How the loss of a recoded column is measured in the whole table, of which the records are a block."""
+
+    scale: Any  # of the column as it was
+    places: NDArray | None = None  # of a category: where each level lies that others became
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """A column to group by.
@@ -38,6 +45,7 @@ class Column:
     coded: int = 0  # cells that hold a code for a gap
     code: Any = None  # of numbers: such a code, for types that have no gaps
     before: "Column | None" = None  # the same column before it was recoded
+    measured: Measured | None = None  # of a recoded column of a block
     decimals: int | None = None  # to round what is published to
     marks: Ints | None = None  # of gaps: which of `signs` the file has there, 1, 2, ..; 0 for none
     signs: pa.Array | None = None  # the values that the file itself calls missing
@@ -63,7 +71,7 @@ class Column:
 
     def holding(self, values: NDArray, gaps: Bools | None) -> "Column":
         """The same column with other cells."""
-        return replace(self, values=values, gaps=gaps, before=None, marks=None)
+        return replace(self, values=values, gaps=gaps, before=None, measured=None, marks=None)
 
     def at(self, rows: Ints) -> "Column":
         """The cells at these rows."""

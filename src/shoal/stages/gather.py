@@ -15,21 +15,23 @@ DRAWN, MAY_FAIL = 40, 2
 
 
 def parts_of(requirement: Requirement, ranks: Ints | Floats, rows: Ints, k: int) -> int:
-    """Of how many parts of the ranks a group takes one record each, so that groups drawn so tend to hold."""
-    n, rng = len(rows), np.random.default_rng(0)
-    order = rows[np.argsort(ranks[rows], kind="stable")]
+    """Of how many parts of the ranks, k or more, groups take one record each, so that they tend to hold."""
     parts = k
-    while parts <= n // 2:
-        drawn = order[((np.arange(parts) + rng.random((DRAWN, parts))) * (n / parts)).astype(np.int64)]
-        failed = 0
-        for members in drawn:
-            failed += not requirement.holds(members)
-            if failed > MAY_FAIL:
-                break
-        else:
-            return parts
+    while parts < len(rows) // 2 and not tend_to_hold(requirement, ranks, rows, parts):
         parts += 1 + parts // 16
-    return max(k, n // 2)
+    return parts
+
+
+def tend_to_hold(requirement: Requirement, ranks: Ints | Floats, rows: Ints, parts: int) -> bool:
+    """Whether nearly all groups hold that have one of the records of each part of their ranks, by chance."""
+    order = rows[np.argsort(ranks[rows], kind="stable")]
+    within = np.arange(parts) + np.random.default_rng(0).random((DRAWN, parts))
+    failed = 0
+    for members in order[(within * (len(rows) / parts)).astype(np.int64)]:
+        failed += not requirement.holds(members)
+        if failed > MAY_FAIL:
+            return False
+    return True
 
 
 def region(
@@ -51,7 +53,7 @@ def region(
     count = int(fails.sum())
     while count < len(near):
         chosen = np.flatnonzero(np.isin(part.labels, near[:count]))
-        if len(chosen) >= 2 * parts and parts_of(requirement, ranks, rows[chosen], parts) == parts:
+        if len(chosen) >= parts and tend_to_hold(requirement, ranks, rows[chosen], parts):
             return chosen
         count += 1 + count // 4
     return np.arange(len(rows))

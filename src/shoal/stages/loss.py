@@ -31,9 +31,11 @@ class Loss(NamedTuple):
 
 def loss_space(columns: Sequence[Column], scales: Sequence[Scale | Levels | Drawn] | None = None) -> Space:
     """Where loss is measured: the columns as points, as they were before they were recoded."""
-    if any(column.before is not None for column in columns):
+    if any(column.before is not None and column.measured is None for column in columns):
         return encode([column.before or column for column in columns])
-    return encode(columns, scales=scales)
+    if scales is not None:
+        scales = [c.measured.scale if c.measured else scale for c, scale in zip(columns, scales)]
+    return encode([column.before or column for column in columns], scales=scales)
 
 
 def measure(
@@ -74,10 +76,11 @@ def measure(
     return Loss(unit * total, unit * within, unit * rounding)
 
 
-def lost_by_recoding(column: Column) -> float:
+def lost_by_recoding(column: Column, weight: Floats | None = None) -> float:
     """What a column loses that is recoded and not grouped, in percent of its squares."""
     alone = Partition(np.arange(len(column.values)))
-    loss = measure(loss_space([column]), [column], [GroupValues(column.values, column.gaps)], alone, None)
+    space = loss_space([column], [column.measured.scale] if column.measured else None)
+    loss = measure(space, [column], [GroupValues(column.values, column.gaps)], alone, weight)
     return loss.percent(loss.rounding)
 
 
@@ -111,6 +114,8 @@ def _place(space: Space, j: int, column: Column, values: NDArray) -> Floats:
     """Where published values lie; a level that was joined of others lies amid the records that have it."""
     if column.before is None or not column.categorical:
         return space.place(j, values)
+    if column.measured is not None and column.measured.places is not None:
+        return column.measured.places[values]
     there = np.ones(len(column.values), bool) if column.gaps is None else ~column.gaps
     codes, points = column.values[there], space.matrix[there, space.spans[j]]
     sums = np.stack([np.bincount(codes, coordinate) for coordinate in points.T], axis=1)

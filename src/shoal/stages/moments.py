@@ -93,6 +93,14 @@ class Moments(NamedTuple):
         """The standard deviation, n in the divisor, in the column's own unit."""
         return math.ldexp(math.sqrt(self.squares / max(self.present, 1)), self.exponent)
 
+    def percent_of(self, others: "Moments") -> float:
+        """The squares of these values, which are no whole numbers, in percent of others' about their mean."""
+        if not self.present or not others.squares:
+            return 0.0
+        mean = math.ldexp(self.pivot, -self.exponent) + self.mean
+        share = (self.squares + self.present * mean * mean) / others.squares
+        return 100 * math.ldexp(share, 2 * (self.exponent - others.exponent))
+
     def middle(self) -> int | float:
         """A value at the mean, where gaps are thought to lie."""
         if isinstance(self.pivot, int):

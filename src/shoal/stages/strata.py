@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.arrays import Ints
+from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
@@ -35,11 +35,16 @@ class Strata(NamedTuple):
         changed = {
             name: Column(name, "nominal", self.ids, first=self.first) for name in other if other[name].any()
         }
-        if not changed:
-            return {}, self.notes
-        records, names = np.logical_or.reduce(list(other.values())).sum(), ", ".join(map(str, changed))
-        said = f"{records:,} records publish the {names} of the stratum that theirs was merged with"
-        return changed, (*self.notes, said)
+        records = int(np.logical_or.reduce(list(other.values())).sum()) if changed else 0
+        return changed, (*self.notes, *merged_note(records, list(changed)))
+
+
+def merged_note(records: int, names: Sequence[Any]) -> list[str]:
+    """A note on records that publish the cells of another stratum in these columns."""
+    if not names:
+        return []
+    said = ", ".join(map(str, names))
+    return [f"{records:,} records publish the {said} of the stratum that theirs was merged with"]
 
 
 def read_strata(
@@ -91,29 +96,44 @@ def merge_small(
 
     Similar means: nearest by the mean of the standardised columns. With `units`, k counts distinct units.
     """
-    units = np.arange(len(strata.ids)) if units is None else units
-    counts = np.bincount(np.unique(np.stack([strata.ids, units]), axis=1)[0])
+    pairs = None if units is None else np.unique(np.stack([strata.ids, units]), axis=1)
+    sizes = np.bincount(strata.ids)
+    counts = sizes if pairs is None else np.bincount(pairs[0])
     if counts.min(initial=k) >= k:
         return strata
     if not merge:
-        whom = "records" if len(np.unique(units)) == len(units) else "units"
+        whom = "records" if units is None or len(np.unique(units)) == len(units) else "units"
         refuse_short(k, {strata.titles[s]: int(counts[s]) for s in np.flatnonzero(counts < k)}, whom)
     points = encode(columns).matrix
-    ids, notes = strata.ids.copy(), []
-    sizes = np.bincount(ids)
-    sums = np.stack([np.bincount(ids, coordinate, len(sizes)) for coordinate in points.T], axis=1)
+    sums = np.stack([np.bincount(strata.ids, axis, len(sizes)) for axis in points.T], axis=1)
+    into, notes = join_small(k, strata.titles, sizes, sums.astype(np.float64), pairs)
+    left, ids = np.unique(into[strata.ids], return_inverse=True)
+    return Strata(ids, [strata.titles[s] for s in left], strata.first[left], strata.cells, tuple(notes))
+
+
+def join_small(
+    k: int, titles: Sequence[str], sizes: Ints, sums: Floats, pairs: Ints | None
+) -> tuple[Ints, list[str]]:
+    """For each stratum the one that it is merged with, or itself; by its records and sums of coordinates.
+
+    `pairs` has each stratum with each of its units once, where k counts units.
+    """
+    into, notes = np.arange(len(sizes)), list[str]()
+    sizes, sums = sizes.copy(), sums.copy()
+    pairs = None if pairs is None else pairs.copy()
+    counts = sizes if pairs is None else np.bincount(pairs[0])
     while np.min(counts, where=sizes > 0, initial=k) < k:
         small = int(np.argmin(np.where(sizes > 0, counts, np.iinfo(np.int64).max)))
         means = sums / np.maximum(sizes, 1)[:, None]
         distance = np.square(means - means[small]).sum(axis=1)
         distance[(sizes == 0) | (np.arange(len(sizes)) == small)] = np.inf
-        into = int(np.argmin(distance))
-        one, other = strata.titles[small], strata.titles[into]
-        notes.append(f"stratum {one!r} ({sizes[small]} records) was merged with {other!r}")
-        ids[ids == small] = into
+        target = int(np.argmin(distance))
+        notes.append(f"stratum {titles[small]!r} ({sizes[small]} records) was merged with {titles[target]!r}")
+        into[into == small] = target
         for facts in (sizes, sums):
-            facts[into] += facts[small]
+            facts[target] += facts[small]
             facts[small] = 0
-        counts[into] = len(np.unique(units[ids == into]))
-    left, ids = np.unique(ids, return_inverse=True)
-    return Strata(ids, [strata.titles[s] for s in left], strata.first[left], strata.cells, tuple(notes))
+        if pairs is not None:
+            pairs[0][pairs[0] == small] = target
+            counts[target] = len(np.unique(pairs[1][pairs[0] == target]))
+    return into, notes

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
+from shoal.engines.blocks.facts import Distinct, Tally
 from shoal.errors import CheckFailed, InputError
-from shoal.frame.column import Column, Whole, categories
+from shoal.frame.column import Column, Measured, Whole, categories
 from shoal.frame.frame import Frame
 from shoal.frame.types import read_column, stored_kind
 from shoal.plan.rules import Rule
-from shoal.stages.encode import Levels, levels_of
-from shoal.stages.moments import Moments, Scale
+from shoal.stages.loss import lost_by_recoding
+from shoal.stages.moments import Moments
 from shoal.stages.prepare import as_weights
 from shoal.stages.publish import GroupValues
 from shoal.stages.strata import combined
 from shoal.words import CATEGORIES
 
-#: Different numbers of a column whose distribution each block is compared with: 16 bytes each, and as many
-#: again for each block at work.
-MOST_DISTINCT = 2_000_000
+#: Columns that recoding changes stand, as they were, beside the others under this name and their own.
+WAS = "__shoal_was_"
+#: And protected columns that are strata, where small strata were merged.
+MERGED = "__shoal_stratum_"
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,19 @@ class StoredColumn:
     listed: Any = None
     counts: tuple[int, ...] = ()  # how often each listed cell occurs
     whole: Whole | None = field(default=None, compare=False)  # what groups are compared with
+    prefix: str = ""  # WAS: the column before it was recoded; MERGED: the stratum that it was merged with
+    measured: Measured | None = field(default=None, compare=False)  # of a recoded column
+    decimals: int | None = None  # to round what is published to
+
+    @property
+    def at(self) -> str:
+        """What the column is called in batches."""
+        return self.prefix + self.name
+
+    @property
+    def reads(self) -> list[str]:
+        """The columns of a batch that it is made of."""
+        return [self.at]
 
     @property
     def categorical(self) -> bool:
@@ -83,7 +99,12 @@ class StoredColumn:
                 raise CheckFailed(f"column {self.name!r} has changed meanwhile: protect it again")
             return self._coded.at(places.to_numpy(zero_copy_only=False))
         frame = Frame(pa.table({self.name: cells}), first_row=first_row)
-        return read_column(frame, self.name, self.type, codes=self.codes)
+        column = read_column(frame, self.name, self.type, codes=self.codes)
+        return column if self.decimals is None else replace(column, decimals=self.decimals)
+
+    def of(self, batch: Any, first_row: int | None = None) -> Column:
+        """The cells of an Arrow batch or table."""
+        return self.read(batch.column(self.at), first_row)
 
     def gaps(self, cells: Any, first_row: int | None = None) -> NDArray[np.bool_]:
         """Which cells of one batch are gaps; a category need not be listed for it."""
@@ -116,6 +137,11 @@ class StoredColumn:
         """What a level of a category is called."""
         return self.listed[int(self._coded.first[code])].as_py()  # type: ignore[index]
 
+    def cells_of(self, levels: Ints) -> Any:
+        """Cells of a category that have these levels, counted from 1; 0 is a gap."""
+        rows = np.append(self._coded.first, self._coded.gap_row)  # type: ignore[arg-type]
+        return self.listed.take(pa.array(rows[levels - 1]))
+
     def moments(self) -> "Tally":
         """What is known of a category."""
         coded, counts = self._coded, np.array(self.counts, np.int64)
@@ -123,109 +149,129 @@ class StoredColumn:
         levels = np.bincount(coded.values[there], counts[there], minlength=1).astype(np.int64)
         return Tally(self.type, levels, int(counts[~there].sum()))
 
+    def joined(self, was: "StoredColumn", new: Mapping[Any, Any]) -> tuple[Column, Ints]:
+        """What became of each level of this column as it `was`, measured, and how often that level occurs."""
+        old = was._coded
+        rows = np.flatnonzero(np.ones(len(old.values), bool) if old.gaps is None else ~old.gaps)
+        cells = pa.array([new[level] for level in was.listed.take(pa.array(rows)).to_pylist()], self._plain)
+        column, often = self.read(cells), np.array(was.counts, np.int64)[rows]
+        often = often if column.gaps is None else np.where(column.gaps, 0, often)
+        scale = was.moments().scale()
+        points = scale.apply(old.values[rows]).reshape(len(rows), -1)
+        count = np.maximum(np.bincount(column.values, often, self.level_count), 1)
+        sums = [np.bincount(column.values, often * axis, self.level_count) for axis in points.T]
+        measured = Measured(scale, np.stack(sums, axis=1) / count[:, None])
+        return replace(column, before=old.at(rows), measured=measured), often
 
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """How often each level of a category occurs, beside so many gaps: what `Moments` are for numbers."""
 
-    type: str
-    levels: Ints
-    gaps: int
+@dataclass(frozen=True)
+class Moved:
+    """How far recoding moves the values of a column that is not protected: new less old ones."""
+
+    new: StoredColumn
+    old: StoredColumn
+    categorical = False
 
     @property
-    def present(self) -> int:
-        return int(self.levels.sum())
+    def at(self) -> str:
+        return f"{WAS}moved_{self.new.name}"
 
-    def scale(self) -> Scale | Levels:
-        """As coordinates in the space where loss is measured."""
-        if self.type == "nominal":
-            return levels_of(self.levels, "standard")
-        codes, count = np.arange(len(self.levels)), max(self.present, 1)
-        mean = float(codes @ self.levels) / count
-        squares = float(np.square(codes - mean) @ self.levels)
-        return Moments(count, self.gaps, 0, len(codes) - 1, 0, mean, squares).scale()
+    @property
+    def reads(self) -> list[str]:
+        return [self.new.at, self.old.at]
 
-    def whole(self) -> Whole:
-        """What groups of a block are compared with."""
-        return Whole(np.arange(len(self.levels)), np.append(self.levels, self.gaps))
-
-    def middle(self) -> int:
-        """The commonest level, where gaps are thought to lie."""
-        return int(np.argmax(self.levels))
-
-
-class Distinct:
-    """The different numbers of a column, and how often each occurs, batch by batch."""
-
-    def __init__(self) -> None:
-        self.values: NDArray = np.zeros(0, np.int64)
-        self.counts, self.gaps = np.zeros(0, np.int64), 0
-
-    def add(self, column: Column, often: Ints | None = None) -> None:
-        """The cells of one more batch, each so often."""
-        often = np.ones(len(column.values), np.int64) if often is None else often
-        there = slice(None) if column.gaps is None else ~column.gaps
-        values, counts = column.values[there], often[there]
-        self.gaps += int(often.sum() - counts.sum())
-        values = np.concatenate([self.values, values]) if len(self.values) else values
-        self.values, place = np.unique(values, return_inverse=True)
-        self.counts = np.bincount(place, np.append(self.counts, counts)).astype(np.int64)
-        if len(self.values) > MOST_DISTINCT:
-            raise InputError(
-                f"column {column.name!r} has more than {MOST_DISTINCT:,} different numbers, too many for "
-                "closeness in blocks: round it first, leave that out, or protect the table in memory "
-                "(--engine memory)"
-            )
-
-    def whole(self) -> Whole:
-        return Whole(self.values, np.append(self.counts, self.gaps))
+    def of(self, batch: Any, first_row: int | None = None) -> Column:
+        new, old = self.new.of(batch, first_row), self.old.of(batch, first_row)
+        return Column(self.at, "continuous", new.values.astype(float) - old.values.astype(float), old.gaps)
 
 
 @dataclass(frozen=True)
 class Needed:
-    """The columns that the grouping of a block needs: those to protect, and what else the plan names."""
+    """The columns that the grouping of a block needs: those to protect, and what else the plan names.
+
+    `was` are those to protect that are recoded, as they were; `kept` those that are recoded only, with what
+    they were: no block needs them.
+    """
 
     chosen: tuple[StoredColumn, ...]
     strata: tuple[StoredColumn, ...] = ()
     weight: StoredColumn | None = None
     watched: tuple[tuple[Rule, StoredColumn], ...] = ()
+    was: tuple[StoredColumn, ...] = ()
+    kept: tuple[tuple[StoredColumn, StoredColumn], ...] = ()
 
     @property
     def columns(self) -> list[StoredColumn]:
         """All of them, those to protect first."""
         weight = [] if self.weight is None else [self.weight]
-        return [*self.chosen, *self.strata, *weight, *(column for _, column in self.watched)]
+        return [*self.chosen, *self.strata, *weight, *(column for _, column in self.watched), *self.was]
+
+    @property
+    def counted(self) -> list[StoredColumn]:
+        """The categories, whose cells are listed and counted."""
+        return [c for c in (*self.columns, *(c for pair in self.kept for c in pair)) if c.categorical]
+
+    @property
+    def moved(self) -> list[StoredColumn | Moved]:
+        """The numbers that are recoded only, as they were, and how far they move."""
+        pairs = [(new, old) for new, old in self.kept if not old.categorical]
+        return [old for _, old in pairs] + [Moved(new, old) for new, old in pairs]
 
     @property
     def names(self) -> list[str]:
         """The names to read; a column that is needed twice is read once."""
-        return list(dict.fromkeys(column.name for column in self.columns))
+        return list(dict.fromkeys(column.at for column in self.columns))
 
     def listing(
         self,
         tallies: Mapping[str, Mapping[Any, int]],
         distinct: Mapping[str, "Distinct"],
         moments: Mapping[str, Moments],
+        joined: Mapping[str, Mapping[Any, Any]] = MappingProxyType({}),
     ) -> "Needed":
         """The same with the different cells of each category, and what rules compare groups with."""
 
         def compared(rule: Rule, column: StoredColumn) -> StoredColumn:
             whole = None
             if rule.field == "closeness":
-                whole = column.moments().whole() if column.categorical else distinct[column.name].whole()
+                whole = column.moments().whole() if column.categorical else distinct[column.at].whole()
             elif rule.field == "spread":
-                whole = Whole(np.zeros(0), np.zeros(1, np.int64), moments[column.name].deviation())
+                whole = Whole(np.zeros(0), np.zeros(1, np.int64), moments[column.at].deviation())
             return replace(column, whole=whole)
 
         def of(column: StoredColumn) -> StoredColumn:
-            return column.listing(tallies[column.name]) if column.categorical else column
+            return column.listing(tallies[column.at]) if column.categorical else column
 
+        def recoded(column: StoredColumn) -> StoredColumn:
+            old = was.get(column.name)
+            if old is None:
+                return column
+            if not old.categorical:
+                return replace(column, measured=Measured(moments[old.at].scale()))
+            return replace(column, measured=column.joined(old, joined[column.name])[0].measured)
+
+        was = {column.name: of(column) for column in self.was}
         return Needed(
-            tuple(map(of, self.chosen)),
+            tuple(recoded(of(column)) for column in self.chosen),
             tuple(map(of, self.strata)),
             self.weight,
             tuple((rule, compared(rule, of(column))) for rule, column in self.watched),
+            tuple(was.values()),
+            tuple((of(new), of(old)) for new, old in self.kept),
         )
+
+    def recoding_loss(
+        self, moments: Mapping[str, Moments], joined: Mapping[str, Mapping[Any, Any]]
+    ) -> dict[str, float]:
+        """What each column loses that is recoded only, in percent."""
+        found = {}
+        for new, old in self.kept:
+            if old.categorical:
+                column, often = new.joined(old, joined[new.name])
+                found[new.name] = lost_by_recoding(column, often.astype(float))
+            else:
+                found[new.name] = moments[Moved(new, old).at].percent_of(moments[old.at])
+        return found
 
     def complete(self, cells: Any, first_row: int | None = None) -> NDArray[np.bool_]:
         """Which records of an Arrow batch have no gap in a column to protect."""
@@ -233,15 +279,20 @@ class Needed:
 
     def read(self, cells: Any, first_row: int | None = None) -> list[Column]:
         """All columns of an Arrow batch or table."""
-        return [column.read(cells.column(column.name), first_row) for column in self.columns]
+        return [column.of(cells, first_row) for column in self.columns]
 
     def title(self, combination: int) -> str:
         """What a stratum is called, by the number of its combination of levels (`BlockPlan.leaves_of`)."""
-        shown = []
+        codes = zip(self.strata, self.levels_in(combination))
+        return " / ".join(f"no {c.name}" if code == 0 else str(c.level(code - 1)) for c, code in codes)
+
+    def levels_in(self, combination: Any) -> list[Any]:
+        """Of each stratum column the level in combinations of them, from 1; 0 is a gap."""
+        found = []
         for column in reversed(self.strata):
             combination, code = divmod(combination, 1 + column.level_count)
-            shown.append(f"no {column.name}" if code == 0 else str(column.level(code - 1)))
-        return " / ".join(reversed(shown))
+            found.append(code)
+        return found[::-1]
 
     def divided(self, columns: Sequence[Column], several: bool) -> "Roles":
         """These columns, which `read` gave, by what they are for; of one of `several` blocks."""
@@ -253,6 +304,11 @@ class Needed:
             (rule, replace(next(rest), whole=c.whole) if several and c.whole else _dense(next(rest)))
             for rule, c in self.watched
         ]
+        was = {column.name: next(rest) for column in self.was}
+        for j, column in enumerate(self.chosen):
+            if column.name in was:
+                measured = column.measured if several else None
+                chosen[j] = replace(chosen[j], before=was[column.name], measured=measured)
         return Roles(chosen, combined(strata) if strata else None, weight, watched)
 
 
@@ -282,9 +338,3 @@ def stored_column(schema: pa.Schema, name: str, wanted: str | None = None) -> St
     if wanted not in (*possible.get(kind, ()), *CATEGORIES, "text") or pa.types.is_nested(stored):
         raise InputError(f"column {name!r} is {stored}, which cannot be read as {wanted}: leave it out")
     return StoredColumn(name, wanted, stored)
-
-
-def tally(listed: dict[Any, int], cells: pa.Array) -> None:
-    """Count the cells of one more batch of a category."""
-    for found in pc.value_counts(cells).to_pylist():
-        listed[found["values"]] = listed.get(found["values"], 0) + found["counts"]

@@ -4,26 +4,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from shoal.engines.blocks.columns import Needed, StoredColumn, stored_column
+from shoal.engines.blocks.columns import MERGED, WAS, Needed, StoredColumn, stored_column
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.types import require_few_codes
 from shoal.plan import Plan
 from shoal.stages.group import refuse_plan
 from shoal.stages.kept import look, refuse
+from shoal.stages.recode import refuse_numbers, refuse_roles
 from shoal.stages.round import refuse_rounding
 from shoal.verify.requirements import refuse_without_numbers
 
 #: Fields of a plan that need the whole table at once, and the values that mean "not asked for".
 WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
-    "merge_small_strata": (False,),
     "blocks": (None,),
     "per_column": (False,),
-    "top": ({},),
-    "bottom": ({},),
-    "regroup": ({},),
-    "decimals": (False,),
-    "pseudonyms": (None,),
 }
 
 
@@ -38,7 +33,8 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
     frame = Frame(schema.empty_table())
     named = [*plan.roles, *plan.types, *plan.by_record, *(plan.known or ()), *codes, *plan.levels]
-    frame.find([*named, *(rule.column for rule in plan.rules)])
+    frame.find([*named, *(rule.column for rule in plan.rules), *plan.stepped])
+    recoded = [*plan.top, *plan.bottom, *plan.regroup]
 
     def of(name: Any, kind: str | None = None) -> StoredColumn:
         kind = kind or plan.types.get(name) or ("ordinal" if name in plan.levels else None)
@@ -50,22 +46,40 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     weight = None if plan.weight is None else of(plan.weight)
     if weight is not None and weight.empty.type not in ("integer", "continuous"):
         raise InputError(f"column {plan.weight!r} is {weight.stored}, but a weight is a number: name another")
-    watched = tuple((rule, of(rule.column)) for rule in plan.rules)
+    protected = [column.name for column in columns]
+    kept = [name for name in dict.fromkeys([*recoded, *plan.round]) if name not in protected]
+    refuse_roles(plan, [*recoded, *kept])
+    refuse_numbers(plan, [column.empty for column in columns])
+    was = tuple(_as_it_was(plan, column) for column in columns if column.name in recoded)
+    old = {column.name: column for column in was}
+    watched = tuple(
+        (rule, replace(of(rule.column), prefix=WAS if rule.column in old else "")) for rule in plan.rules
+    )
     for rule, column in watched:
         refuse_without_numbers(rule, column.empty)
-    for name in plan.round:
-        if name not in [column.name for column in columns]:
-            raise InputError(
-                f"column {name!r} is not protected: blocks round only columns that are; leave it out"
-            )
-    refuse_rounding(plan, [column.empty for column in columns])
+    pairs = [of(name, "nominal" if name in plan.regroup else None) for name in kept]
+    refuse_rounding(plan, [column.empty for column in (*columns, *pairs)])
     refuse_plan(plan, [column.empty for column in columns], [columns], weighted=weight is not None)
-    return Needed(tuple(columns), tuple(of(name, "nominal") for name in plan.strata), weight, watched)
+    strata = tuple(of(name, "nominal") for name in plan.strata)
+    return Needed(
+        *(tuple(columns), strata, weight, watched, was),
+        kept=tuple((column, _as_it_was(plan, column)) for column in pairs),
+    )
 
 
-def look_at_some(plan: Plan, chosen: Sequence[StoredColumn], some: Any) -> tuple[str, ...]:
-    """Notes on rows drawn from the whole table; what must not be published as it is is refused."""
-    columns = {c.name: require_few_codes(c.read(some[c.name])) for c in chosen}
-    kept = look(plan, Frame(some), columns)
+def _as_it_was(plan: Plan, column: StoredColumn) -> StoredColumn:
+    """A column before it was recoded; where levels are joined, without the order of the joined ones."""
+    plain = replace(column, type="nominal", levels=()) if column.name in plan.regroup else column
+    return replace(plain, prefix=WAS)
+
+
+def look_at_some(plan: Plan, needed: Needed, some: Any, changed: Sequence[str] = ()) -> tuple[str, ...]:
+    """Notes on rows drawn from the whole table; what must not be published as it is is refused.
+
+    `changed` are the strata that were merged.
+    """
+    columns = {c.name: require_few_codes(c.read(some[c.name])) for c in needed.chosen}
+    names = [name for name in some.column_names if not name.startswith((WAS, MERGED))]
+    kept = look(plan, Frame(some.select(names)), columns, {*changed, *(new.name for new, _ in needed.kept)})
     refuse(kept.suspects)
     return kept.notes

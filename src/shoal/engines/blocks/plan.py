@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 import shoal
 from shoal.arrays import Ints
-from shoal.engines.blocks.columns import Needed, StoredColumn, Tally
+from shoal.engines.blocks.columns import Needed, StoredColumn
+from shoal.engines.blocks.facts import Tally
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.order import row_ids
@@ -74,12 +75,7 @@ class BlockPlan:
             if isinstance(rows, slice):
                 rows = np.arange(len(leaves))
             waiting += [(low, rows[below]), (high, rows[~below])]
-        combination = np.zeros(len(leaves), np.int64)
-        for column in strata:
-            gaps = False if column.gaps is None else column.gaps
-            combination *= 1 + len(column.first if column.first is not None else ())
-            combination += np.where(gaps, 0, column.values + 1)
-        return combination * self.leaves + leaves
+        return combination_of(strata, len(leaves)) * self.leaves + leaves
 
     def leaves_in(self, needed: Needed, columns: Sequence[Column]) -> Ints:
         """The leaf of each record, of all columns that are needed."""
@@ -188,6 +184,16 @@ def _scale(told: Any) -> Any:
     if isinstance(told, list):
         return np.array(told)
     return _SCALES[next(iter(told))](*map(_scale, *told.values())) if isinstance(told, dict) else told
+
+
+def combination_of(strata: Sequence[Column], records: int) -> Ints:
+    """A number for each combination of levels; that of a gap is 0."""
+    combination = np.zeros(records, np.int64)
+    for column in strata:
+        gaps = False if column.gaps is None else column.gaps
+        combination *= 1 + len(column.first if column.first is not None else ())
+        combination += np.where(gaps, 0, column.values + 1)
+    return combination
 
 
 def private(outcome: Outcome, blocks: BlockPlan) -> dict[str, Any]:

@@ -16,15 +16,19 @@ import pyarrow as pa
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import Distinct, Needed, Tally, tally
+from shoal.engines.blocks.columns import Needed, StoredColumn
+from shoal.engines.blocks.facts import Distinct, Tally, tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
+from shoal.engines.blocks.steps import find
+from shoal.engines.blocks.strata import merge
 from shoal.engines.disk.groups import Groups
 from shoal.engines.disk.layout import keys_of
 from shoal.engines.disk.nearby import nearby
+from shoal.engines.disk.recoded import RecodedTable, gather
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
-from shoal.engines.memory import time_left
+from shoal.engines.memory import linked_units, time_left
 from shoal.errors import InputError, too_few
 from shoal.frame.large import LargeTable
 from shoal.frame.order import Key, row_ids
@@ -96,11 +100,19 @@ def run(
     keys, keys_note = keys_of(plan, table, [column.name for column in asked.chosen], target, partition_by)
     if plan.missing == "drop":
         table = _complete(plan, table, asked)
+    recoding, asked, steps = find(plan, asked, partial(gather, table), len(table))
+    table = table if recoding is None else RecodedTable(table, recoding)
+    joined = {} if recoding is None else recoding.steps.levels
+    merged: Sequence[str] = ()
     size = block_records or block_size(len(table))
     folders = Folders(keys) if keys else None
     seen = _look(plan, table, asked, size, folders, lambda part: report(SHARES[0] * part))
-    needed = asked.listing(seen.listed, seen.distinct, seen.moments)
-    said = look_at_some(plan, needed.chosen, seen.some)
+    needed = asked.listing(seen.listed, seen.distinct, seen.moments, joined)
+    if plan.merge_small_strata:
+        merging, needed, more = merge(plan, needed, seen.facts(needed), partial(gather, table))
+        table, steps = table if merging is None else RecodedTable(table, merging), [*steps, *more]
+        merged = () if merging is None else merging.changed
+    said = look_at_some(plan, needed, seen.some, merged)
     blocks = blocks or make_plan(plan, needed.chosen, seen.facts(needed), seen.sample, size)
     blocks.require(plan, needed.chosen)
     if blocks.records != len(table):
@@ -111,7 +123,7 @@ def run(
         seconds = time_left(plan, began, began, 1)
         groups = _group(blocks, spill, compute, lambda part: report(_between(1, part)), seconds)
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
-        dropped = [*plan.named("identifier"), *plan.unit]
+        dropped = [*plan.named("identifier"), *plan.unnumbered]
         schema = table.schema.empty_table().drop_columns(dropped).schema
         writer = parquet.PartWriter(made, schema, part_records, folders)
         places = seen.places(len(table), folders)
@@ -132,8 +144,9 @@ def run(
             return np.concatenate([row_ids(batch, [name]) for _, batch in table.batches([name])])
 
         notes = [
-            *(*table.notes, *keys_note, *once_note(groups.once), *said, *groups.notes),
+            *(*table.notes, *keys_note, *steps, *once_note(groups.once), *said, *groups.notes),
             *repeated_units(plan, table.schema.names, groups.columns, [groups.labels], ids),
+            *([] if groups.units is None else linked_units(plan, groups.units, [groups.labels])),
             *notes_on(plan, list(groups.used), groups.counts),
         ]
         outcome = Outcome.of(
@@ -147,6 +160,7 @@ def run(
             kept=[name for name in schema.names if name not in groups.columns],
             records=len(table),
             held=groups.held,
+            recoding_loss=needed.recoding_loss(seen.moments, joined),
             least=groups.least if len(blocks.counts) == 1 else None,
             unique_on_categories=unique[0],
             unique_rows=unique[1],
@@ -262,35 +276,36 @@ def _look(
 
     names = [column.name for column in needed.chosen]
     compared = [(rule.field, column) for rule, column in needed.watched if not column.categorical]
-    numbers = [*needed.chosen, *(column for word, column in compared if word == "spread")]
-    moments = {column.name: Moments() for column in numbers if not column.categorical}
-    distinct = {column.name: Distinct() for word, column in compared if word == "closeness"}
-    listed: dict[str, dict[Any, int]] = {c.name: {} for c in needed.columns if c.categorical}
+    numbers = [*needed.chosen, *needed.was, *(column for word, column in compared if word == "spread")]
+    moments = {column.at: Moments() for column in (*numbers, *needed.moved) if not column.categorical}
+    distinct = {column.at: Distinct() for word, column in compared if word == "closeness"}
+    listed: dict[str, dict[Any, int]] = {column.at: {} for column in needed.counted}
     weighs = needed.weight is None
     cut_by, looked_at = drawn(plan.seed, sample_size(len(table), target)), drawn(0, SAMPLE)
     sample, some = [], []
     key = None if plan.order == "keep" else Key(table.schema.names, plan.canonical(names))
-    for begin, batch in table.batches(table.schema.names):
+    was = {of: name for name, of in table.recoding.added.items()} if isinstance(table, RecodedTable) else {}
+    read = [*needed.columns, *needed.counted, *needed.moved]
+    for begin, batch in table.batches([*table.schema.names, *was.values()]):
 
         def here(rows: Ints, begin: int = begin, end: int = begin + len(batch)) -> Ints:
             return rows[slice(*np.searchsorted(rows, [begin, end]))] - begin
 
-        for stored in {(c.name, c.categorical): c for c in reversed(needed.columns)}.values():  # each once
-            cells = batch.column(stored.name)
-            if stored.categorical:
-                tally(listed[stored.name], stored.cells(cells))
+        for stored in {(c.at, c.categorical): c for c in reversed(read)}.values():  # each once
+            if isinstance(stored, StoredColumn) and stored.categorical:
+                tally(listed[stored.at], stored.cells(batch.column(stored.at)))
                 continue
-            column = stored.read(cells, begin)
-            if stored.name in distinct:
-                distinct[stored.name].add(column)
+            column = stored.of(batch, begin)
+            if stored.at in distinct:
+                distinct[stored.at].add(column)
             if stored is needed.weight:
                 weighs |= bool(as_weights(column, begin).any())
-            elif stored.name in moments:
-                moments[stored.name] += Moments.of(column.present, column.gap_count)
+            elif stored.at in moments:
+                moments[stored.at] += Moments.of(column.present, column.gap_count)
         sample.append(batch.select(names).take(pa.array(here(cut_by))))
         some.append(batch.take(pa.array(here(looked_at))))
         if key is not None:
-            key.add(batch)
+            key.add(pa.table({name: batch.column(was.get(name, name)) for name in table.schema.names}))
         if folders is not None:
             folders.add(batch)
         report((begin + len(batch)) / len(table))

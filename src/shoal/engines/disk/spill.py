@@ -79,7 +79,7 @@ class Spill:
 
     def _homed(self, batch: Any) -> Ints:
         """Who lies in one leaf: a unit, in each stratum for itself."""
-        return row_ids(batch, [*self.unit, *(column.name for column in self.needed.strata)])
+        return row_ids(batch, [*self.unit, *(column.at for column in self.needed.strata)])
 
     def read(self, block: int) -> tuple[Ints, list[Column], Ints | None]:
         """The row numbers, the columns and the units of one block."""

@@ -3,17 +3,22 @@
 import hashlib
 import json
 import os
+import pickle
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.engines.blocks.columns import MOST_DISTINCT, Distinct, Needed, StoredColumn, Tally
+from shoal.engines.blocks.columns import Moved, Needed, StoredColumn
+from shoal.engines.blocks.facts import MOST_DISTINCT, Distinct, Tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
+from shoal.engines.blocks.steps import Recoding, find
+from shoal.engines.blocks.strata import Merging, merge
 from shoal.engines.spark.fingerprint import fingerprint, hashable
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import session, speaking
@@ -30,7 +35,9 @@ from shoal.engines.spark.tasks import (
     assign_leaves,
     count_leaves,
     find_moments,
+    gather,
     keep_complete,
+    recode,
     release_block,
 )
 from shoal.engines.spark.write import write
@@ -104,28 +111,40 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
         whole = df.count() if plan.missing == "drop" else 0
         if plan.missing == "drop":
             df = df.mapInArrow(keep_complete(asked), df.schema)
-        needed = _listed(df, asked)
+        original, was = df, list[str]()
+        recoding, asked, steps = find(plan, asked, partial(_gather, df), df.count() if plan.stepped else 0)
+        if recoding is not None:
+            df = _recoded(df, recoding)
+            was += recoding.added
+        needed, lost = _listed(df, asked, {} if recoding is None else recoding.steps.levels)
+        facts = _facts(df, needed) if blocks is None or plan.merge_small_strata else []
+        merged: Sequence[str] = ()
+        if plan.merge_small_strata:
+            merging, needed, more = merge(plan, needed, facts, partial(_gather, df))
+            steps += more
+            if merging is not None:
+                df, merged = _recoded(df, merging), merging.changed
+                was += merging.added
         units = _units(plan, df)
-        facts = _facts(df, needed) if blocks is None else []
         records = facts[0].present + facts[0].gaps if blocks is None else blocks.records
         left = [left_out(whole, records, plan.k)] if whole > records else []
         if records < plan.k:
             raise too_few(plan.k, records)
-        said = (*left, *look_at_some(plan, needed.chosen, _some(df, SAMPLE, records, 0)))
+        said = (*left, *steps, *look_at_some(plan, needed, _some(df, SAMPLE, records, 0), merged))
         if blocks is None:
             blocks = _plan(plan, units, needed, facts, records, block_records or block_size(records))
     blocks.require(plan, needed.chosen)
     with speaking("Spark could not look at the data"):
-        salt = _salt(plan, df, blocks.names)
-    dropped = [*plan.named("identifier"), *plan.unit]
+        salt = _salt(plan, original, blocks.names)
+    dropped = [*plan.named("identifier"), *plan.unnumbered]
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
     told_by = {
         f"{IDS}{j}": F.xxhash64(*hashable(df.select(f"`{name}`")))
-        for j, name in enumerate(identifiers(plan, df.columns, blocks.names))
+        for j, name in enumerate(identifiers(plan, original.columns, blocks.names))
     }
     place = {PLACE: F.xxhash64(F.lit(salt), *hashable(df)), TIE: F.xxhash64(*hashable(df.drop(*dropped)))}
     assigned = units.withColumns(place | told_by).drop(*dropped)
-    out = _bare(assigned.drop(TIE, *told_by).schema).add(FACTS, "string")
+    out = _bare(assigned.drop(TIE, *told_by, *was).schema).add(FACTS, "string")
     if plan.unit:
         assigned = _homed(assigned, blocks, needed)
     schema = StructType([f for f in assigned.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
@@ -133,7 +152,30 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
     measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, needed), out)
     told = [field.name for field in df.schema.fields if field.metadata]
     said = (*said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
-    return SparkRelease(measured.drop(FACTS, PLACE, UNIT), blocks, df, measured, began, said)
+    table = measured.drop(FACTS, PLACE, UNIT)
+    return SparkRelease(table, blocks, df.drop(*was), measured, began, said, lost)
+
+
+def _gather(df: Any, names: Sequence[str], find: Any) -> list[Any]:
+    """What a function finds in each partition of these columns."""
+    parts = df.select(*[f"`{name}`" for name in names]).mapInArrow(gather(find), "found binary").collect()
+    found = [pickle.loads(part["found"]) for part in parts]
+    for one in found:
+        if isinstance(one, InputError):
+            raise one
+    return found
+
+
+def _recoded(df: Any, recoding: Recoding | Merging) -> Any:
+    """The DataFrame as its recoding, or merging of strata, makes it."""
+    from pyspark.sql.types import LongType, StructField
+
+    fields = {field.name: field for field in df.schema.fields}
+    added = [StructField(name, fields[of].dataType) for name, of in recoding.added.items()]
+    if isinstance(recoding, Recoding) and recoding.steps.key is not None:
+        unit = recoding.steps.plan.unit[0]
+        fields[unit] = StructField(unit, LongType())
+    return df.mapInArrow(recode(recoding), type(df.schema)([*fields.values(), *added]))
 
 
 def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
@@ -143,7 +185,7 @@ def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
 
     schema = type(units.schema)([*units.schema.fields]).add(KEY, "long").add(LEAF, "long")
     leaves = units.mapInArrow(assign_leaves(blocks, needed), schema)
-    whose = [UNIT, *(f"`{column.name}`" for column in needed.strata)]
+    whose = [UNIT, *(f"`{column.at}`" for column in needed.strata)]
     home = F.min(F.struct(KEY, LEAF)).over(Window.partitionBy(*whose))
     return leaves.withColumn(LEAF, home[LEAF]).drop(KEY)
 
@@ -199,21 +241,28 @@ def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def _listed(df: Any, needed: Needed) -> Needed:
-    """The same with the different cells of each category, and with what rules compare groups with."""
+def _listed(df: Any, needed: Needed, joined: Mapping[str, Any]) -> tuple[Needed, dict[str, float]]:
+    """The same with the different cells of each category, and with what rules compare groups with.
+
+    With it, what columns lose that are recoded only.
+    """
 
     def counted(name: str) -> Any:
         return df.groupBy(f"`{name}`").count()
 
-    names = {column.name for column in needed.columns if column.categorical}
+    names = {column.at for column in needed.counted}
     compared = [(rule.field, column) for rule, column in needed.watched if not column.categorical]
-    distinct = {column.name: Distinct() for word, column in compared if word == "closeness"}
-    for name, column in {column.name: column for _, column in compared if column.name in distinct}.items():
+    distinct = {column.at: Distinct() for word, column in compared if word == "closeness"}
+    for name, column in {column.at: column for _, column in compared if column.at in distinct}.items():
         cells = counted(name).limit(MOST_DISTINCT + 2).toArrow()
         distinct[name].add(column.read(cells[name]), np.asarray(cells["count"]))
     wide = [column for word, column in compared if word == "spread"]
-    moments = dict(zip((column.name for column in wide), _moments(df, wide, None))) if wide else {}
-    return needed.listing({name: dict(counted(name).collect()) for name in names}, distinct, moments)
+    wide += [column for column in needed.was if not column.categorical]
+    numbers = [*wide, *needed.moved]
+    moments = dict(zip((column.at for column in numbers), _moments(df, numbers, None))) if numbers else {}
+    tallies = {name: dict(counted(name).collect()) for name in names}
+    needed = needed.listing(tallies, distinct, moments, joined)
+    return needed, needed.recoding_loss(moments, joined)
 
 
 def _facts(df: Any, needed: Needed) -> list[Moments | Tally]:
@@ -226,9 +275,9 @@ def _facts(df: Any, needed: Needed) -> list[Moments | Tally]:
     return [column.moments() if column.categorical else found[column.name] for column in needed.chosen]
 
 
-def _moments(df: Any, chosen: Sequence[StoredColumn], weight: StoredColumn | None) -> list[Moments]:
+def _moments(df: Any, chosen: Sequence[StoredColumn | Moved], weight: StoredColumn | None) -> list[Moments]:
     moments = [Moments()] * len(chosen)
-    quasi = df.select(*[f"`{column.name}`" for column in chosen])
+    quasi = df.select(*dict.fromkeys(f"`{name}`" for column in chosen for name in column.reads))
     for row in quasi.mapInArrow(find_moments(chosen, weight), "moments string").collect():
         found = json.loads(row["moments"])
         if isinstance(found, dict):

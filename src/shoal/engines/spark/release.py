@@ -1,6 +1,7 @@
 """What `shoal.spark.protect` gives back, until it is written."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.engines.blocks.plan import BlockPlan
@@ -10,7 +11,8 @@ from shoal.engines.blocks.plan import BlockPlan
 class SparkRelease:
     """A protected DataFrame that is not yet computed: `write` computes, checks and publishes it.
 
-    `table` is the DataFrame. Other names are looked up there, so that a release can be used like one.
+    `table` is the DataFrame. Other names are looked up there, so that a release can be used like one. The
+    `original` is recoded as the plan says.
     """
 
     table: Any
@@ -19,6 +21,7 @@ class SparkRelease:
     measured: Any  # the table with the facts of its blocks
     began: float
     notes: tuple[str, ...] = ()
+    recoding_loss: Mapping[str, float] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "table":

@@ -141,6 +141,11 @@ def speaking(what: str) -> Iterator[None]:
         name, sentence = _cause(str(error))
         if name.startswith("shoal.errors."):
             raise (CheckFailed if name.endswith("CheckFailed") else MachineError)(sentence) from None
+        if re.search("No module named '?shoal", sentence):
+            raise MachineError(
+                f"{what}: the workers' Python lacks shoal; install shoal-sdc {shoal.__version__} there, or "
+                "ship an environment (spark.archives)"
+            ) from None
         raise MachineError(f"{what}: {sentence or type(error).__name__}") from None
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -10,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import Needed, StoredColumn
+from shoal.engines.blocks.columns import MERGED, WAS, Moved, Needed, StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
+from shoal.engines.blocks.steps import Recoding
+from shoal.engines.blocks.strata import Merging
 from shoal.errors import CheckFailed, InputError
 from shoal.stages.kept import few_units
 from shoal.stages.moments import Moments
@@ -27,7 +30,7 @@ IDS = "__shoal_id"
 FACTS = "__shoal_facts"
 
 
-def find_moments(columns: Sequence[StoredColumn], weight: StoredColumn | None = None) -> Callable:
+def find_moments(columns: Sequence[StoredColumn | Moved], weight: StoredColumn | None = None) -> Callable:
     """One row for each partition: the moments of these columns as JSON, or what is wrong with them."""
 
     def task(batches):
@@ -35,7 +38,7 @@ def find_moments(columns: Sequence[StoredColumn], weight: StoredColumn | None = 
         try:
             for batch in batches:
                 for j, stored in enumerate(columns):
-                    column = stored.read(batch.column(stored.name))
+                    column = stored.of(batch)
                     if stored == weight:
                         as_weights(column, None)
                     moments[j] += Moments.of(column.present, column.gap_count)
@@ -43,6 +46,29 @@ def find_moments(columns: Sequence[StoredColumn], weight: StoredColumn | None = 
         except InputError as error:
             answer = json.dumps({"error": str(error)})
         yield pa.RecordBatch.from_pydict({"moments": [answer]})
+
+    return task
+
+
+def gather(find: Callable[[Any], Any]) -> Callable:
+    """What a function finds in the batches of each partition, or what is wrong with them."""
+
+    def task(batches):
+        try:
+            found = find((None, batch) for batch in batches)
+        except InputError as error:
+            found = error
+        yield pa.RecordBatch.from_pydict({"found": [pickle.dumps(found)]})
+
+    return task
+
+
+def recode(recoding: Recoding | Merging) -> Callable:
+    """The batches as the plan's steps make them, or with small strata merged."""
+
+    def task(batches):
+        for batch in batches:
+            yield recoding.apply(batch)
 
     return task
 
@@ -130,7 +156,8 @@ def release_block(plan: BlockPlan, needed: Needed) -> Callable:
             "few": [few_units(np.asarray(table[name]), labels, plan.plan.k) for name in ids],
         }
         told = pa.array([json.dumps(facts)] + [None] * (len(table) - 1), pa.string())
-        return table.drop_columns([BLOCK, TIE, *ids]).append_column(FACTS, told)
+        was = [name for name in table.column_names if name.startswith((WAS, MERGED))]
+        return table.drop_columns([BLOCK, TIE, *ids, *was]).append_column(FACTS, told)
 
     return task
 

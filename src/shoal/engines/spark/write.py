@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.engines.blocks.plan import private
+from shoal.engines.blocks.plan import BlockPlan, private
+from shoal.engines.memory import linked_note
 from shoal.engines.spark.fingerprint import fingerprint, hashable, salts
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
+from shoal.engines.spark.shared import SharedFolder
 from shoal.engines.spark.tasks import FACTS, PLACE, UNIT
 from shoal.errors import InputError, MachineError
 from shoal.io.json_text import json_text
@@ -47,7 +49,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
         raise InputError("only what shoal.spark.protect gave back can be checked: transform the data before")
     spark, blocks = release.table.sparkSession, release.plan
     with speaking("Spark cannot reach the output"):
-        place = _Place(spark, str(path), replace)
+        place = (_Place if hasattr(spark, "_jsparkSession") else SharedFolder)(spark, str(path), replace)
     seen = Observation()
     measured = release.measured
     if blocks.plan.unit:  # units are not written, so they are counted in what is written from
@@ -68,13 +70,14 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                 np.array([fact["sizes"] for fact in facts]).ravel(),
                 _loss(facts),
                 used,
-                [*_told(release, facts), *notes_on(blocks.plan, used, counts)],
+                [*_told(release, facts), *_linked(blocks, measured), *notes_on(blocks.plan, used, counts)],
                 release.began,
                 kept=[name for name in release.table.columns if name not in blocks.names],
                 records=blocks.records,
                 held=[Held(**held) for fact in facts for held in fact["held"]],
                 unique_on_categories=_unique(written, [*blocks.names, *_few_valued(written, blocks.names)]),
                 unique_rows=_unique(written, written.columns),
+                recoding_loss=release.recoding_loss,
                 engine="spark",
                 blocks=len(blocks.counts),
                 plan_sha256=blocks.sha256(),
@@ -102,7 +105,7 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
     from pyspark.sql import functions as F
 
     plan, names = release.plan.plan, list(release.plan.names)
-    dropped = {*plan.named("identifier"), *plan.unit, *names}
+    dropped = {*plan.named("identifier"), *plan.unnumbered, *names}
     untouched = [name for name in release.original.columns if name not in dropped]
     salted = salts()
     before, after = (fingerprint(df, untouched, salted) for df in (release.original, written))
@@ -152,6 +155,18 @@ def _told(release: SparkRelease, facts: Sequence[dict[str, Any]]) -> list[str]:
     return [*notes, *release.notes]
 
 
+def _linked(blocks: BlockPlan, measured: Any) -> list[str]:
+    """What units give away whose rows can be linked, by what their rows publish."""
+    from pyspark.sql import functions as F
+
+    if blocks.plan.pseudonyms is None:
+        return []
+    published = F.xxhash64(*_named([*blocks.names, *blocks.plan.strata]))
+    rows = measured.groupBy(UNIT).agg(F.sort_array(F.collect_list(published)).alias("rows"))
+    row = rows.groupBy("rows").count().agg(F.sum((F.col("count") == 1).cast("long")), F.sum("count"))
+    return linked_note(*row.collect()[0])
+
+
 def _few_valued(written: Any, protected: Sequence[str]) -> list[str]:
     """The other columns that have few different values; a gap is a value."""
     from pyspark.sql import functions as F
@@ -183,8 +198,6 @@ class _Place:
     """The folder to publish, on whatever file system Spark writes to, and a hidden one beside it."""
 
     def __init__(self, spark: Any, path: str, replace: bool):
-        if not hasattr(spark, "_jsparkSession"):
-            raise InputError("shoal.spark.write needs a classic session: Spark Connect cannot rename files")
         java = spark._jvm.org.apache.hadoop.fs
         self._java, self._path = java, java.Path
         self.target = java.Path(path)
