@@ -157,6 +157,8 @@ def test_bad_tables_in_one_sentence(data, sentence):
 def test_unknown_names_are_answered_with_near_ones():
     with pytest.raises(InputError, match=r"no column 'Wages': did you mean 'wages'\?"):
         shoal.microaggregate(survey(20), 3, columns=["Wages"])
+    with pytest.raises(InputError, match="there are 'b', 'a', 'c'"):  # in the table's order
+        shoal.microaggregate(pa.table({"b": [1, 2], "a": [1, 2], "c": [1, 2]}), 2, columns=["nothing"])
     with pytest.raises(InputError, match="'mdav_generic'"):
         shoal.microaggregate(survey(20), 3, method="mdav_generik")
     with pytest.raises(InputError, match="no parameter 'size': it takes none"):

@@ -95,7 +95,8 @@ class Frame:
         chosen = []
         for name in names:
             if name not in present and str(name) not in by_text:
-                raise InputError(f"there is no column {name!r}: {did_you_mean(str(name), by_text)}")
+                hint = did_you_mean(str(name), map(str, self.names))
+                raise InputError(f"there is no column {name!r}: {hint}")
             chosen.append(name if name in present else by_text[str(name)])
         return chosen
 
