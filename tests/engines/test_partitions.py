@@ -150,9 +150,11 @@ def test_every_row_of_such_folders_is_found_again(tmp_path, fields):
     assert (found.passed, found.by_row) == (True, True), found
     assert (found.units is not None) == ("unit" in fields)
     part = min((tmp_path / "out").rglob("part-*.parquet"))
-    pq.write_table(pq.read_table(part).take(np.r_[1:50, 0, 50 : pq.read_metadata(part).num_rows]), part)
+    spoilt = pq.read_table(part)
+    income = np.r_[1e9, spoilt["income"].to_numpy()[1:]]
+    pq.write_table(spoilt.set_column(spoilt.column_names.index("income"), "income", pa.array(income)), part)
     found = check_original(tmp_path / "out", tmp_path / "in.parquet", QUASI, plan=plan)
-    assert not (found.passed and found.by_row)
+    assert not found.passed
 
 
 @pytest.mark.parametrize(
