@@ -16,7 +16,7 @@ from shoal.engines.blocks.plan import BlockPlan
 from shoal.engines.disk import engine as disk
 from shoal.errors import InputError
 from shoal.plan import Plan
-from shoal.verify.files import check
+from shoal.verify.files import check, check_original
 from tests.io.test_hive import read_parts
 
 QUASI = ["income", "age"]
@@ -137,6 +137,24 @@ def test_other_columns_name_folders_if_asked(source, tmp_path):
     )
     protect(source, tmp_path / "b", partition_by=[])
     assert not list((tmp_path / "b").glob("*=*"))
+
+
+@pytest.mark.parametrize("fields", [{}, {"unit": "n", "keep": ()}, {"order": "keep"}])
+def test_every_row_of_such_folders_is_found_again(tmp_path, fields):
+    """Also where columns that name folders stood elsewhere in the original."""
+    table = people().take(np.random.default_rng(0).permutation(900)).select(["region", "n", *QUASI, "year"])
+    pq.write_table(table, tmp_path / "in.parquet")
+    protect(tmp_path / "in.parquet", tmp_path / "out", partition_by=["region", "year"], **fields)
+    plan = Plan(5, **{"columns": QUASI, "method": "mdav", "keep": "n", **fields})
+    found = check_original(tmp_path / "out", tmp_path / "in.parquet", QUASI, plan=plan)
+    assert (found.passed, found.by_row) == (True, True), found
+    assert (found.units is not None) == ("unit" in fields)
+    part = min((tmp_path / "out").rglob("part-*.parquet"))
+    spoilt = pq.read_table(part)
+    income = np.r_[1e9, spoilt["income"].to_numpy()[1:]]
+    pq.write_table(spoilt.set_column(spoilt.column_names.index("income"), "income", pa.array(income)), part)
+    found = check_original(tmp_path / "out", tmp_path / "in.parquet", QUASI, plan=plan)
+    assert not found.passed
 
 
 @pytest.mark.parametrize(

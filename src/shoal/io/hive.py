@@ -49,6 +49,13 @@ def find(source: Path) -> list[Part]:
     return parts
 
 
+def keys_in(source: Any) -> list[str]:
+    """The columns that folders name, where this is a folder of Parquet files."""
+    return (
+        list(find(Path(source))[0].cells) if isinstance(source, (str, Path)) and Path(source).is_dir() else []
+    )
+
+
 def _below(folder: Path, cells: dict[str, str | None]) -> list[Part]:
     there = [p for p in sorted(folder.iterdir()) if not p.name.startswith((".", "_")) or _cell(p)]
     folders = [path for path in there if path.is_dir()]
@@ -161,6 +168,14 @@ class Folders:
         """The folders in the order of their names, and how many rows each has."""
         counts = np.bincount(np.concatenate(self._rows), minlength=len(self._numbers))
         return [(Path(*path), int(counts[self._numbers[path]])) for path in sorted(self._numbers)]
+
+
+def by_folder(table: Any, names: Sequence[str], order: Ints | None) -> Ints:
+    """The rows of a table in this order, but folder by folder, as a release has them."""
+    folders = Folders(names)
+    for batch in pa.table({name: table[name] for name in names}).to_batches():
+        folders.add(batch)
+    return folders.sorted(order)
 
 
 def _folder(name: str, cell: Any) -> str:

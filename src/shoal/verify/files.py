@@ -21,6 +21,7 @@ from shoal.io.contents import Contents
 from shoal.io.databases.address import is_remote
 from shoal.io.databases.sql import is_url
 from shoal.io.files import as_arrow, read, read_contents, same_family
+from shoal.io.hive import by_folder, keys_in
 from shoal.io.large import large_table
 from shoal.io.stores import kept, speaking_of
 from shoal.verify import steps
@@ -200,6 +201,11 @@ def check_original(
         if plan is None
         else file_order(before, plan, [n for n in protected if plan.roles.get(n, "quasi") == "quasi"])
     )
+    keys = keys_in(release)
+    if plan is not None and keys and {*keys} <= {*before.column_names}.difference(protected, changed):
+        names = [name for name in before.column_names if name in table.column_names]
+        table = found = table.select([*names, *(n for n in table.column_names if n not in names)])
+        shuffled = by_folder(before, keys, shuffled)
     agreements = []
     for order in [None] if shuffled is None else [shuffled, None]:
         one, other = (t if order is None else t.take(order) for t in (expected, before))
