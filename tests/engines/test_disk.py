@@ -337,7 +337,8 @@ def test_bad_input_is_told_in_one_sentence_and_nothing_is_left(spoil, sentence, 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"bottom": {"income": 1}, "decimals": True}, "bottom and decimals cannot be had in blocks"),
+        ({"bottom": {"income": 9}, "top": {"income": 1}}, "bottom and top of column 'income' cross"),
+        ({"regroup": {"income": {"1": [2]}}}, "'income' is continuous, whose values are averaged"),
         ({"columns": ["list"]}, "column 'list' is list<.*: int64>, which cannot be read as"),
         ({"strata": ["list"], "keep": KEPT}, "column 'list' is list<.*: int64>, which cannot be read as"),
         ({"weight": "name", "keep": ["id"]}, "a weight is a number"),

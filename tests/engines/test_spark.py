@@ -408,8 +408,8 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
         (lambda: shoal.spark.protect(df, 5, columns=QUASI), "column 'id' looks like an identifier"),
         (lambda: shoal.spark.protect(df, 5, columns=["list"]), "column 'list' is array|'list' is list"),
         (
-            lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, decimals=True),
-            "decimals cannot be had in blocks",
+            lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, per_column=True),
+            "need a shuffle of all records for each part, which is not built for clusters",
         ),
         (lambda: shoal.spark.protect(df, 7000, columns=QUASI, keep=KEPT), "but the table has 6000: lower k"),
         (lambda: shoal.spark.write(df, "x"), "only what shoal.spark.protect gave back"),

@@ -206,6 +206,17 @@ class Needed:
         weight = [] if self.weight is None else [self.weight]
         return [*self.chosen, *self.strata, *weight, *(column for _, column in self.watched), *self.was]
 
+    def part(self, names: Sequence[str]) -> "Needed":
+        """What is needed where these columns are grouped apart from the others that are protected."""
+        others = {column.name for column in self.chosen}.difference(names)
+        chosen = {column.name: column for column in self.chosen}
+        return replace(
+            self,
+            chosen=tuple(chosen[name] for name in names),
+            watched=tuple((rule, column) for rule, column in self.watched if column.name not in others),
+            was=tuple(column for column in self.was if column.name not in others),
+        )
+
     @property
     def counted(self) -> list[StoredColumn]:
         """The categories, whose cells are listed and counted."""

@@ -15,21 +15,9 @@ from shoal.stages.recode import refuse_numbers, refuse_roles
 from shoal.stages.round import refuse_rounding
 from shoal.verify.requirements import refuse_without_numbers
 
-#: Fields of a plan that need the whole table at once, and the values that mean "not asked for".
-WHOLE_TABLE: dict[str, tuple[Any, ...]] = {
-    "blocks": (None,),
-    "per_column": (False,),
-}
-
 
 def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     """The columns that the plan needs of a table of this schema; a sentence says what cannot be."""
-    asked = [name for name, absent in WHOLE_TABLE.items() if getattr(plan, name) not in absent]
-    if asked:
-        raise InputError(
-            f"{' and '.join(asked)} cannot be had in blocks: leave that out, or protect the table in memory "
-            "(--engine memory)"
-        )
     codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
     frame = Frame(schema.empty_table())
     named = [*plan.roles, *plan.types, *plan.by_record, *(plan.known or ()), *codes, *plan.levels]
@@ -59,7 +47,9 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
         refuse_without_numbers(rule, column.empty)
     pairs = [of(name, "nominal" if name in plan.regroup else None) for name in kept]
     refuse_rounding(plan, [column.empty for column in (*columns, *pairs)])
-    refuse_plan(plan, [column.empty for column in columns], [columns], weighted=weight is not None)
+    refuse_plan(
+        plan, [column.empty for column in columns], plan.parts(protected), weighted=weight is not None
+    )
     strata = tuple(of(name, "nominal") for name in plan.strata)
     return Needed(
         *(tuple(columns), strata, weight, watched, was),

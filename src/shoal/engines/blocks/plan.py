@@ -196,9 +196,17 @@ def combination_of(strata: Sequence[Column], records: int) -> Ints:
     return combination
 
 
-def private(outcome: Outcome, blocks: BlockPlan) -> dict[str, Any]:
-    """What makes the release again, and holds single records' values."""
-    return {"shoal": shoal.__version__, **outcome.summary(), "block_plan": blocks.json()}
+def private(outcome: Outcome, plans: Sequence[BlockPlan]) -> dict[str, Any]:
+    """What makes the release again, and holds single records' values; one plan for each part of columns."""
+    texts = [blocks.json() for blocks in plans]
+    plan = texts[0] if len(texts) == 1 else texts
+    return {"shoal": shoal.__version__, **outcome.summary(), "block_plan": plan}
+
+
+def sha256_of(plans: Sequence[BlockPlan]) -> str:
+    """The fingerprint of one plan, or of those of all parts."""
+    one, *others = (blocks.sha256() for blocks in plans)
+    return hashlib.sha256("".join([one, *others]).encode()).hexdigest() if others else one
 
 
 def block_size(records: int) -> int:

@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import Needed, StoredColumn
-from shoal.engines.blocks.facts import Distinct, Tally, tally
+from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
-from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sample_size
+from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sha256_of
 from shoal.engines.blocks.steps import find
 from shoal.engines.blocks.strata import merge
-from shoal.engines.disk.groups import Groups
+from shoal.engines.disk.groups import Groups, Parts
 from shoal.engines.disk.layout import keys_of
+from shoal.engines.disk.look import look
 from shoal.engines.disk.nearby import nearby
 from shoal.engines.disk.recoded import RecodedTable, gather
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
@@ -31,7 +31,7 @@ from shoal.engines.disk.spill import Spill
 from shoal.engines.memory import linked_units, time_left
 from shoal.errors import InputError, too_few
 from shoal.frame.large import LargeTable
-from shoal.frame.order import Key, row_ids
+from shoal.frame.order import row_ids
 from shoal.io import parquet
 from shoal.io.hive import Folders
 from shoal.io.large import by_column
@@ -40,10 +40,9 @@ from shoal.measures.order import order_note
 from shoal.measures.uniqueness import few_valued
 from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan
-from shoal.stages.kept import SAMPLE, repeated_units
-from shoal.stages.moments import Moments
+from shoal.stages.kept import repeated_units
 from shoal.stages.part import Published
-from shoal.stages.prepare import as_weights, left_out, refuse_no_weight
+from shoal.stages.prepare import left_out
 from shoal.stages.units import group_sizes, once_note
 from shoal.verify import policy
 from shoal.verify.count import Counter
@@ -52,8 +51,10 @@ from shoal.verify.stream import compare_batches
 Progress = Callable[[float], None]
 #: Blocks in memory at a time; the search inside a block uses all cores anyway.
 AT_ONCE = 2
-#: The shares of the whole work after statistics, spilling, grouping, writing; the check is the rest.
-SHARES = (0.03, 0.07, 0.9, 0.95)
+#: The shares of the whole work after statistics, grouping, writing; the check is the rest.
+SHARES = (0.03, 0.9, 0.95)
+#: The share of the grouping that the spill takes.
+SPILLED = 0.05
 
 
 class Placed(NamedTuple):
@@ -106,22 +107,34 @@ def run(
     merged: Sequence[str] = ()
     size = block_records or block_size(len(table))
     folders = Folders(keys) if keys else None
-    seen = _look(plan, table, asked, size, folders, lambda part: report(SHARES[0] * part))
+    seen = look(plan, table, asked, size, folders, lambda part: report(SHARES[0] * part))
     needed = asked.listing(seen.listed, seen.distinct, seen.moments, joined)
     if plan.merge_small_strata:
         merging, needed, more = merge(plan, needed, seen.facts(needed), partial(gather, table))
         table, steps = table if merging is None else RecodedTable(table, merging), [*steps, *more]
         merged = () if merging is None else merging.changed
     said = look_at_some(plan, needed, seen.some, merged)
-    blocks = blocks or make_plan(plan, needed.chosen, seen.facts(needed), seen.sample, size)
-    blocks.require(plan, needed.chosen)
-    if blocks.records != len(table):
-        raise InputError(f"the block plan is of {blocks.records} records, but there are {len(table)}")
+    parts = [needed.part(names) for names in plan.parts([column.name for column in needed.chosen])]
+    plans = []
+    for part in parts:
+        plans.append(blocks or make_plan(plan, part.chosen, seen.facts(part), seen.sample, size))
+        plans[-1].require(plan, part.chosen)
+        if plans[-1].records != len(table):
+            raise InputError(f"the block plan is of {plans[-1].records} records, but there are {len(table)}")
     with parquet.workplace(target) as folder:
-        spill = Spill(folder / "spill", needed, plan.unit)
-        blocks = spill.fill(blocks, table, lambda part: report(_between(0, part)))
-        seconds = time_left(plan, began, began, 1)
-        groups = _group(blocks, spill, compute, lambda part: report(_between(1, part)), seconds)
+        grouped, protected = [], {column.name for column in needed.chosen}
+        within = [column.name for column in needed.strata if column.name not in protected]
+
+        def during(part: int, begin: float, share: float, done: float) -> None:
+            report(SHARES[0] + (SHARES[1] - SHARES[0]) * (part + begin + share * done) / len(parts))
+
+        for j, part in enumerate(parts):
+            spill = Spill(folder / "spill", part, plan.unit)
+            plans[j] = spill.fill(plans[j], table, partial(during, j, 0, SPILLED))
+            seconds = time_left(plan, began, began, len(parts) - j)
+            progress = partial(during, j, SPILLED, 1 - SPILLED)
+            grouped.append(_group(plans[j], spill, within, compute, seconds, progress))
+        groups = Parts(grouped)
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
         dropped = [*plan.named("identifier"), *plan.unnumbered]
         schema = table.schema.empty_table().drop_columns(dropped).schema
@@ -134,25 +147,25 @@ def run(
                 writer.write(groups.replace(batch, begin))
             else:
                 shuffle.add(groups.replace(batch, begin), begin)
-            report(_between(2, begin / len(table)))
+            report(SHARES[1] + (SHARES[2] - SHARES[1]) * begin / len(table))
         for batch in () if shuffle is None else shuffle.batches():
             writer.write(batch)
         writer.close()
-        unique = _verify(table, made, schema, groups, places, lambda part: report(SHARES[3] + 0.05 * part))
+        unique = _verify(table, made, schema, groups, places, lambda part: report(SHARES[2] + 0.05 * part))
 
         def ids(name: str) -> Ints:
             return np.concatenate([row_ids(batch, [name]) for _, batch in table.batches([name])])
 
         notes = [
             *(*table.notes, *keys_note, *steps, *once_note(groups.once), *said, *groups.notes),
-            *repeated_units(plan, table.schema.names, groups.columns, [groups.labels], ids),
-            *([] if groups.units is None else linked_units(plan, groups.units, [groups.labels])),
+            *repeated_units(plan, table.schema.names, groups.columns, groups.labels, ids),
+            *([] if groups.units is None else linked_units(plan, groups.units, groups.labels)),
             *notes_on(plan, list(groups.used), groups.counts),
         ]
         outcome = Outcome.of(
             plan,
-            blocks.names,
-            group_sizes(groups.labels, groups.units),
+            list(groups.columns),
+            np.concatenate([group_sizes(labels, groups.units) for labels in groups.labels]),
             groups.loss,
             list(groups.used),
             notes,
@@ -161,23 +174,25 @@ def run(
             records=len(table),
             held=groups.held,
             recoding_loss=needed.recoding_loss(seen.moments, joined),
-            least=groups.least if len(blocks.counts) == 1 else None,
+            least=groups.least if all(len(one.counts) == 1 for one in plans) else None,
             unique_on_categories=unique[0],
             unique_rows=unique[1],
             engine="disk",
-            blocks=len(blocks.counts),
-            plan_sha256=blocks.sha256(),
+            blocks=max(len(one.counts) for one in plans),
+            plan_sha256=sha256_of(plans),
         )
         if made.is_dir():
             parquet.write_manifest(made, writer.parts, outcome.public())
             outcome = outcome.noting(
-                parquet.write_private(private_to or parquet.private_path(target), private(outcome, blocks))
+                parquet.write_private(private_to or parquet.private_path(target), private(outcome, plans))
             )
         parquet.publish(made, target)
     if then is not None:
         released = by_column(parquet.ParquetTable(target, kinds=schema))
         released = released if places is None else released.take(places)
-        placed = Placed(by_column(table), released, groups.labels.astype(np.int64), groups.units)
+        labels = np.stack(groups.labels, axis=1).astype(np.int64)
+        labels = labels[:, 0] if len(groups.labels) == 1 else labels
+        placed = Placed(by_column(table), released, labels, groups.units)
         del groups, seen, spill, places  # measures need the room
         then(outcome, placed)
     return outcome
@@ -196,7 +211,7 @@ def _verify(
     table: parquet.ParquetTable,
     made: Path,
     schema: pa.Schema,
-    groups: Groups,
+    groups: Parts,
     places: Ints | None,
     report: Progress,
 ) -> tuple[int, ...]:
@@ -221,7 +236,7 @@ def _verify(
         released(),
         untouched,
         groups.published,
-        [list(groups.columns)],
+        groups.parts,
         groups.k,
         len(table),
         lambda done: report(done / len(table)),
@@ -230,101 +245,22 @@ def _verify(
         groups.within,
     )
     counted = "records" if groups.units is None else "units"
-    policy.require(groups.k, [list(groups.columns)], findings, agreement, counted)
+    policy.require(groups.k, groups.parts, findings, agreement, counted)
     return tuple(int((counter.sizes() == 1).sum()) for counter in whole)
-
-
-def _between(stage: int, part: float) -> float:
-    return SHARES[stage] + part * (SHARES[stage + 1] - SHARES[stage])
-
-
-class _Seen(NamedTuple):
-    """What one reading of the whole table finds."""
-
-    some: Any  # rows drawn by chance from all of it, an Arrow table
-    moments: dict[str, Moments]  # of numbers
-    listed: dict[str, dict[Any, int]]  # of categories: how often each cell occurs
-    distinct: dict[str, Distinct]  # of numbers: how often each occurs, where closeness is asked
-    sample: Any  # what blocks are cut by, an Arrow table
-    key: Key | None  # of the order of rows; None if it stays
-
-    def facts(self, needed: Needed) -> list[Moments | Tally]:
-        """What is known of each column to protect."""
-        return [c.moments() if c.categorical else self.moments[c.name] for c in needed.chosen]
-
-    def places(self, records: int, folders: Folders | None) -> Ints | None:
-        """For each row of the input its place in the output; None if it is the same."""
-        order = None if self.key is None else self.key.order(records)
-        order = order if folders is None else folders.sorted(order)
-        if order is None:
-            return None
-        places = np.empty(records, np.int64)
-        places[order] = np.arange(records)
-        return places
-
-
-def _look(
-    plan: Plan,
-    table: parquet.ParquetTable,
-    needed: Needed,
-    target: int,
-    folders: Folders | None,
-    report: Progress,
-) -> _Seen:
-    def drawn(seed: int, count: int) -> Ints:
-        return np.sort(np.random.default_rng(seed).choice(len(table), min(count, len(table)), replace=False))
-
-    names = [column.name for column in needed.chosen]
-    compared = [(rule.field, column) for rule, column in needed.watched if not column.categorical]
-    numbers = [*needed.chosen, *needed.was, *(column for word, column in compared if word == "spread")]
-    moments = {column.at: Moments() for column in (*numbers, *needed.moved) if not column.categorical}
-    distinct = {column.at: Distinct() for word, column in compared if word == "closeness"}
-    listed: dict[str, dict[Any, int]] = {column.at: {} for column in needed.counted}
-    weighs = needed.weight is None
-    cut_by, looked_at = drawn(plan.seed, sample_size(len(table), target)), drawn(0, SAMPLE)
-    sample, some = [], []
-    key = None if plan.order == "keep" else Key(table.schema.names, plan.canonical(names))
-    was = {of: name for name, of in table.recoding.added.items()} if isinstance(table, RecodedTable) else {}
-    read = [*needed.columns, *needed.counted, *needed.moved]
-    for begin, batch in table.batches([*table.schema.names, *was.values()]):
-
-        def here(rows: Ints, begin: int = begin, end: int = begin + len(batch)) -> Ints:
-            return rows[slice(*np.searchsorted(rows, [begin, end]))] - begin
-
-        for stored in {(c.at, c.categorical): c for c in reversed(read)}.values():  # each once
-            if isinstance(stored, StoredColumn) and stored.categorical:
-                tally(listed[stored.at], stored.cells(batch.column(stored.at)))
-                continue
-            column = stored.of(batch, begin)
-            if stored.at in distinct:
-                distinct[stored.at].add(column)
-            if stored is needed.weight:
-                weighs |= bool(as_weights(column, begin).any())
-            elif stored.at in moments:
-                moments[stored.at] += Moments.of(column.present, column.gap_count)
-        sample.append(batch.select(names).take(pa.array(here(cut_by))))
-        some.append(batch.take(pa.array(here(looked_at))))
-        if key is not None:
-            key.add(pa.table({name: batch.column(was.get(name, name)) for name in table.schema.names}))
-        if folders is not None:
-            folders.add(batch)
-        report((begin + len(batch)) / len(table))
-    if not weighs:
-        refuse_no_weight(plan.weight, np.zeros(0))
-    return _Seen(pa.Table.from_batches(some), moments, listed, distinct, pa.Table.from_batches(sample), key)
 
 
 def _group(
     plan: BlockPlan,
     spill: Spill,
+    within: Sequence[str],
     compute: Callable[[Callable[[], Any]], Any],
-    report: Progress,
     seconds: float | None,
+    report: Progress,
 ) -> Groups:
     """Every block, a few at a time; the outcome does not depend on how many unless the `seconds` run out."""
     end = None if seconds is None else time.perf_counter() + seconds
     chosen = spill.needed.chosen
-    groups = Groups(plan, chosen, [c.name for c in spill.needed.strata if c.name not in plan.names])
+    groups = Groups(plan, chosen, within)
     done = np.zeros(len(plan.counts))
 
     def share(block: int, part: float) -> None:

@@ -88,3 +88,33 @@ class Groups:
             at = batch.schema.get_field_index(name)
             batch = batch.set_column(at, batch.schema.field(at), self.published(name, begin, len(batch)))
         return batch
+
+
+class Parts:
+    """The groups of columns that were grouped apart, seen together."""
+
+    def __init__(self, parts: Sequence[Groups]):
+        first, self._parts = parts[0], parts
+        self.k, self.units, self.within = first.k, first.units, first.within
+        self.columns = {name: column for part in parts for name, column in part.columns.items()}
+        self.parts = [list(part.columns) for part in parts]
+        self.labels = [part.labels for part in parts]
+        self.loss = sum((part.loss for part in parts), Loss())
+        proven = [part.least for part in parts if part.least is not None]
+        self.least = sum(proven) if len(proven) == len(parts) else None
+        self.used = dict.fromkeys(name for part in parts for name in part.used)
+        self.notes = [note for part in parts for note in part.notes]
+        self.held = [held for part in parts for held in part.held]
+        self.once = [name for part in parts for name in part.once]
+        self.counts = {name: sum(part.counts[name] for part in parts) for name in COUNTS}
+
+    def published(self, name: str, begin: int, count: int) -> Any:
+        """What these records publish in a column, as Arrow cells."""
+        (part,) = (part for part in self._parts if name in part.columns)
+        return part.published(name, begin, count)
+
+    def replace(self, batch: pa.RecordBatch, begin: int) -> pa.RecordBatch:
+        """The batch with its protected columns replaced; the rest is untouched."""
+        for part in self._parts:
+            batch = part.replace(batch, begin)
+        return batch

@@ -227,6 +227,11 @@ def _refuse(plan: Plan) -> None:
     """What a cluster cannot do in principle."""
     if plan.order == "keep":
         raise InputError("a cluster keeps no order of rows: leave order='keep' out, or protect in memory")
+    if plan.apart:
+        raise InputError(
+            "columns grouped apart (per_column, blocks) need a shuffle of all records for each part, which "
+            "is not built for clusters: leave that out, or protect on one machine (--engine disk)"
+        )
     if plan.time_limit is not None:
         raise InputError(
             "a cluster may make a block twice, and both must be the same, whatever the clock says: "

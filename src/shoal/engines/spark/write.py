@@ -92,7 +92,7 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
                     for row in sorted(listed)
                 ],
             }
-            outcome = outcome.noting(place.write_private(private(outcome, blocks)))
+            outcome = outcome.noting(place.write_private(private(outcome, [blocks])))
             place.publish(json_text(manifest, indent=1) + "\n")
     finally:
         measured.unpersist()
