@@ -232,7 +232,8 @@ def outside(
         if low.dtype.kind == "f" or by or share:  # rounding, else at most that of 32 bits
             low, high = low[told].astype(np.float64), high[told].astype(np.float64)
             slack = np.maximum(np.abs(low), np.abs(high)) * (1e-6 + share) + by
-            low, high, published = low - slack, high + slack, published[told]
+            with np.errstate(over="ignore"):  # beyond the largest number lies nothing
+                low, high, published = low - slack, high + slack, published[told]
             told = np.ones(len(low), bool)
         wrong = int(((published < low) | (published > high))[told].sum())
         if wrong:
