@@ -416,7 +416,18 @@ def small_machine():
 
 
 def refused_in_little_memory(path, sentence, *words):
-    words = [sys.executable, "-m", "shoal", "protect", path, "-k", "2", "-o", path.parent / "out.csv", *words]
+    words = [
+        sys.executable,
+        "-m",
+        "shoal",
+        "protect",
+        path,
+        "-k",
+        "2",
+        "-o",
+        path.parent / "out.parquet",
+        *words,
+    ]
     # Arrow's own pool sets aside gigabytes of addresses that nobody uses, and BLAS some for each core.
     exact = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
     run = subprocess.run(words, capture_output=True, text=True, preexec_fn=small_machine, env=exact)
