@@ -232,7 +232,10 @@ def test_small_strata_are_merged_on_a_cluster_as_on_disk(spark, place):
     assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
     ours = pq.read_table(place / "strata_out").sort_by("row").to_pandas()
     theirs = pq.read_table(place / "strata_disk.parquet").sort_by("row").to_pandas()
-    assert ours.equals(theirs[ours.columns])
+    kept, groups = ["town", "work", "ill", "grossing", "row"], ["town", "work", "wage", "age"]
+    assert ours[kept].equals(theirs[kept])
+    ours, theirs = (t[groups].sort_values(groups, ignore_index=True) for t in (ours, theirs))
+    assert ours.equals(theirs)  # records that are alike may change places
 
 
 def test_steps_beside_grouping_on_a_cluster_are_those_of_disk(spark, place):
