@@ -33,9 +33,9 @@ def loss_space(columns: Sequence[Column], scales: Sequence[Scale | Levels | Draw
     """Where loss is measured: the columns as points, as they were before they were recoded."""
     if any(column.before is not None and column.measured is None for column in columns):
         return encode([column.before or column for column in columns])
-    if scales is not None:
-        scales = [c.measured.scale if c.measured else scale for c, scale in zip(columns, scales)]
-    return encode([column.before or column for column in columns], scales=scales)
+    drawn = zip(columns, scales or ())
+    measured = [column.measured.scale if column.measured else scale for column, scale in drawn]
+    return encode([column.before or column for column in columns], scales=measured or None)
 
 
 def measure(
