@@ -304,6 +304,13 @@ def spoil_infinite(folder):
     pq.write_table(table.set_column(1, "income", pa.array(values)), folder / "1.parquet")
 
 
+def spoil_names(folder):
+    """A column that would pass for one of ours is not looked at, and an identifier would be published."""
+    for path in folder.iterdir():
+        table = pq.read_table(path)
+        pq.write_table(table.append_column("__shoal_was_tag", table["id"]), path)
+
+
 def spoil_folder(folder):
     (folder / "region=north").mkdir()
 
@@ -324,6 +331,7 @@ def spoil_all(folder):
         (spoil_infinite, r"column 'income' has the value inf in row 705"),
         (spoil_folder, r"has files beside folders, such as '0.parquet' and 'region=north'"),
         (spoil_all, r"has no .parquet files"),
+        (spoil_names, r"'__shoal_was_tag' twice, or by a name that shoal needs: rename it"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence_and_nothing_is_left(spoil, sentence, tmp_path):

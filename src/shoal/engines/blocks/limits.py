@@ -16,8 +16,16 @@ from shoal.stages.round import refuse_rounding
 from shoal.verify.requirements import refuse_without_numbers
 
 
+def refuse_names(names: Sequence[str]) -> None:
+    """Refuse columns that would be taken for what stands beside the table's own while blocks are made."""
+    for name in names:
+        if name.startswith("__shoal_") or names.count(name) > 1:
+            raise InputError(f"a column is called {name!r} twice, or by a name that shoal needs: rename it")
+
+
 def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     """The columns that the plan needs of a table of this schema; a sentence says what cannot be."""
+    refuse_names(schema.names)
     codes = plan.missing_codes if isinstance(plan.missing_codes, dict) else ()
     frame = Frame(schema.empty_table())
     named = [*plan.roles, *plan.types, *plan.by_record, *(plan.known or ()), *codes, *plan.levels]

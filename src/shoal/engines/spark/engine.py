@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shoal.engines.blocks.columns import Moved, Needed, StoredColumn
 from shoal.engines.blocks.facts import MOST_DISTINCT, Distinct, Tally
-from shoal.engines.blocks.limits import columns_to_protect, look_at_some
+from shoal.engines.blocks.limits import columns_to_protect, look_at_some, refuse_names
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.blocks.steps import Recoding, find
 from shoal.engines.blocks.strata import Merging, merge
@@ -103,9 +103,7 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
 
     began = time.perf_counter()
     _refuse(plan)
-    for name in df.columns:
-        if name.startswith("__shoal_") or df.columns.count(name) > 1:
-            raise InputError(f"a column is called {name!r} twice, or by a name that shoal needs: rename it")
+    refuse_names(df.columns)
     with speaking("Spark could not look at the data"):
         asked = columns_to_protect(plan, df.limit(0).toArrow().schema)
         whole = df.count() if plan.missing == "drop" else 0
