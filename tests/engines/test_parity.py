@@ -594,7 +594,7 @@ def test_what_the_order_of_rows_gives_away_is_noted_on_disk(tmp_path):
 
 
 def test_one_whole_number_column_is_grouped_by_the_same_method_everywhere(table, tmp_path):
-    plan = plan_of({"columns": ["age"]})
+    plan = plan_of({"columns": ["age"], "method": "auto"})
     assert run(plan, table).outcome.used == ("univariate_integer",)
     several = disk.run(plan, table, tmp_path / "several.parquet", block_records=100)
     assert several.blocks > 1
