@@ -120,6 +120,7 @@ class Measurement:
             "smallest_group": least,
             "largest_group": int(sizes.max()),
             "sizes": histogram(sizes),
+            "counted": "records",
             "k": least,
             "information_loss": self.utility["information_loss"].overall,
             "rounding_loss": 0.0,
