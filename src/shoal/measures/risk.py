@@ -92,8 +92,10 @@ def risk(
 def risk_of(both: Pair, *, interval: float = 0.05, sample: int | None = None, seed: int = 0) -> Measures:
     """What the published values alone give away: k, record linkage, interval disclosure."""
     both, notes = both.scaled(), list(both.notes)
-    measures = [_achieved(both), _unique(both), *linkage(both, sample, seed, notes)]
-    return Measures([*measures, *_intervals(both.columns, interval)], len(both.original), notes)
+    measures = [_achieved(both), _unique(both)]
+    if both.matched:
+        measures += [*linkage(both, sample, seed, notes), *_intervals(both.columns, interval)]
+    return Measures(measures, len(both.released), notes)
 
 
 def with_groups(
@@ -103,7 +105,9 @@ def with_groups(
     interval: float = 0.05,
     dominance: tuple[float, float] = DOMINANCE,
 ) -> Measures:
-    """The measures, with what membership of a group gives away."""
+    """The measures, with what membership of a group gives away, where the records of a group are known."""
+    if not both.matched:
+        return measures
     both = both.scaled()
     together, each = both.groups
 
@@ -133,7 +137,7 @@ def _achieved(both: Pair) -> Measure:
         "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
         "mean_size": float(sizes.mean()),
         "unique_records": int((sizes == 1).sum()),
-        "expected_share_found": len(sizes) / len(both.original),
+        "expected_share_found": len(sizes) / len(both.released),
     }
     return measure("k", sizes.min(), columns, detail, records="records" if both.units is None else "units")
 
@@ -149,7 +153,7 @@ def _sizes(published: Iterable[NDArray], units: Ints | None) -> Ints:
 def _unique(both: Pair) -> Measure:
     """Rows that are one of a kind, in protected and kept columns with few values, and in all columns."""
     names, few, rng = both.columns.names, [], np.random.default_rng(0)
-    some, every = (np.zeros(len(both.original), np.uint64) for _ in range(2))
+    some, every = (np.zeros(len(both.released), np.uint64) for _ in range(2))
     for name in both.released.names:
         codes = value_codes(both.released, name)
         bits = random_bits(codes, rng)

@@ -62,7 +62,9 @@ def asked_of(
     """What the groups of these columns must hold by the plan; what holds anyway is not asked."""
     asked: list[Requirement] = [] if units is None or plan.k == 1 else [Units.of(units, plan.k)]
     rules: dict[bytes, Requirement] = {}
-    for column in columns if plan.thin == "widen" else ():
+    for column in columns:
+        if plan.thin != "widen" and not _without_gap(column):
+            continue
         rule = _thin_rule(plan, column, weight, units)
         if rule is not None:
             rules.setdefault(rule.codes.tobytes(), rule)
@@ -88,9 +90,7 @@ def refuse_infeasible(
     """Say before the work what no partition can hold; and what only one group of all records can."""
     if not requirements:
         return
-    order = np.arange(n) if strata is None else np.argsort(strata, kind="stable")
-    ends = np.cumsum(np.bincount(np.zeros(n, np.int64) if strata is None else strata))[:-1]
-    for rows in np.split(order, ends):
+    for rows in _rows_of(strata, n):
         _feasible(requirements, rows, n, whole)
     for requirement in requirements if strata is None and n >= 2 * k else ():
         least = requirement.least(k) if isinstance(requirement, Closeness) else 0.0
@@ -98,6 +98,32 @@ def refuse_infeasible(
             near = requirement.written(least)
             do = "leave that out" if near is None else f"ask for closeness {near} or more"
             raise InputError(f"only one group of all {n} records has {requirement.asked}: {do}")
+
+
+def refuse_thin(
+    plan: Plan, columns: Sequence[Column], strata: Ints | None, weight: Floats | None, units: Ints | None
+) -> None:
+    """Say before the work which cells have too few contributors in any grouping, and cannot be gaps."""
+    where = "the table" if strata is None else "a stratum"
+    for column in filter(_without_gap, columns):
+        rule = _thin_rule(plan, column, weight, units)
+        if rule is not None and not all(map(rule.holds, _rows_of(strata, len(column.values)))):
+            raise InputError(
+                f"column {column.name!r} has too few contributors in {where}, and no gap that could stand "
+                "for them: leave it or the weight out, or ask for less (contributors=1, contributor_share=1)"
+            )
+
+
+def _without_gap(column: Column) -> bool:
+    """Whether no gap can stand for a cell of too few: a category that has none."""
+    return column.categorical and column.gaps is None
+
+
+def _rows_of(strata: Ints | None, n: int) -> list[Ints]:
+    """The records of each stratum."""
+    if strata is None:
+        return [np.arange(n)]
+    return np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
 
 
 def _feasible(
