@@ -24,12 +24,10 @@ class Tuning:
     #: Records of a block: few enough for most of what a run touches to stay in a core's own cache, and enough
     #: for few of them to lie at a border (2,000 loses 3 % more, 6,000 no less).
     size: int = 4000
-    #: The table cools once, from `hot` to `cold`, in so many passes with blocks of their own: the borders of
-    #: one pass lie inside the blocks of the next. In the same time, 4 passes instead of 8 lost 1 % more; from 3
-    #: to 0.03 instead of 0.6 to 0.08 it was 1.5 % more.
-    hot: float = 0.5
-    cold: float = 0.12
-    passes: int = 12
+    #: The table cools once, from pass to pass, and each pass has blocks of its own: the borders of one lie inside
+    #: the blocks of the next. Clusters in many columns gain between 0.5 and 0.12 (from 3 to 0.03 evenly, they
+    #: lose 1.5 % more), few columns and long tails at the two ends (4 % and 2 %).
+    heats: tuple[float, ...] = (10, 1, 0.5, 0.43, 0.37, 0.31, 0.26, 0.22, 0.19, 0.16, 0.14, 0.12, 0.05)
     #: Proposals for each record at effort 1, in all, and the fewest of a pass: below, what surrounds them takes
     #: most of the time.
     proposals: int = 760
@@ -104,7 +102,7 @@ class Table:
         block, place = np.empty((2, len(labels)), np.int32)
         for number, rows in enumerate(parts):
             block[rows], place[rows] = number, np.arange(len(rows))
-        ahead, descend = self.tuning.ahead, cold <= self.tuning.cold
+        ahead, descend = self.tuning.ahead, cold == self.tuning.heats[-1]
 
         def one(rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
             before = renumber(labels[rows])
@@ -182,22 +180,21 @@ def improve(
         return labels
     table, start = Table(X, k, tuning), labels
     parts = parts or _blocks_of_groups(X, labels, rng, tuning.size)
-    every = max(effort * tuning.proposals, tuning.least * tuning.passes)
+    every = max(effort * tuning.proposals, tuning.least * (len(tuning.heats) - 1))
     pace = 0.0  # seconds that a proposal for each record takes; of no matter without a time limit
     if clock.limit is not None:
         for many in (0.01, tuning.trial):  # the first compiles, if need be
             began = clock.spent()
-            table.anneal(labels, parts[:1], np.random.default_rng(0), many, 1.0, tuning.cold, clock)
+            table.anneal(labels, parts[:1], np.random.default_rng(0), many, 1.0, 0.1, clock)
         pace = (clock.spent() - began) / many * len(X) / len(parts[0]) / thread_count()
         every = min(every, tuning.haste * clock.left() / pace)
-    passes = min(tuning.passes, max(1, int(every / tuning.least)))
-    heats = tuning.hot * (tuning.cold / tuning.hot) ** np.linspace(0, 1, passes + 1)
-    heats[-1] = tuning.cold
+    passes = min(len(tuning.heats) - 1, max(1, int(every / tuning.least)))
+    heats = tuning.heats[-passes - 1 :]
     number = 0
     while clock.left() > 0 and (number < passes or clock.limit is not None):
         if number > 0:
             parts = _blocks_of_groups(X, labels, rng, tuning.size)
-        hot, cold, many = tuning.again, tuning.cold, every / 3
+        hot, cold, many = tuning.again, heats[-1], every / 3
         if number < passes:
             hot, cold, many = heats[number], heats[number + 1], every / passes
         if clock.limit is not None:
