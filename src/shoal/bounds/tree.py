@@ -12,7 +12,6 @@ import itertools
 import math
 import time
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import highspy
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from shoal.bounds.certificate import PROVEN, node_value
 from shoal.bounds.cuts import Cuts, on_grid, separate
 from shoal.bounds.eliminate import eliminate
-from shoal.bounds.highs import set_partitioning, solved
+from shoal.bounds.highs import basic, begin_at, set_partitioning, solved
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import counts, group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge_list
@@ -48,15 +47,6 @@ LEFT_OVER = 100.0
 WAVE = 2
 
 
-class Basis(NamedTuple):
-    """What is basic in a solved program: listed groups, and (true or false) left-over records, its rows."""
-
-    groups: NDArray[np.int32]
-    left_over: NDArray[np.bool_]
-    records: NDArray[np.bool_]
-    cuts: NDArray[np.bool_]
-
-
 @dataclass
 class Node:
     """What has been decided, and what it proves."""
@@ -68,7 +58,7 @@ class Node:
     value: float = -math.inf
     pair: tuple[int, int] = (-1, -1)  # where it is divided
     children: list[Node] = field(default_factory=list)  # with the pair together, and apart
-    basis: Basis | None = None  # of its parent's program
+    basis: tuple | None = None  # of its parent's program: basic groups, left-over records, rows
 
 
 class Tree:
@@ -172,9 +162,11 @@ class _NodeProgram:
         self.first = len(self.columns)
         self.objective = 0.0
         self.scores: dict[tuple[int, int], float] = {}
-        self.lp = self._program(self.columns)
+        rows, costs = self.rows[self.columns], self._scaled(self.columns)
+        self.lp = relaxed(rows, costs, tree.n, node.cuts, LEFT_OVER, dual_feasibility_tolerance=TOLERANCE)
         if node.basis:
-            self._begin_at(node.basis)
+            groups, left_over, rows = node.basis
+            begin_at(self.lp, np.append(np.isin(self.listed[self.columns], groups), left_over), rows)
             node.basis = None
 
     def _excess(self) -> NDArray[np.float64]:
@@ -186,34 +178,11 @@ class _NodeProgram:
         base = np.append(self.tree.base, 0.0)
         return (self.costs[columns] - base[self.rows[columns]].sum(1)) / self.tree.unit
 
-    def _program(self, columns) -> highspy.Highs:
-        n = self.tree.n
-        rows, costs = self.rows[columns], self._scaled(columns)
-        lp = set_partitioning(rows, costs, n, presolve="off", dual_feasibility_tolerance=TOLERANCE)
-        every = np.arange(n, dtype=np.int32)
-        lp.addCols(n, np.full(n, LEFT_OVER), np.zeros(n), np.full(n, np.inf), n, every, every, np.ones(n))
-        add_cut_rows(lp, np.arange(len(columns)), self.rows[columns], self.node.cuts, n)
-        return lp
-
-    def basis(self, cuts: NDArray[np.bool_]) -> Basis:
-        """Where the last solution stands, for a program with these of the cuts."""
-        n, last = self.tree.n, self.lp.getBasis()
-        columns, rows = (
-            np.array([status == highspy.HighsBasisStatus.kBasic for status in statuses])
-            for statuses in (last.col_status, last.row_status)
-        )
-        left_over = columns[self.first : self.first + n]
-        return Basis(self.listed[self.columns[columns[self._place()]]], left_over, rows[:n], rows[n:][cuts])
-
-    def _begin_at(self, basis: Basis) -> None:
-        """Begin with the parent's solution: few steps lead from it. HiGHS mends what is missing of it."""
-        basic, lower, upper = (getattr(highspy.HighsBasisStatus, "k" + at) for at in ("Basic", "Lower", "Upper"))
-        groups = np.isin(self.listed[self.columns], basis.groups)
-        start = highspy.HighsBasis()
-        start.col_status = [basic if is_in else lower for is_in in [*groups, *basis.left_over]]
-        cuts = [basic if is_in else upper for is_in in basis.cuts]
-        start.row_status = [basic if is_in else lower for is_in in basis.records] + cuts
-        self.lp.setBasis(start)
+    def basis(self, cuts: NDArray[np.bool_]) -> tuple:
+        """Where the last solution stands, for the children, which keep these of the cuts."""
+        n, (columns, rows) = self.tree.n, self.basic
+        groups = self.listed[self.columns[columns[self._place()]]]
+        return groups, columns[self.first : self.first + n], np.append(rows[:n], rows[n:][cuts])
 
     def _place(self) -> NDArray[np.int32]:
         """The program's column of each of its groups: the left-over records come after the first."""
@@ -305,7 +274,7 @@ class _NodeProgram:
         tried = [pair for pair in old if len(known[pair]) < TRIALS] + new[:: -(-len(new) // some) or 1]
         lp, place, listed = self.lp, self._place()[self.alive], self.rows[self.columns[self.alive]]
         missing = (self.tree.cost - self.node.value) / self.tree.unit
-        basis = lp.getBasis()
+        self.basic, basis = basic(lp), lp.getBasis()
         lp.setOptionValue("simplex_iteration_limit", TRIAL)
         lp.setOptionValue("objective_bound", self.objective + missing)
         for pair in tried:
@@ -339,12 +308,23 @@ class _NodeProgram:
         return sorted((p for p in share if share[p] < 1 - 1e-4), key=lambda pair: (share[pair], pair))
 
 
-def add_cut_rows(lp: highspy.Highs, columns: NDArray, rows: NDArray, cuts: Cuts, n: int) -> None:
-    """Add cuts to a program; its column columns[g] is the group rows[g]."""
+def relaxed(rows, costs, n: int, cuts: Cuts, left_over: float, limits=None, **options) -> highspy.Highs:
+    """The linear program over these groups of n records, with cuts; records may be left over at a cost."""
+    lp = set_partitioning(rows, costs, n, presolve="off", **options)
+    every = np.arange(n, dtype=np.int32)
+    lp.addCols(n, np.full(n, left_over), np.zeros(n), np.full(n, np.inf), n, every, every, np.ones(n))
+    add_cut_rows(lp, np.arange(len(rows)), rows, cuts, n, limits)
+    return lp
+
+
+def add_cut_rows(
+    lp: highspy.Highs, columns: NDArray, rows: NDArray, cuts: Cuts, n: int, limits: NDArray | None = None
+) -> None:
+    """Add cuts to a program, with these limits or their own; its column columns[g] is the group rows[g]."""
     m = len(cuts)
     group, cut, times = counts(rows, cuts.lists(n, np.empty(0)))
     order = np.argsort(cut, kind="stable")
     starts = np.searchsorted(cut[order], np.arange(m)).astype(np.int32)
     index = np.asarray(columns)[group[order]].astype(np.int32)
-    limits = cuts.limits.astype(float)
+    limits = (cuts.limits if limits is None else limits).astype(float)
     lp.addRows(m, np.full(m, -np.inf), limits, len(index), starts, index, times[order].astype(float))
