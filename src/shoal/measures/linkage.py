@@ -105,7 +105,7 @@ def _intruder(
     linking, kept = both.columns.only(chosen), [same(list(both.known.values()))] if both.known else []
     if both.itself:
         return linking.names, partial(_among_equals, linking, kept, rows, both.units)
-    labels = same(chain((column.after for column in both.columns), kept))
+    labels = same([both.published, *kept])
     pool, counts = _pool(both, rows, among), np.bincount(labels)
     if len(pool) < len(labels):  # what others publish is left out, so that links are found more often
         shown = np.unique(labels[pool])

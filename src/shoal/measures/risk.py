@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.measures.columns import Column
-from shoal.measures.groups import Groups, real_cells, same
+from shoal.measures.groups import Groups, numbered, real_cells, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.pair import Names, Pair, names_of, pair, value_codes
@@ -125,9 +125,9 @@ def with_groups(
 
 def _achieved(both: Pair) -> Measure:
     """Counted over all records: a published gap is a value like any other."""
-    sizes = _sizes((column.after for column in both.columns), both.units)
+    sizes = _sizes(both.published, both.units)
     counted = np.bincount(sizes)
-    columns = {c.name: float(_sizes([c.after], both.units).min()) for c in both.columns}
+    columns = {c.name: float(_sizes(numbered(c.after)[0], both.units).min()) for c in both.columns}
     detail = {
         "groups": len(sizes),
         "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
@@ -138,9 +138,8 @@ def _achieved(both: Pair) -> Measure:
     return measure("k", sizes.min(), columns, detail, records="records" if both.units is None else "units")
 
 
-def _sizes(published: Iterable[NDArray], units: Ints | None) -> Ints:
+def _sizes(labels: Ints, units: Ints | None) -> Ints:
     """How many records, or different units, publish each combination."""
-    labels = same(published)
     if units is not None:
         labels = labels[np.unique(same([labels, units]), return_index=True)[1]]
     return np.bincount(labels)

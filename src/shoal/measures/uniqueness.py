@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.measures.groups import numbered
 
 #: Columns with at most so many different values are categories that an intruder may know: sex, region.
 FEW = 20
@@ -60,7 +60,9 @@ def codes_of(column: pa.ChunkedArray) -> Ints:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)
+        return numbered(column.cast(pa.float64()).to_numpy())[0]
+    if pa.types.is_integer(column.type) and not column.null_count:
+        return numbered(column.to_numpy())[0]
     if pa.types.is_nested(column.type):
         column = pa.chunked_array([[repr(cell) for cell in column.to_pylist()]], pa.string())
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
