@@ -141,3 +141,13 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
     monkeypatch.setattr(columns.tempfile, "TemporaryFile", Full)
     with pytest.raises(MachineError, match="No space left on device; name another folder"):
         columns.Columns.stored(iter([columns.Column("x", np.zeros(3), np.zeros(3), True)]))
+
+
+def test_how_far_measures_are_is_told(tables):
+    from shoal.measurement import measure_plan
+
+    plan, _, _, folder = tables
+    shares = []
+    measure_plan(plan, folder / "was", folder / "safe", progress=shares.append)
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] < 1
