@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
 from shoal.measures.columns import Column, Columns
-from shoal.measures.groups import mixed, same
+from shoal.measures.groups import mixed, numbered, same
 from shoal.measures.measure import Measure, measure
 from shoal.measures.pair import Pair
 
@@ -116,7 +116,7 @@ def _intruder(
     first[labels[pool]] = pool
     published, spaces = [], []
     for column in linking:
-        published.append(column.after[first])
+        published.append(numbered(column.after[first])[0])
         spaces.append(_space(column, first, rows))
     classes = [known[first] for known in kept]
 
@@ -221,7 +221,7 @@ def _linked(
     points[alike] = coordinates
     if classes:
         wanted = np.column_stack((wanted, points[target, -1]))
-    tree = cKDTree(points)
+    tree = cKDTree(points, compact_nodes=False, balanced_tree=False)  # few ask: it is built sooner
     near = min(NEAREST, len(points))
     distance, which = (a.reshape(len(rows), near) for a in tree.query(wanted, k=near, workers=2))
     reach = distance[:, 0] * (1 + TIE) + 1e-12

@@ -17,12 +17,12 @@ import pyarrow as pa
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import Needed
+from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sha256_of
 from shoal.engines.blocks.steps import find
 from shoal.engines.blocks.strata import merge
 from shoal.engines.disk.groups import Groups, Parts
-from shoal.engines.disk.layout import keys_of
 from shoal.engines.disk.look import look
 from shoal.engines.disk.nearby import nearby
 from shoal.engines.disk.recoded import RecodedTable, gather
@@ -98,7 +98,8 @@ def run(
     if len(table) < plan.k:
         raise too_few(plan.k, len(table))
     asked = columns_to_protect(plan, table.schema)
-    keys, keys_note = keys_of(plan, table, [column.name for column in asked.chosen], target, partition_by)
+    chosen = [column.name for column in asked.chosen]
+    keys, keys_note = keys_of(plan, table.schema, table.keys, chosen, target, partition_by)
     if plan.missing == "drop":
         table = _complete(plan, table, asked)
     recoding, asked, steps = find(plan, asked, partial(gather, table), len(table))

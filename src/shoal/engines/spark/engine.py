@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from shoal.engines.blocks.columns import Moved, Needed, StoredColumn
 from shoal.engines.blocks.facts import MOST_DISTINCT, Distinct, Tally
+from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some, refuse_names
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.blocks.steps import Recoding, find
@@ -39,6 +41,7 @@ from shoal.engines.spark.tasks import (
     keep_complete,
     recode,
     release_block,
+    told_in,
 )
 from shoal.engines.spark.write import write
 from shoal.errors import InputError, too_few
@@ -97,7 +100,9 @@ def protect(
     return _protect(Plan(k, **fields), df, block_plan, block_records)
 
 
-def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None) -> SparkRelease:
+def _protect(
+    plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None, notes: Sequence[str] = ()
+) -> SparkRelease:
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructType
 
@@ -128,30 +133,45 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
         left = [left_out(whole, records, plan.k)] if whole > records else []
         if records < plan.k:
             raise too_few(plan.k, records)
+        chosen = {column.name for column in needed.chosen}
+        both = [column.name for column in needed.strata if column.name in chosen]
+        if plan.apart and both:
+            raise InputError(
+                f"stratum {both[0]!r} is protected too, and on a cluster columns that are grouped apart are "
+                "replaced one after another: leave one of these out, or protect on disk (--engine disk)"
+            )
         said = (*left, *steps, *look_at_some(plan, needed, _some(df, SAMPLE, records, 0), merged))
-        if blocks is None:
-            blocks = _plan(plan, units, needed, facts, records, block_records or block_size(records))
-    blocks.require(plan, needed.chosen)
+        names, size = [column.name for column in needed.chosen], block_records or block_size(records)
+        parts, known = [needed.part(some) for some in plan.parts(names)], dict(zip(names, facts))
+        plans = [
+            blocks or _plan(plan, units, part, [known[c.name] for c in part.chosen], records, size)
+            for part in parts
+        ]
+    for part, one in zip(parts, plans):
+        one.require(plan, part.chosen)
     with speaking("Spark could not look at the data"):
-        salt = _salt(plan, original, blocks.names)
+        salt = _salt(plan, original, names)
     dropped = [*plan.named("identifier"), *plan.unnumbered]
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
     told_by = {
         f"{IDS}{j}": F.xxhash64(*hashable(df.select(f"`{name}`")))
-        for j, name in enumerate(identifiers(plan, original.columns, blocks.names))
+        for j, name in enumerate(identifiers(plan, original.columns, names))
     }
     place = {PLACE: F.xxhash64(F.lit(salt), *hashable(df)), TIE: F.xxhash64(*hashable(df.drop(*dropped)))}
-    assigned = units.withColumns(place | told_by).drop(*dropped)
-    out = _bare(assigned.drop(TIE, *told_by, *was).schema).add(FACTS, "string")
-    if plan.unit:
-        assigned = _homed(assigned, blocks, needed)
-    schema = StructType([f for f in assigned.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
-    assigned = assigned.mapInArrow(assign_blocks(blocks, needed), schema)
-    measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, needed), out)
+    measured = units.withColumns(place | told_by).drop(*dropped)
+    for j, (part, one) in enumerate(zip(parts, plans)):
+        last = j == len(parts) - 1
+        out = _bare(measured.drop(TIE, *told_by, *was).schema if last else measured.schema)
+        if plan.unit:
+            measured = _homed(measured, one, part)
+        schema = StructType([f for f in measured.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
+        assigned = measured.mapInArrow(assign_blocks(one, part), schema)
+        made = release_block(one, part, j, last)
+        measured = assigned.groupBy(BLOCK).applyInArrow(made, out.add(f"{FACTS}{j}", "string"))
     told = [field.name for field in df.schema.fields if field.metadata]
-    said = (*said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
-    table = measured.drop(FACTS, PLACE, UNIT)
-    return SparkRelease(table, blocks, df.drop(*was), measured, began, said, lost)
+    said = (*notes, *said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
+    table = measured.drop(*told_in(measured), PLACE, UNIT)
+    return SparkRelease(table, plans, df.drop(*was), measured, began, said, lost)
 
 
 def _gather(df: Any, names: Sequence[str], find: Any) -> list[Any]:
@@ -225,11 +245,6 @@ def _refuse(plan: Plan) -> None:
     """What a cluster cannot do in principle."""
     if plan.order == "keep":
         raise InputError("a cluster keeps no order of rows: leave order='keep' out, or protect in memory")
-    if plan.apart:
-        raise InputError(
-            "columns grouped apart (per_column, blocks) need a shuffle of all records for each part, which "
-            "is not built for clusters: leave that out, or protect on one machine (--engine disk)"
-        )
     if plan.time_limit is not None:
         raise InputError(
             "a cluster may make a block twice, and both must be the same, whatever the clock says: "
@@ -341,8 +356,6 @@ def run(
 ) -> Outcome:
     """Protect Parquet files that driver and workers can reach; what `shoal protect --engine spark` does."""
     _refuse(plan)
-    if partition_by:
-        raise InputError("Spark writes no folders named by cells yet: leave that out, or use --engine disk")
     for named in (source, target):
         if is_remote(named):
             raise InputError(
@@ -350,10 +363,12 @@ def run(
                 "shoal.spark.protect, or use --engine disk"
             )
     table = ParquetTable(source)
-    columns_to_protect(plan, table.schema)
+    chosen = [column.name for column in columns_to_protect(plan, table.schema).chosen]
+    keys, note = keys_of(plan, table.schema, table.keys, chosen, Path(target), partition_by)
     with session(master) as spark:
         with speaking("Spark could not read the files"):
             df = _read(spark, table)
         size = block_records or block_size(len(table))
         spark.conf.set("spark.sql.shuffle.partitions", str(4 * -(-len(table) // size)))
-        return write(_protect(plan, df, None, size), os.path.abspath(target), replace=replace)
+        release = _protect(plan, df, None, size, (*table.notes, *note))
+        return write(release, os.path.abspath(target), replace=replace, partition_by=keys)

@@ -26,7 +26,8 @@ BLOCK, TIE, PLACE, UNIT = "__shoal_block", "__shoal_tie", "__shoal_place", "__sh
 KEY, LEAF = "__shoal_key", "__shoal_leaf"
 #: Numbers for the values of columns that look like identifiers: IDS + "0", IDS + "1", ..
 IDS = "__shoal_id"
-#: What is known of each block as JSON, told on its first row and null on all others.
+#: What is known of each block as JSON, told on its first row and null on all others; one column for each part
+#: of columns that are grouped together: FACTS + "0", FACTS + "1", ..
 FACTS = "__shoal_facts"
 
 
@@ -123,8 +124,11 @@ def assign_blocks(plan: BlockPlan, needed: Needed) -> Callable:
     return task
 
 
-def release_block(plan: BlockPlan, needed: Needed) -> Callable:
-    """A block's records with their protected columns replaced, and what is known of the block."""
+def release_block(plan: BlockPlan, needed: Needed, part: int = 0, last: bool = True) -> Callable:
+    """A block's records with their protected columns replaced, and what is known of the block.
+
+    The `last` part of columns leaves out what the grouping needed beside them.
+    """
 
     def task(key, table):
         os.environ.setdefault("SHOAL_THREADS", "1")
@@ -144,6 +148,7 @@ def release_block(plan: BlockPlan, needed: Needed) -> Callable:
         ids = [name for name in table.column_names if name.startswith(IDS)]
         sizes = group_sizes(labels, units)
         facts = {
+            "part": part,
             "block": block,
             "groups": len(sizes),
             "sizes": [int(sizes.min()), int(sizes.max())],
@@ -156,10 +161,15 @@ def release_block(plan: BlockPlan, needed: Needed) -> Callable:
             "few": [few_units(np.asarray(table[name]), labels, plan.plan.k) for name in ids],
         }
         told = pa.array([json.dumps(facts)] + [None] * (len(table) - 1), pa.string())
-        was = [name for name in table.column_names if name.startswith((WAS, MERGED))]
-        return table.drop_columns([BLOCK, TIE, *ids, *was]).append_column(FACTS, told)
+        left = [name for name in table.column_names if name.startswith((WAS, MERGED, IDS, TIE))]
+        return table.drop_columns([BLOCK, *(left if last else ())]).append_column(f"{FACTS}{part}", told)
 
     return task
+
+
+def told_in(df: Any) -> list[str]:
+    """The columns of a DataFrame in which blocks tell what is known of them."""
+    return [name for name in df.columns if name.startswith(FACTS)]
 
 
 def _numbers(table: Any, name: str) -> np.ndarray:
