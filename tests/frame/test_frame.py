@@ -224,9 +224,8 @@ def test_a_stream_of_records_is_read_and_its_release_is_a_stream_again(kind):
 @pytest.mark.parametrize("kind", ["duckdb", "reader", "sender", "lazy"])
 def test_a_stream_need_not_fit_into_memory(kind, tmp_path):
     told = tmp_path / "report.json"
-    outcome = shoal.protect_files(
-        streams()[kind], tmp_path / "out", 2, columns=["x"], order="keep", report=told
-    )
+    asked = {"columns": ["x"], "keep": ["name"], "order": "keep", "report": told}
+    outcome = shoal.protect_files(streams()[kind], tmp_path / "out", 2, **asked)
     released = shoal.read(tmp_path / "out" / "part-00000.parquet")
     assert released["x"].to_pylist() == [1.5, 1.5, 10.0, 10.0]
     assert released["name"].to_pylist() == ["a", "b", "c", "d"]
