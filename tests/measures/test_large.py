@@ -110,11 +110,12 @@ def test_columns_that_come_one_by_one_make_the_same_groups():
     assert np.array_equal(same(iter(some)), same(some))
 
 
-def test_closeness_does_not_depend_on_how_groups_are_cut():
+def test_closeness_and_proximity_do_not_depend_on_how_groups_are_cut():
     rng = np.random.default_rng(0)
     groups = Groups(np.repeat(np.arange(30), 4), rng.normal(size=120).round(1))
     whole = groups.distances_ordered()
     assert np.array_equal(groups.distances_ordered(piece=13), whole)
+    assert np.array_equal(groups.near(0.3, piece=13), groups.near(0.3))
 
 
 @pytest.mark.parametrize("units", [None, np.arange(400) // 3])

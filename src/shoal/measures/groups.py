@@ -106,17 +106,23 @@ class Groups:
         safe = np.where(total > 0, total, np.inf)
         return first / safe, (first + second) / safe
 
-    def near(self, reach: float) -> NDArray:
+    def near(self, reach: float, piece: int = PIECE) -> NDArray:
         """For each record (in the order of the groups): the share of its group within reach of its value.
 
         Each group's values are lifted above those of the group before, so that one search finds all.
         """
-        low = self.values[self.starts]
         gap = float(self.ranges().max(initial=0.0)) + 3 * reach + 1.0
-        placed = (self.values - np.repeat(low, self.sizes)) + gap * self.labels
-        slack = reach + 1e-9 * gap
-        inside = np.searchsorted(placed, placed + slack, "right") - np.searchsorted(placed, placed - slack)
-        return inside / np.repeat(self.sizes, self.sizes)
+        slack, found = reach + 1e-9 * gap, np.empty(len(self.values))
+        for some in self._stretches(piece):
+            rows, sizes = slice(self.starts[some][0], self.ends[some][-1]), self.sizes[some]
+            placed = self.values[rows] - np.repeat(self.values[self.starts[some]], sizes)
+            placed += np.repeat(gap * np.arange(len(sizes)), sizes)
+            first, last = (
+                np.searchsorted(placed, placed - slack),
+                np.searchsorted(placed, placed + slack, "right"),
+            )
+            found[rows] = (last - first) / np.repeat(sizes, sizes)
+        return found
 
     def distances_ordered(self, piece: int = PIECE) -> NDArray:
         """Earth mover's distance of each group's values to those of all, in ranks, from 0 to 1 (t-closeness).
