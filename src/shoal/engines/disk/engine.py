@@ -109,16 +109,17 @@ def run(
     size = block_records or block_size(len(table))
     folders = Folders(keys) if keys else None
     seen = look(plan, table, asked, size, folders, lambda part: report(SHARES[0] * part))
-    needed = asked.listing(seen.listed, seen.distinct, seen.moments, joined)
+    needed, recoding_loss = seen.statistics.listing(joined)
     if plan.merge_small_strata:
-        merging, needed, more = merge(plan, needed, seen.facts(needed), partial(gather, table))
+        merging, needed, more = merge(plan, needed, seen.statistics.facts(needed), partial(gather, table))
         table, steps = table if merging is None else RecodedTable(table, merging), [*steps, *more]
         merged = () if merging is None else merging.changed
     said = look_at_some(plan, needed, seen.some, merged)
     parts = [needed.part(names) for names in plan.parts([column.name for column in needed.chosen])]
     plans = []
     for part in parts:
-        plans.append(blocks or make_plan(plan, part.chosen, seen.facts(part), seen.sample, size))
+        facts = seen.statistics.facts(part)
+        plans.append(blocks or make_plan(plan, part.chosen, facts, seen.sample, size))
         plans[-1].require(plan, part.chosen)
         if plans[-1].records != len(table):
             raise InputError(f"the block plan is of {plans[-1].records} records, but there are {len(table)}")
@@ -174,7 +175,7 @@ def run(
             kept=[name for name in schema.names if name not in groups.columns],
             records=len(table),
             held=groups.held,
-            recoding_loss=needed.recoding_loss(seen.moments, joined),
+            recoding_loss=recoding_loss,
             least=groups.least if all(len(one.counts) == 1 for one in plans) else None,
             unique_on_categories=unique[0],
             unique_rows=unique[1],

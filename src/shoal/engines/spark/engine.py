@@ -1,24 +1,23 @@
 """A Spark DataFrame, protected block by block on the cluster; the driver sees a sample."""
 
 import hashlib
-import json
 import os
 import pickle
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
 import pyarrow as pa
 
-from shoal.engines.blocks.columns import Moved, Needed, StoredColumn
-from shoal.engines.blocks.facts import MOST_DISTINCT, Distinct, Tally
+from shoal.engines.blocks.columns import Needed
+from shoal.engines.blocks.facts import Tally
 from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some, refuse_names
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
+from shoal.engines.blocks.statistics import gathered
 from shoal.engines.blocks.steps import Recoding, find
 from shoal.engines.blocks.strata import Merging, merge
 from shoal.engines.spark.fingerprint import fingerprint, hashable
@@ -36,7 +35,6 @@ from shoal.engines.spark.tasks import (
     assign_blocks,
     assign_leaves,
     count_leaves,
-    find_moments,
     gather,
     keep_complete,
     recode,
@@ -51,7 +49,7 @@ from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE, identifiers
 from shoal.stages.moments import Moments
-from shoal.stages.prepare import left_out, refuse_no_weight
+from shoal.stages.prepare import left_out
 
 
 @explicit(Plan, loose=True, positional=1)
@@ -119,17 +117,17 @@ def _protect(
         if recoding is not None:
             df = _recoded(df, recoding)
             was += recoding.added
-        needed, lost = _listed(df, asked, {} if recoding is None else recoding.steps.levels)
-        facts = _facts(df, needed) if blocks is None or plan.merge_small_strata else []
+        statistics = gathered(asked, partial(_gather, df))
+        needed, lost = statistics.listing({} if recoding is None else recoding.steps.levels)
         merged: Sequence[str] = ()
         if plan.merge_small_strata:
-            merging, needed, more = merge(plan, needed, facts, partial(_gather, df))
+            merging, needed, more = merge(plan, needed, statistics.facts(needed), partial(_gather, df))
             steps += more
             if merging is not None:
                 df, merged = _recoded(df, merging), merging.changed
                 was += merging.added
         units = _units(plan, df)
-        records = facts[0].present + facts[0].gaps if blocks is None else blocks.records
+        records = statistics.records if blocks is None else blocks.records
         left = [left_out(whole, records, plan.k)] if whole > records else []
         if records < plan.k:
             raise too_few(plan.k, records)
@@ -142,11 +140,8 @@ def _protect(
             )
         said = (*left, *steps, *look_at_some(plan, needed, _some(df, SAMPLE, records, 0), merged))
         names, size = [column.name for column in needed.chosen], block_records or block_size(records)
-        parts, known = [needed.part(some) for some in plan.parts(names)], dict(zip(names, facts))
-        plans = [
-            blocks or _plan(plan, units, part, [known[c.name] for c in part.chosen], records, size)
-            for part in parts
-        ]
+        parts = [needed.part(some) for some in plan.parts(names)]
+        plans = [blocks or _plan(plan, units, part, statistics.facts(part), records, size) for part in parts]
     for part, one in zip(parts, plans):
         one.require(plan, part.chosen)
     with speaking("Spark could not look at the data"):
@@ -257,51 +252,6 @@ def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
     found = fingerprint(df, df.columns, (1, 2))
     digest = hashlib.blake2b(f"{found} {plan.canonical(columns)}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
-
-
-def _listed(df: Any, needed: Needed, joined: Mapping[str, Any]) -> tuple[Needed, dict[str, float]]:
-    """The same with the different cells of each category, and with what rules compare groups with.
-
-    With it, what columns lose that are recoded only.
-    """
-
-    def counted(name: str) -> Any:
-        return df.groupBy(f"`{name}`").count()
-
-    names = {column.at for column in needed.counted}
-    compared = [(rule.field, column) for rule, column in needed.watched if not column.categorical]
-    distinct = {column.at: Distinct() for word, column in compared if word == "closeness"}
-    for name, column in {column.at: column for _, column in compared if column.at in distinct}.items():
-        cells = counted(name).limit(MOST_DISTINCT + 2).toArrow()
-        distinct[name].add(column.read(cells[name]), np.asarray(cells["count"]))
-    wide = [column for word, column in compared if word == "spread"]
-    wide += [column for column in needed.was if not column.categorical]
-    numbers = [*wide, *needed.moved]
-    moments = dict(zip((column.at for column in numbers), _moments(df, numbers, None))) if numbers else {}
-    tallies = {name: dict(counted(name).collect()) for name in names}
-    needed = needed.listing(tallies, distinct, moments, joined)
-    return needed, needed.recoding_loss(moments, joined)
-
-
-def _facts(df: Any, needed: Needed) -> list[Moments | Tally]:
-    """What is known of each column to protect; weights are looked at on the way."""
-    numbers = [column for column in needed.chosen if not column.categorical]
-    numbers += [] if needed.weight is None else [needed.weight]
-    found = dict(zip((column.name for column in numbers), _moments(df, numbers, needed.weight)))
-    if needed.weight is not None and not found[needed.weight.name].top:
-        refuse_no_weight(needed.weight.name, np.zeros(0))
-    return [column.moments() if column.categorical else found[column.name] for column in needed.chosen]
-
-
-def _moments(df: Any, chosen: Sequence[StoredColumn | Moved], weight: StoredColumn | None) -> list[Moments]:
-    moments = [Moments()] * len(chosen)
-    quasi = df.select(*dict.fromkeys(f"`{name}`" for column in chosen for name in column.reads))
-    for row in quasi.mapInArrow(find_moments(chosen, weight), "moments string").collect():
-        found = json.loads(row["moments"])
-        if isinstance(found, dict):
-            raise InputError(found["error"])
-        moments = [one + Moments(*new) for one, new in zip(moments, found)]
-    return moments
 
 
 def _plan(

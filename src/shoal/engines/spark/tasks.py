@@ -3,7 +3,7 @@
 import json
 import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -11,15 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import MERGED, WAS, Moved, Needed, StoredColumn
+from shoal.engines.blocks.columns import MERGED, WAS, Needed
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.engines.blocks.steps import Recoding
 from shoal.engines.blocks.strata import Merging
 from shoal.errors import CheckFailed, InputError
 from shoal.stages.kept import few_units
-from shoal.stages.moments import Moments
 from shoal.stages.part import COUNTS
-from shoal.stages.prepare import as_weights
 from shoal.stages.units import group_sizes
 
 BLOCK, TIE, PLACE, UNIT = "__shoal_block", "__shoal_tie", "__shoal_place", "__shoal_unit"
@@ -29,26 +27,6 @@ IDS = "__shoal_id"
 #: What is known of each block as JSON, told on its first row and null on all others; one column for each part
 #: of columns that are grouped together: FACTS + "0", FACTS + "1", ..
 FACTS = "__shoal_facts"
-
-
-def find_moments(columns: Sequence[StoredColumn | Moved], weight: StoredColumn | None = None) -> Callable:
-    """One row for each partition: the moments of these columns as JSON, or what is wrong with them."""
-
-    def task(batches):
-        moments = [Moments()] * len(columns)
-        try:
-            for batch in batches:
-                for j, stored in enumerate(columns):
-                    column = stored.of(batch)
-                    if stored == weight:
-                        as_weights(column, None)
-                    moments[j] += Moments.of(column.present, column.gap_count)
-            answer = json.dumps([list(one) for one in moments])
-        except InputError as error:
-            answer = json.dumps({"error": str(error)})
-        yield pa.RecordBatch.from_pydict({"moments": [answer]})
-
-    return task
 
 
 def gather(find: Callable[[Any], Any]) -> Callable:
