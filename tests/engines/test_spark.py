@@ -462,10 +462,6 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
             "stratum 'age' is protected too",
         ),
         (lambda: shoal.spark.write(release[0], "x", partition_by="income"), "'income' is protected or"),
-        (
-            lambda: shoal.spark.write(release[0], "x", partition_by="name"),
-            "more than 10,000 folders|names no folder",
-        ),
         (lambda: shoal.spark.protect(df, 7000, columns=QUASI, keep=KEPT), "but the table has 6000: lower k"),
         (lambda: shoal.spark.write(df, "x"), "only what shoal.spark.protect gave back"),
     ):
