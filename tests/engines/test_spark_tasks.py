@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -56,13 +57,10 @@ def partitions(table, count=2):
 def plan(original, chosen):
     """The plan as the driver makes it: moments and counts come from tasks, one for each partition."""
     quasi = original.select(QUASI)
-    counts = Counter()
     moments = gathered(chosen, partitions(quasi)).facts(chosen)
     wanted = Plan.of(4, columns=QUASI, keep=KEPT, method="mdav", missing="group")
     made = make_plan(wanted, chosen.chosen, moments, quasi, 200)
-    for part in (quasi.slice(0, 400), quasi.slice(400)):
-        for counted in tasks.count_leaves(made, chosen)(part.to_batches(max_chunksize=150)):
-            counts.update(dict(zip(counted["leaf"].to_pylist(), counted["records"].to_pylist())))
+    counts = sum(partitions(quasi)(QUASI, partial(tasks.count_leaves, made, chosen)), Counter())
     assert counts.total() == 900
     return made.placed({leaf: (count, count) for leaf, count in counts.items()})
 
@@ -76,7 +74,7 @@ def test_steps_are_found_in_partitions_as_in_the_whole(tmp_path):
     assert whole[0].steps.levels == some[0].steps.levels
     for ours, theirs in zip(whole[0].steps.ends["wage"], some[0].steps.ends["wage"]):
         assert tuple(ours) == pytest.approx(tuple(theirs), rel=1e-14)
-    (batch,) = tasks.recode(whole[0])(table.combine_chunks().to_batches())
+    (batch,) = tasks.each(whole[0].apply)(table.combine_chunks().to_batches())
     assert batch.column("wage").to_pylist() != batch.column("__shoal_was_wage").to_pylist()
 
 
@@ -84,7 +82,7 @@ def test_steps_are_found_in_partitions_as_in_the_whole(tmp_path):
 def blocks(original, plan, chosen):
     """The records of each block, as Spark's shuffle brings them together."""
     assigned = pa.Table.from_batches(
-        tasks.assign_blocks(plan, chosen)(original.to_batches(max_chunksize=250))
+        tasks.each(partial(tasks.assign_blocks, plan, chosen))(original.to_batches(max_chunksize=250))
     )
     assert assigned.drop_columns([tasks.BLOCK]).equals(original)
     return {

@@ -47,19 +47,6 @@ def changes(placed: NDArray) -> NDArray[np.bool_]:
     return new
 
 
-def mixed(columns: Iterable[NDArray]) -> NDArray[np.uint64]:
-    """64 bits for each record, the same where all columns are; others differ but for a rare chance."""
-    rows = np.zeros(1, np.uint64)
-    for column in columns:
-        bits = np.where(np.isnan(column), np.nan, column) if column.dtype.kind == "f" else column
-        bits = rows ^ (bits + 0.0).view(np.uint64)  # whole numbers are codes; -0 is 0
-        for shift, odd in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            bits ^= bits >> np.uint64(shift)
-            bits *= np.uint64(odd)
-        rows = bits ^ (bits >> np.uint64(31))
-    return rows
-
-
 def real_cells(before: NDArray, after: NDArray, labels: Ints) -> float:
     """The share of groups that publish a value which one of their own records has; gaps do not count."""
     there = ~np.isnan(after)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
 from shoal.measures.columns import Column, Columns
-from shoal.measures.groups import mixed, numbered, same
+from shoal.measures.groups import numbered, same
 from shoal.measures.measure import Measure, measure
 from shoal.measures.pair import Pair
 
@@ -152,16 +152,12 @@ def _among_equals(
     knows: bool = True,
 ) -> Floats:
     """The chance of a link in the original itself: the nearest records are those with the same values."""
-    bits = mixed(chain((columns[j].before for j in subset), kept if knows else ()))
-    wanted, place = np.unique(bits[rows[tried]], return_inverse=True)
-    at = np.minimum(np.searchsorted(wanted, bits), len(wanted) - 1)
-    equal = np.flatnonzero(wanted[at] == bits)
-    total = np.bincount(at[equal], minlength=len(wanted))[place]
+    labels = same(chain((columns[j].before for j in subset), kept if knows else ()))
+    total = np.bincount(labels)[labels[rows[tried]]]
     if units is None:
         return 1 / total
-    base = int(units.max()) + 1
-    theirs, times = np.unique(at[equal] * base + units[equal], return_counts=True)
-    return times[np.searchsorted(theirs, place * base + units[rows[tried]])] / total
+    owned = same([labels, units])
+    return np.bincount(owned)[owned[rows[tried]]] / total
 
 
 def _space(column: Column, first: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:

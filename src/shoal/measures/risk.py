@@ -12,7 +12,7 @@ from shoal.measures.groups import Groups, numbered, real_cells, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.pair import Names, Pair, names_of, pair, value_codes
-from shoal.measures.uniqueness import FEW, lone, random_bits
+from shoal.measures.uniqueness import FEW, lone
 
 #: Largest one, largest two contributors: the share of a group's total from which they dominate it.
 DOMINANCE = (0.8, 0.9)
@@ -150,17 +150,15 @@ def _sizes(labels: Ints, units: Ints | None) -> Ints:
 
 def _unique(both: Pair) -> Measure:
     """Rows that are one of a kind, in protected and kept columns with few values, and in all columns."""
-    names, few, rng = both.columns.names, [], np.random.default_rng(0)
-    some, every = (np.zeros(len(both.original), np.uint64) for _ in range(2))
-    for name in both.released.names:
-        codes = value_codes(both.released, name)
-        bits = random_bits(codes, rng)
-        every += bits
-        if name in names or codes.max() < FEW:
-            some += bits
-            few += [] if name in names else [str(name)]
-    detail = {"on_all_columns": lone(every), "kept": few}
-    return measure("unique_rows", lone(some), {}, detail, kept=", ".join(few) or "none")
+    names, frame = both.columns.names, both.released
+    kept = [name for name in frame.names if name not in names and value_codes(frame, name).max() < FEW]
+    some, every = (
+        lone(value_codes(frame, name) for name in those) for those in ([*names, *kept], frame.names)
+    )
+    few = [str(name) for name in kept]
+    return measure(
+        "unique_rows", some, {}, {"on_all_columns": every, "kept": few}, kept=", ".join(few) or "none"
+    )
 
 
 def _intervals(columns: Iterable[Column], reach: float) -> list[Measure]:

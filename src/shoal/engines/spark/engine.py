@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -35,9 +36,8 @@ from shoal.engines.spark.tasks import (
     assign_blocks,
     assign_leaves,
     count_leaves,
+    each,
     gather,
-    keep_complete,
-    recode,
     release_block,
     told_in,
 )
@@ -111,7 +111,8 @@ def _protect(
         asked = columns_to_protect(plan, df.limit(0).toArrow().schema)
         whole = df.count() if plan.missing == "drop" else 0
         if plan.missing == "drop":
-            df = df.mapInArrow(keep_complete(asked), df.schema)
+            complete = each(lambda batch: batch.filter(pa.array(asked.complete(batch))))
+            df = df.mapInArrow(complete, df.schema)
         original, was = df, list[str]()
         recoding, asked, steps = find(plan, asked, partial(_gather, df), df.count() if plan.stepped else 0)
         if recoding is not None:
@@ -160,7 +161,7 @@ def _protect(
         if plan.unit:
             measured = _homed(measured, one, part)
         schema = StructType([f for f in measured.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
-        assigned = measured.mapInArrow(assign_blocks(one, part), schema)
+        assigned = measured.mapInArrow(each(partial(assign_blocks, one, part)), schema)
         made = release_block(one, part, j, last)
         measured = assigned.groupBy(BLOCK).applyInArrow(made, out.add(f"{FACTS}{j}", "string"))
     told = [field.name for field in df.schema.fields if field.metadata]
@@ -188,7 +189,7 @@ def _recoded(df: Any, recoding: Recoding | Merging) -> Any:
     if isinstance(recoding, Recoding) and recoding.steps.key is not None:
         unit = recoding.steps.plan.unit[0]
         fields[unit] = StructField(unit, LongType())
-    return df.mapInArrow(recode(recoding), type(df.schema)([*fields.values(), *added]))
+    return df.mapInArrow(each(recoding.apply), type(df.schema)([*fields.values(), *added]))
 
 
 def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
@@ -197,7 +198,7 @@ def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
     from pyspark.sql import functions as F
 
     schema = type(units.schema)([*units.schema.fields]).add(KEY, "long").add(LEAF, "long")
-    leaves = units.mapInArrow(assign_leaves(blocks, needed), schema)
+    leaves = units.mapInArrow(each(partial(assign_leaves, blocks, needed)), schema)
     whose = [UNIT, *(f"`{column.at}`" for column in needed.strata)]
     home = F.min(F.struct(KEY, LEAF)).over(Window.partitionBy(*whose))
     return leaves.withColumn(LEAF, home[LEAF]).drop(KEY)
@@ -270,11 +271,11 @@ def _plan(
     blocks = make_plan(plan, needed.chosen, facts, sample, size)
     if plan.unit:
         by_leaf = _homed(quasi, blocks, needed).groupBy(LEAF)
-        counted = by_leaf.agg(F.count(F.lit(1)), F.countDistinct(UNIT))
+        counted = by_leaf.agg(F.count(F.lit(1)), F.countDistinct(UNIT)).collect()
+        found = {leaf: (records, units) for leaf, records, units in counted}
     else:
-        leaves = quasi.mapInArrow(count_leaves(blocks, needed), "leaf bigint, records bigint")
-        counted = leaves.groupBy("leaf").agg(F.sum("records"), F.sum("records"))
-    found = {leaf: (records, units) for leaf, records, units in counted.collect()}
+        leaves = sum(_gather(quasi, needed.names, partial(count_leaves, blocks, needed)), Counter[int]())
+        found = {leaf: (count, count) for leaf, count in leaves.items()}
     return blocks.placed(found, needed.title)
 
 

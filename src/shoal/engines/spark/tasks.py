@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -13,8 +14,7 @@ import pyarrow as pa
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import MERGED, WAS, Needed
 from shoal.engines.blocks.plan import BlockPlan
-from shoal.engines.blocks.steps import Recoding
-from shoal.engines.blocks.strata import Merging
+from shoal.engines.blocks.steps import Batches
 from shoal.errors import CheckFailed, InputError
 from shoal.stages.kept import few_units
 from shoal.stages.part import COUNTS
@@ -42,64 +42,38 @@ def gather(find: Callable[[Any], Any]) -> Callable:
     return task
 
 
-def recode(recoding: Recoding | Merging) -> Callable:
-    """The batches as the plan's steps make them, or with small strata merged."""
+def each(change: Callable[[Any], Any]) -> Callable:
+    """Every batch, changed."""
 
     def task(batches):
-        for batch in batches:
-            yield recoding.apply(batch)
+        return map(change, batches)
 
     return task
 
 
-def keep_complete(needed: Needed) -> Callable:
-    """The records without a gap in a column to protect."""
-
-    def task(batches):
-        for batch in batches:
-            yield batch.filter(pa.array(needed.complete(batch)))
-
-    return task
-
-
-def count_leaves(plan: BlockPlan, needed: Needed) -> Callable:
-    """For each batch, how many records each leaf has."""
-
-    def task(batches):
-        for batch in batches:
-            leaves, counts = np.unique(plan.leaves_in(needed, needed.read(batch)), return_counts=True)
-            yield pa.RecordBatch.from_pydict({"leaf": leaves, "records": counts})
-
-    return task
+def count_leaves(plan: BlockPlan, needed: Needed, batches: Batches) -> Counter[int]:
+    """How many records each leaf has."""
+    found = Counter[int]()
+    for _, batch in batches:
+        leaves, counts = np.unique(plan.leaves_in(needed, needed.read(batch)), return_counts=True)
+        found.update(dict(zip(leaves.tolist(), counts.tolist())))
+    return found
 
 
-def assign_leaves(plan: BlockPlan, needed: Needed) -> Callable:
-    """The batches with the key and the leaf of each record."""
-
-    def task(batches):
-        for batch in batches:
-            leaves = plan.leaves_in(needed, needed.read(batch))
-            keyed = batch.append_column(KEY, pa.array(plan.keys_of(batch)))
-            yield keyed.append_column(LEAF, pa.array(leaves))
-
-    return task
+def assign_leaves(plan: BlockPlan, needed: Needed, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch with the key and the leaf of each record."""
+    leaves = plan.leaves_in(needed, needed.read(batch))
+    return batch.append_column(KEY, pa.array(plan.keys_of(batch))).append_column(LEAF, pa.array(leaves))
 
 
-def assign_blocks(plan: BlockPlan, needed: Needed) -> Callable:
-    """The batches with one more column: the block of each record; a unit's records know their leaf."""
-
-    def task(batches):
-        for batch in batches:
-            if LEAF in batch.schema.names:
-                leaves, ties = np.asarray(batch.column(LEAF)), _numbers(batch, UNIT)
-                batch = batch.drop_columns([LEAF])
-            else:
-                leaves = plan.leaves_in(needed, needed.read(batch))
-                ties = _numbers(batch, TIE)
-            blocks = plan.blocks_of(leaves, ties)
-            yield batch.append_column(BLOCK, pa.array(blocks, pa.int32()))
-
-    return task
+def assign_blocks(plan: BlockPlan, needed: Needed, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch with one more column: the block of each record; a unit's records know their leaf."""
+    if LEAF in batch.schema.names:
+        leaves, ties = np.asarray(batch.column(LEAF)), _numbers(batch, UNIT)
+        batch = batch.drop_columns([LEAF])
+    else:
+        leaves, ties = plan.leaves_in(needed, needed.read(batch)), _numbers(batch, TIE)
+    return batch.append_column(BLOCK, pa.array(plan.blocks_of(leaves, ties), pa.int32()))
 
 
 def release_block(plan: BlockPlan, needed: Needed, part: int = 0, last: bool = True) -> Callable:
