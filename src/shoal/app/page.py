@@ -165,6 +165,9 @@ class View:
         """The browser says that a file is here, or why not."""
         if "work" in args:
             self.tab.open_work(args["work"], "data")
+        elif "layout" in args:
+            self.tab.go("data")
+            self.tab.say("The layout is here: now drop the file of fixed widths")
         else:
             self.tab.say(str(args.get("sentence", "")), bad=True)
 
