@@ -82,9 +82,9 @@ def brute_force(X: NDArray, k: int, integer: bool = False) -> float:
             groups[1 << group[0]].append((sum(1 << i for i in group), _sse(X[list(group)], integer)))
     best = [0.0] + [np.inf] * ((1 << n) - 1)
     for mask in range(1, 1 << n):
-        for group, sse in groups[mask & -mask]:
-            if group & mask == group:
-                best[mask] = min(best[mask], best[mask ^ group] + sse)
+        for bits, sse in groups[mask & -mask]:
+            if bits & mask == bits:
+                best[mask] = min(best[mask], best[mask ^ bits] + sse)
     return best[-1]
 
 
@@ -165,9 +165,7 @@ def tables(draw: Any, largest: int = 40) -> tuple[NDArray, int]:
     if kind == "heavy tail":
         return np.exp(3 * rng.normal(size=(n, d))), k
     if kind == "constant column":
-        X = rng.normal(size=(n, d))
-        X[:, 0] = 7.0
-        return X, k
+        return 7.0 + rng.normal(size=(n, d)) * (np.arange(d) > 0), k
     return rng.normal(size=(1 + n // 5, d))[rng.integers(0, 1 + n // 5, n)], k
 
 
