@@ -296,7 +296,7 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
         for size in sizes
         if size <= max(k, records // 2)
     ]
-    jobs += [partial(_run, less, release.original) for less in without(release.plan)]
+    jobs += [partial(_run, less, release.original) for less in without(release.plan, _thin(release))]
     done = _results(jobs, None, progress)
     return _compared(done, records, release.columns, {})
 
@@ -334,16 +334,22 @@ def price(
     ['', 'diversity sector=2']
     """
     refuse_price(release.plan)
-    jobs: list[Job] = [partial(_run, less, release.original) for less in without(release.plan)]
+    less = without(release.plan, _thin(release) or not required_by(release.plan))
+    jobs: list[Job] = [partial(_run, plan, release.original) for plan in less]
     done = _results([partial(Run.of, release), *jobs], None, progress)
     least = None if bound_time is None else _bound(frame_of(release.original), release.plan, bound_time)
     bounds = {} if least is None else {release.plan.k: least}
     return _compared(done, len(release.labels), release.columns, bounds)
 
 
+def _thin(release: Release) -> bool:
+    """Whether the contributors to cells were counted: some column has gaps or zeros apart, or weights."""
+    return any("contributors" in one["requirement"] for one in release.outcome.requirements)
+
+
 def refuse_price(plan: Plan) -> None:
     """Refuse to price a plan that asks for nothing beyond k."""
-    if not required_by(plan):
+    if not without(plan):
         raise InputError(
             "the plan asks for no requirement whose price could be told: add one, such as diversity"
         )

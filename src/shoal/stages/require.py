@@ -55,7 +55,7 @@ def asked_of(
     asked: list[Requirement] = [] if units is None or plan.k == 1 else [Units.of(units, plan.k)]
     rules: dict[bytes, Requirement] = {}
     for column in columns if plan.thin == "widen" else ():
-        rule = _thin_rule(plan, column, weight, units)
+        rule = thin_rule(plan, column, weight, units)
         if rule is not None:
             rules.setdefault(rule.codes.tobytes(), rule)
     for asks, column in watched:
@@ -104,7 +104,7 @@ def _feasible(
     return held
 
 
-def _thin_rule(plan: Plan, column: Column, weight: Floats | None, units: Ints | None) -> Requirement | None:
+def thin_rule(plan: Plan, column: Column, weight: Floats | None, units: Ints | None) -> Requirement | None:
     """The contributors that each cell of a column needs, unless k records say it all."""
     zeros = plan.zeros == "group" and not column.categorical
     least = min(plan.contributors, plan.k)
@@ -122,7 +122,7 @@ def thin_cells(
 
     With thin="widen" they are those of strata that have too few as a whole.
     """
-    rule = _thin_rule(plan, column, weight, units)
+    rule = thin_rule(plan, column, weight, units)
     thin = None if rule is None else failing(partition, [rule])
     return thin if thin is not None and thin.any() else None
 

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
+from shoal.engines.blocks.block import refuse_faults
 from shoal.engines.blocks.columns import Moved, Needed, StoredColumn
 from shoal.engines.blocks.facts import MOST_DISTINCT, Distinct, Tally
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some, refuse_names
@@ -34,6 +35,7 @@ from shoal.engines.spark.tasks import (
     assign_blocks,
     assign_leaves,
     count_leaves,
+    find_faults,
     find_moments,
     gather,
     keep_complete,
@@ -147,6 +149,12 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
         assigned = _homed(assigned, blocks, needed)
     schema = StructType([f for f in assigned.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
     assigned = assigned.mapInArrow(assign_blocks(blocks, needed), schema)
+    if needed.watched and len(blocks.counts) > 1:
+        names = [*needed.names, *([UNIT] if plan.unit else ()), BLOCK]
+        with speaking("Spark could not look at the data"):
+            grouped = assigned.select(*(f"`{name}`" for name in names)).groupBy(BLOCK)
+            found = grouped.applyInArrow(find_faults(blocks, needed), "far double, fault string").collect()
+        refuse_faults((row["far"], row["fault"]) for row in found)
     measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, needed), out)
     told = [field.name for field in df.schema.fields if field.metadata]
     said = (*said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))

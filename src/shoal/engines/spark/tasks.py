@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.engines.blocks.block import protect_block
+from shoal.engines.blocks.block import faults_of, protect_block
 from shoal.engines.blocks.columns import MERGED, WAS, Moved, Needed, StoredColumn
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.engines.blocks.steps import Recoding
@@ -119,6 +119,18 @@ def assign_blocks(plan: BlockPlan, needed: Needed) -> Callable:
                 ties = _numbers(batch, TIE)
             blocks = plan.blocks_of(leaves, ties)
             yield batch.append_column(BLOCK, pa.array(blocks, pa.int32()))
+
+    return task
+
+
+def find_faults(plan: BlockPlan, needed: Needed) -> Callable:
+    """What a block cannot hold of the rules."""
+
+    def task(table):
+        units = np.asarray(table[UNIT]) if UNIT in table.column_names else None
+        found = faults_of(plan, needed, needed.read(table), units)
+        rows = [{"far": far, "fault": fault} for far, fault in found]
+        return pa.Table.from_pylist(rows, pa.schema({"far": pa.float64(), "fault": pa.string()}))
 
     return task
 
