@@ -16,6 +16,7 @@ from shoal.bounds import bound_matrix, standardised
 from shoal.display import Tabular
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
+from shoal.frame.types import read_column
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.json_text import json_text
@@ -242,8 +243,7 @@ def compare(
     if not sizes or (keys is not None and not keys):
         raise InputError("nothing to compare: name at least one k and one method")
     plans = [Plan(sizes[0], **chosen) for chosen in alternatives(fields)]
-    plans += [less for plan in plans if price for less in without(plan)]
-    return compare_plans(plans, data, sizes, keys, bound_time, sample, workers, progress)
+    return compare_plans(plans, data, sizes, keys, bound_time, sample, workers, progress, price)
 
 
 def compare_plans(
@@ -255,12 +255,14 @@ def compare_plans(
     sample: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    price: bool = False,
 ) -> Comparison:
     """The plans with each of these k and each of these methods; without any, with their own.
 
     A method that needs a requirement is not tried without it, where another of the plans has it.
     """
     frame = frame_of(data)
+    wanted = [*wanted, *(less for plan in wanted if price for less in _less(plan, frame))]
     wanted = [plan.called(frame.names) for plan in wanted]
     first = wanted[0]
     names = tuple(frame.choose(first.columns, {*first.roles, *first.strata, first.weight}))
@@ -296,7 +298,9 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
         for size in sizes
         if size <= max(k, records // 2)
     ]
-    jobs += [partial(_run, less, release.original) for less in without(release.plan, _thin(release))]
+    jobs += [
+        partial(_run, less, release.original) for less in _less(release.plan, frame_of(release.original))
+    ]
     done = _results(jobs, None, progress)
     return _compared(done, records, release.columns, {})
 
@@ -333,26 +337,38 @@ def price(
     >>> [run.requirements for run in shoal.price(release, bound_time=None).runs]
     ['', 'diversity sector=2']
     """
-    refuse_price(release.plan)
-    less = without(release.plan, _thin(release) or not required_by(release.plan))
-    jobs: list[Job] = [partial(_run, plan, release.original) for plan in less]
+    refuse_price(release.plan, frame := frame_of(release.original))
+    jobs: list[Job] = [partial(_run, less, release.original) for less in _less(release.plan, frame)]
     done = _results([partial(Run.of, release), *jobs], None, progress)
-    least = None if bound_time is None else _bound(frame_of(release.original), release.plan, bound_time)
+    least = None if bound_time is None else _bound(frame, release.plan, bound_time)
     bounds = {} if least is None else {release.plan.k: least}
     return _compared(done, len(release.labels), release.columns, bounds)
 
 
-def _thin(release: Release) -> bool:
-    """Whether the contributors to cells were counted: some column has gaps or zeros apart, or weights."""
-    return any("contributors" in one["requirement"] for one in release.outcome.requirements)
-
-
-def refuse_price(plan: Plan) -> None:
+def refuse_price(plan: Plan, frame: Frame) -> None:
     """Refuse to price a plan that asks for nothing beyond k."""
-    if not without(plan):
+    if not _less(plan, frame):
         raise InputError(
             "the plan asks for no requirement whose price could be told: add one, such as diversity"
         )
+
+
+def _less(plan: Plan, frame: Frame) -> list[Plan]:
+    """The plan without each of its requirements, and without all.
+
+    Contributors to a cell are all records of its group, at no price, unless there are weights, gaps, or zeros
+    that are grouped apart.
+    """
+    plan = plan.called(frame.names)
+    names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
+    return without(
+        plan, bool(plan.weight or plan.zeros == "group") or any(_has_gap(plan, frame, n) for n in names)
+    )
+
+
+def _has_gap(plan: Plan, frame: Frame, name: Any) -> bool:
+    levels, kind = list(plan.levels.get(name, ())), plan.types.get(name)
+    return bool(read_column(frame, name, kind, levels, plan.codes_of(name)).gap_count)
 
 
 def _compared(

@@ -137,11 +137,11 @@ def required_by(plan: Plan) -> str:
     return ", ".join(asked)
 
 
-def without(plan: Plan, contributors: bool = True) -> list[Plan]:
+def without(plan: Plan, contributors: bool) -> list[Plan]:
     """The plan without each of its requirements, and without all of them.
 
     Without units, k counts records; their columns are dropped all the same. `contributors` says whether the
-    usual two cost anything: without gaps, zeros apart and weights they do not.
+    usual two can cost anything.
     """
     roles = {name: role for name, role in plan.roles.items() if name not in plan.unit}
     roles |= dict.fromkeys(plan.unit, "identifier")
