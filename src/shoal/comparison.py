@@ -283,8 +283,7 @@ def compare_plans(
 def neighbours(release: Release, progress: Progress | None = None) -> Comparison | None:
     """The same plan at half, twice and four times its k, and without its requirements, beside the release.
 
-    It answers "why this k" in a report. None where the release took so long that nobody wants to wait for
-    three more.
+    It answers "why this k" in a report. None where the release took long.
     """
     k = release.plan.k
     if k < 2 or release.seconds > NEIGHBOUR_SECONDS:
@@ -348,27 +347,21 @@ def price(
 def refuse_price(plan: Plan, frame: Frame) -> None:
     """Refuse to price a plan that asks for nothing beyond k."""
     if not _less(plan, frame):
-        raise InputError(
-            "the plan asks for no requirement whose price could be told: add one, such as diversity"
-        )
+        why = "the plan asks for no requirement whose price could be told"
+        raise InputError(f"{why}: add one, such as diversity")
 
 
 def _less(plan: Plan, frame: Frame) -> list[Plan]:
     """The plan without each of its requirements, and without all.
 
-    Contributors to a cell are all records of its group, at no price, unless there are weights, gaps, or zeros
-    that are grouped apart.
+    Two contributors to each cell have no price unless there are weights, gaps, or zeros apart.
     """
     plan = plan.called(frame.names)
-    names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
-    return without(
-        plan, bool(plan.weight or plan.zeros == "group") or any(_has_gap(plan, frame, n) for n in names)
-    )
-
-
-def _has_gap(plan: Plan, frame: Frame, name: Any) -> bool:
-    levels, kind = list(plan.levels.get(name, ())), plan.types.get(name)
-    return bool(read_column(frame, name, kind, levels, plan.codes_of(name)).gap_count)
+    thin = plan.weight is not None or plan.zeros == "group"
+    for name in frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight}):
+        given = plan.types.get(name), plan.levels.get(name), plan.codes_of(name)
+        thin = thin or read_column(frame, name, *given).gap_count > 0
+    return without(plan, thin)
 
 
 def _compared(
