@@ -346,9 +346,9 @@ def price(
 
 def refuse_price(plan: Plan, frame: Frame) -> None:
     """Refuse to price a plan that asks for nothing beyond k."""
+    why = "the plan asks for no requirement whose price could be told: add one, such as diversity"
     if not _less(plan, frame):
-        why = "the plan asks for no requirement whose price could be told"
-        raise InputError(f"{why}: add one, such as diversity")
+        raise InputError(why)
 
 
 def _less(plan: Plan, frame: Frame) -> list[Plan]:
@@ -360,7 +360,7 @@ def _less(plan: Plan, frame: Frame) -> list[Plan]:
     thin = plan.weight is not None or plan.zeros == "group"
     for name in frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight}):
         given = plan.types.get(name), plan.levels.get(name), plan.codes_of(name)
-        thin = thin or read_column(frame, name, *given).gap_count > 0
+        thin |= read_column(frame, name, *given).gap_count > 0
     return without(plan, thin)
 
 
