@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -30,6 +30,8 @@ UNMATCHED = (
     "rows were not matched: only measures of whole tables are given. Name a key (key=, --key), the plan of "
     'the release (--plan), or say that rows keep their order (order="keep", --order keep)'
 )
+#: The shares of the work after matching, reading, utility and risk; what was at risk before is the rest.
+SHARES = (0.1, 0.2, 0.4, 0.8)
 AT_RISK = "every record would be sought for among all: list those at risk in a sample of so large a table"
 
 
@@ -115,6 +117,7 @@ class Measurement:
             "smallest_group": least,
             "largest_group": int(sizes.max()),
             "sizes": histogram(sizes),
+            "counted": "records",
             "k": least,
             "information_loss": self.utility["information_loss"].overall,
             "rounding_loss": 0.0,
@@ -220,6 +223,7 @@ def measure_plan(
     confidential: Sequence[Any] | Any | None = None,
     formula: str | None = None,
     matched: bool = True,
+    progress: Callable[[float], object] = lambda share: None,
 ) -> Measurement:
     """The same for a plan. `matched`: the plan tells the order of rows."""
     source = str(released) if isinstance(released, (str, os.PathLike)) else None
@@ -279,8 +283,13 @@ def measure_plan(
         codes_of=plan.codes_of,
         matched=matched,
     )
+    progress(SHARES[0])
     both = measured.pair()  # held until all is measured: its columns are read once
-    utility, risk = measured.utility(formula), measured.risk(hidden or None)
+    progress(SHARES[1])
+    utility = measured.utility(formula)
+    progress(SHARES[2])
+    risk = measured.risk(hidden or None)
+    progress(SHARES[3])
     notes = list(dict.fromkeys([*notes, *utility.notes, *risk.notes]))
     earlier = measured.risk(hidden or None, before=True) if matched else None
     del both

@@ -27,6 +27,8 @@ BUILDERS: dict[str, Callable[[Tab], None]] = {
 def add_page(office: Office, upload_limit: int) -> None:
     """Register the page and its own style and script, all served from here."""
     nicegui_app.add_static_files("/shoal", STATIC, max_cache_age=0)
+    # A list that fades away asks for the keyboard when it has: what was typed into the next field was lost.
+    ui.select.default_props("transition-duration=0")
 
     @ui.page("/", title="shoal")
     def page(request: Request) -> None:

@@ -56,6 +56,8 @@ class Pair:
 
     def scaled(self) -> "Pair":
         """The same for measures that do not depend on units."""
+        if not any(column.extreme for column in self.columns.heads):
+            return self
         return replace(self, columns=self.columns.changed(Column.scaled))
 
     def unprotected(self) -> "Pair":
@@ -78,10 +80,15 @@ class Pair:
         return known
 
     @cached_property
+    def published(self) -> Ints:
+        """A number for each combination that is published."""
+        return same(column.after for column in self.columns)
+
+    @cached_property
     def groups(self) -> tuple[Ints, list[Ints]]:
         """The groups that all columns make together, and those of each column by itself."""
         if not self.labels:
-            joint = same(column.after for column in self.columns)
+            joint = self.published
             alone = [same([column.after]) for column in self.columns] if self.per_column else []
             return joint, alone or [joint] * len(self.columns)
         each = [self.labels[name] for name in self.columns.names]

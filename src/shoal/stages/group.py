@@ -16,6 +16,7 @@ from shoal.plan.rules import Rule
 from shoal.requirements.base import Requirement
 from shoal.stages.encode import Drawn, Levels, Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
+from shoal.stages.gather import alike
 from shoal.stages.impute import impute
 from shoal.stages.moments import Scale
 from shoal.stages.refine_gaps import refine_gaps, values_there
@@ -69,7 +70,8 @@ def group(
     points = space.matrix if info.input == "raw" else _points(plan, columns, space, scales, patterns)
     limit = (time_limit or info.seconds) if "time_limit" in info.supplied else None
     plain = not required and all(column.gaps is None for column in columns)
-    partition = run_within(
+    start = alike(points, plan.k, required) if info.key == "auto" and patterns is None else None
+    partition = start or run_within(
         info,
         raw_matrix(columns) if info.input == "raw" else points,
         plan.k,

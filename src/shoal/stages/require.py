@@ -22,7 +22,7 @@ from shoal.requirements.diversity import Diversity
 from shoal.requirements.dominance import Dominance
 from shoal.requirements.spread import Spread
 from shoal.requirements.units import Units
-from shoal.stages.gather import blocks_of, gather, parts_of, region
+from shoal.stages.gather import FEW, MANY, MOST_GATHERED, blocks_of, gather, parts_of, region
 from shoal.stages.refine_gaps import LEAST, candidates, in_groups, settle
 
 if TYPE_CHECKING:
@@ -36,14 +36,6 @@ _OF_A_COLUMN: dict[str, type[Diversity | Closeness | Spread]] = {
     "closeness": Closeness,
     "spread": Spread,
 }
-#: Where more than this share of groups has too few units, their records are gathered anew, unit by unit.
-MANY = 0.25
-#: Records whose groups are gathered anew, each with one of each part of a ranked column, where so many fail
-#: that mergers would make groups of thousands. Each group looks at all that are free (1 s of processor time
-#: for 30,000 records in groups of 5). Small tables do so for closeness only: for the rest they are shaken.
-MOST_GATHERED = 100_000
-#: Up to so many records all methods that make groups t-close are tried, so that none of them loses less.
-FEW = 2000
 #: In larger tables closeness looks at k + 7 neighbours: on adult (30,162 records) the repair takes 5.4 s of
 #: processor time instead of 7 with 2k + 8, and 3.38 % is lost instead of 3.33. A move must lower the loss by
 #: this part of the mean loss of a record: it saves passes and costs little.
@@ -323,7 +315,7 @@ class _Stratum:
     def _groups(self, labels: Ints, touched: Bools) -> Groups:
         """The groups of these labels as the search takes them; those of `touched` are taken for changed."""
         part = Partition(labels)
-        gs = in_groups(self.points, self.has, part.labels)
+        gs = in_groups(self.points, self.has, part.labels, int(self.tables[1].kinds[-1]) + 1)
         gs.changed[:] = -1
         gs.changed[part.labels[touched]] = 0
         gs.fails[:] = _failing(part, self.tables)

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.frame.levels import written_out
 from shoal.io.contents import Contents
 from shoal.io.formats.text import encoding_of, refuse_nul
 from shoal.io.limits import refuse_memory, refuse_names
@@ -170,9 +171,7 @@ def _refuse_strangers(table: pa.Table, places: list[Place]) -> None:
 
 def _padded(column: pa.ChunkedArray, p: Place) -> pa.Array:
     """The cells of a column in its width."""
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = written_out(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     if p.type == "number":
         cells = pa.array(
             [None if v is None else _digits(float(v), p) for v in column.to_pylist()], pa.string()
