@@ -131,6 +131,10 @@ class Release:
         """
         return group_sizes(self.labels)
 
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The protected table for whoever takes Arrow's streams: DuckDB, polars, pyarrow."""
+        return as_arrow(self.table).__arrow_c_stream__(requested_schema)
+
     def summary(self) -> dict[str, Any]:
         """The outcome as plain values, as `--json` prints it."""
         return self.outcome.summary()

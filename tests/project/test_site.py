@@ -36,12 +36,6 @@ def test_five_tutorials_are_notebooks():
     assert len([page for page in NOTEBOOKS if page.parent.name == "tutorials"]) == 5
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if p.parent != DOCS], ids=lambda page: page.name)
-def test_links_of_tutorials_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name} points to {target}"
-
-
 @pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.stem)
 def test_the_cells_of_a_notebook_run(page, tmp_path, monkeypatch):
     """In this process, which has loaded and compiled what they need."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,15 +130,37 @@ def workplace(target: Path) -> Iterator[Path]:
     If this process is killed, the next that writes to the same target removes it.
     """
     refuse_missing_folder(target.parent)
-    try:
+    with _writing(target):
         atomic.sweep(target)
         folder, lock = atomic.new_part(target, folder=True)
         try:
             yield atomic.by_handle(folder, lock)
         finally:
             atomic.remove_folder(folder, lock)
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say in one sentence what is wrong with a disk."""
+    try:
+        yield
     except OSError as error:
-        raise MachineError(f"{str(target)!r} cannot be written: {first_sentence(error)}") from None
+        raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
+
+
+def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    """Write batches as one file. A disk that is full is not taken for batches that broke off."""
+    import pyarrow.parquet as pq
+
+    with _writing(path):
+        writer = pq.ParquetWriter(path, schema)
+    try:
+        for batch in batches:
+            with _writing(path):
+                writer.write_table(pa.Table.from_batches([batch]).cast(schema))
+    finally:
+        with _writing(path):
+            writer.close()
 
 
 def refuse_target(source: Path, target: Path, replace: bool) -> None:
