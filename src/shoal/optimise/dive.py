@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.cuts import Cuts
-from shoal.bounds.highs import basic, begin_at, set_partitioning, solved
+from shoal.bounds.highs import basic, begin_at, relaxed, set_partitioning, solved
 from shoal.bounds.program import Program, group_rows
-from shoal.bounds.tree import relaxed
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import counts, group_costs
 from shoal.optimise.recombine import groups_of, labels_from
@@ -173,7 +172,7 @@ class _Rest:
         self.rows, self.costs, self.cuts = rows, costs, cuts
         self.fixed = np.zeros(len(rows), bool)
         self.groups, self.records = np.arange(len(rows)), np.arange(n)  # those that the program holds
-        self.held = np.zeros(n + 1, bool)  # by fixed groups; the last is nobody, as rows are filled up with -1
+        self.held = np.zeros(n + 1, bool)  # by fixed groups; the last place is nobody's
         self.lp = relaxed(rows, costs, n, cuts, LEFT_OVER)
         begin_at(self.lp, *start)
 
