@@ -132,8 +132,8 @@ def _sums_among(X, pool, among, least):
 def _reaches(k, prices, near, goal):
     """The squared distance within which each lead has all records of a group below the goal.
 
-    In a group of s, the lead i and c pay d2(i, c) / s for one another, each of them half of its s - 2 smallest
-    distances at least, and each of the s - 2 others half of its s - 1 smallest; all are later than i.
+    In a group of s, the lead i and c pay d2(i, c) / s for one another, each of them at least half of its
+    s - 2 smallest distances, and each of the s - 2 others half of its s - 1 smallest; all come after i.
     """
     n = len(prices)
     reach = np.zeros(n)
