@@ -42,8 +42,9 @@ TRIAL = 30
 TOLERANCE = 1e-9
 #: What it costs to leave a record over, in distances between partition and bound: no solution does.
 LEFT_OVER = 100.0
-#: Nodes that are worked on at a time. The number of threads does not change what is found.
-WAVE = 2
+#: Nodes that are worked on before the next are chosen. The number of threads does not change what is found;
+#: two threads wait less for one another after four nodes than after two.
+WAVE = 4
 
 
 @dataclass

@@ -72,7 +72,8 @@ class Diver:
         rows, cuts = among or (self._cheapest(deadline), program.master.cuts[program.penalties > 0])
         costs = self._scaled(rows, group_costs(program.X, rows))
         lp = relaxed(rows, costs, program.n, cuts, LEFT_OVER)
-        solved(lp, deadline - time.perf_counter())
+        if not solved(lp, deadline - time.perf_counter()):
+            return False
         dive = partial(self._dive, rows, costs, cuts, basic(lp), deadline)
         answers = map_threads(dive, self.random.integers(2**62, size=DIVES).tolist())
         met = [group_rows(self.labels, self.program.k)]
