@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.certificate import PROVEN, node_value
-from shoal.bounds.cuts import Cuts, on_grid, separate
-from shoal.bounds.eliminate import eliminate
+from shoal.bounds.cuts import Cuts, eliminate, on_grid, separate
 from shoal.bounds.highs import add_cuts, add_groups, relaxed, solved
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import group_costs, reduced_costs
