@@ -164,9 +164,9 @@ def eliminate(
 ) -> Cuts:
     """Cuts of any length with divisor 2 or 3 that these shares of groups break, few for each record.
 
-    For whole weights w below q, a solution that holds each record once has sum over G of w(G) x_G = sum(w). So
-    the cut of these weights says: sum over G of (w(G) mod q) x_G >= sum(w) mod q. To find weights that break
-    it, the records' equations are added up modulo q, such that groups with large shares vanish in turn.
+    For whole weights w below q, a solution that holds each record once has sum over G of w(G) x_G = sum(w).
+    So the cut of these weights says: sum over G of (w(G) mod q) x_G >= sum(w) mod q. To find weights that
+    break it, the records' equations are added up modulo q, such that groups with large shares vanish in turn.
     """
     names = np.unique(rows[rows >= 0])
     group, place = np.nonzero(rows >= 0)
