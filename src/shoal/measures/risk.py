@@ -184,7 +184,8 @@ def _within(c: Column, reach: float) -> tuple[NDArray, NDArray]:
     gaps = np.isnan(c.before), np.isnan(c.after)
     whole, silent = ~(gaps[0] | gaps[1]), gaps[0] & gaps[1]  # a gap published as a gap is told
     by_sd = (np.abs(c.before - c.after) <= reach * _spread(c.after[~gaps[1]])) | silent
-    placed = np.sort(c.before[~gaps[0]])
+    placed = c.before[~gaps[0]]
+    placed.sort()
     ranks = [_twice_the_rank(placed, values) for values in (c.before, c.after)]
     return by_sd, (np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)) & whole | silent
 
