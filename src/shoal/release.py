@@ -142,7 +142,7 @@ class Release:
     def __repr__(self) -> str:
         """Five lines: what, how, lost, promised, kept."""
         outcome = self.outcome
-        sizes = f"{outcome.smallest_group} to {outcome.largest_group} records"
+        sizes = f"{outcome.smallest_group} to {outcome.largest_group} {outcome.counted}"
         return "\n".join(
             [
                 f"Release of {outcome.records:,} records, k={outcome.k}, method {outcome.method!r}",

@@ -12,10 +12,19 @@ from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_of
 from shoal.io.json_text import json_text
 
+#: The fields of a plan that a count in the released file alone looks at.
+COUNTED = (
+    *("columns", "types", "levels", "roles", "keep", "weight", "unit", "strata", "merge_small_strata"),
+    *("missing_codes", "blocks", "per_column", "diversity", "closeness", "dominance", "spread"),
+)
+
 
 @app.command()
 @guarded
-@planned()
+@planned(
+    only=lambda options: COUNTED if options["original"] is None else (),
+    why="without --original only what is in the file is counted; add it, or leave this out",
+)
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A released table, or a folder of its parts.")],
     wanted: Wanted,

@@ -1,5 +1,7 @@
 """What is no plain table (a stream, a single column, an index with names, masked cells), as one and back."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -91,8 +91,10 @@ def risk(
 def risk_of(both: Pair, *, interval: float = 0.05, sample: int | None = None, seed: int = 0) -> Measures:
     """What the published values alone give away: k, record linkage, interval disclosure."""
     both, notes = both.scaled(), list(both.notes)
-    measures = [_achieved(both), _unique(both), *linkage(both, sample, seed, notes)]
-    return Measures([*measures, *_intervals(both.columns, interval)], len(both.original), notes)
+    measures = [_achieved(both), _unique(both)]
+    if both.matched:
+        measures += [*linkage(both, sample, seed, notes), *_intervals(both.columns, interval)]
+    return Measures(measures, len(both.released), notes)
 
 
 def with_groups(
@@ -102,7 +104,9 @@ def with_groups(
     interval: float = 0.05,
     dominance: tuple[float, float] = DOMINANCE,
 ) -> Measures:
-    """The measures, with what membership of a group gives away."""
+    """The measures, with what membership of a group gives away, where the records of a group are known."""
+    if not both.matched:
+        return measures
     both = both.scaled()
     together, each = both.groups
     hidden, n = [] if confidential is None else names_of(confidential), len(both.original)
@@ -136,7 +140,7 @@ def _achieved(both: Pair) -> Measure:
         "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
         "mean_size": float(sizes.mean()),
         "unique_records": int((sizes == 1).sum()),
-        "expected_share_found": len(sizes) / len(both.original),
+        "expected_share_found": len(sizes) / len(both.released),
     }
     return measure("k", sizes.min(), columns, detail, records="records" if both.units is None else "units")
 

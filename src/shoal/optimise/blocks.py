@@ -1,4 +1,4 @@
-"""Large tables: anneal in blocks, then cut other blocks across the borders of the first, and again."""
+"""Large tables: anneal in blocks, and cut other blocks across the borders of the first as the table cools."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms._pool import group_means
-from shoal.algorithms._split import members_of
 from shoal.algorithms.mdav import mdav
+from shoal.kernels.neighbours.lists import inside, nearest
 from shoal.kernels.runtime.threads import map_threads, thread_count
-from shoal.optimise.search import Clock, Problem, combine, cool, pose, renumber
+from shoal.optimise.search import Clock, combine, cool, padded, renumber, weigh
+
+#: Temperatures of one pass: together those of a run elsewhere.
+STEPS = 9
 
 
 @dataclass(frozen=True)
@@ -19,14 +22,23 @@ class Tuning:
     """How a large table is worked on."""
 
     #: Records of a block: few enough for most of what a run touches to stay in a core's own cache, and enough
-    #: for few of them to lie at a border (2,000 loses 2 % more, 8,000 gains 0.5 % in a third more time).
+    #: for few of them to lie at a border (2,000 loses 3 % more, 6,000 no less).
     size: int = 4000
-    #: The hottest temperature of each pass, and its proposals for each record at effort 1. Short passes come
-    #: first: they only have to bring records across borders.
-    passes: tuple[tuple[float, int], ...] = ((10.0, 100), (2.0, 150), (0.7, 250), (0.4, 300), (0.3, 350))
-    #: A record's neighbour list has so many more than k records: shorter than elsewhere, for the lists are
-    #: made anew in every pass.
+    #: The table cools once, from pass to pass, and each pass has blocks of its own: the borders of one lie inside
+    #: the blocks of the next. Clusters in many columns gain between 0.5 and 0.12 (from 3 to 0.03 evenly, they
+    #: lose 1.5 % more), few columns and long tails at the two ends (4 % and 2 %).
+    heats: tuple[float, ...] = (10, 1, 0.5, 0.43, 0.37, 0.31, 0.26, 0.22, 0.19, 0.16, 0.14, 0.12, 0.05)
+    #: Proposals for each record at effort 1, in all, and the fewest of a pass: below, what surrounds them takes
+    #: most of the time.
+    proposals: int = 760
+    least: int = 8
+    #: With time left, further passes begin at this temperature.
+    again: float = 0.3
+    #: Proposals that are drawn before their moves are tried: three quarters of the time.
+    ahead: int = 256
+    #: A record's neighbour list has so many more than k records, and at most so many.
     near: int = 4
+    most: int = 64
     #: And it holds nearly the nearest (93 of 100): inside a cluster, that takes 0.4 of the time of exact
     #: lists.
     slack: float = 4.0
@@ -66,29 +78,64 @@ def _start(X: NDArray, k: int) -> NDArray[np.int64]:
     return mdav(X, k) if len(X) >= 2 * k else np.zeros(len(X), np.int64)
 
 
-def _pose(X: NDArray, k: int, tuning: Tuning) -> Problem:
-    return pose(np.ascontiguousarray(X), k, near=k + tuning.near, threads=1, slack=tuning.slack)
+class Table:
+    """The records with what all passes share: neighbour lists over the whole table, what each record pays."""
 
+    def __init__(self, X: NDArray[np.float64], k: int, tuning: Tuning):
+        self.X, self.k, self.tuning = X, k, tuning
+        self.near, squares = nearest(X, min(k + tuning.near, tuning.most), None, tuning.slack)
+        self.cost = squares[:, : k - 1].mean(1) * (k - 1) / (2 * k)
 
-def _anneal(
-    X: NDArray, k: int, labels: NDArray, seed: int, proposals: int, hot: float, clock: Clock, tuning: Tuning
-) -> NDArray[np.int64]:
-    """Better labels 0..g-1 of one block's records, if there is time."""
-    labels = renumber(labels)
-    if len(X) < 2 * k or clock.left() <= 0:
-        return labels
-    problem = _pose(X, k, tuning)
-    return combine(problem, labels, cool(problem, labels, seed, proposals, hot, clock))
+    def anneal(
+        self,
+        labels: NDArray[np.int64],
+        parts: list[NDArray[np.int64]],
+        rng: np.random.Generator,
+        proposals: float,
+        hot: float,
+        cold: float,
+        clock: Clock,
+        share: Callable[[float], None] | None = None,
+    ) -> NDArray[np.int64]:
+        """Every block once; `proposals` for each record. The last temperature of all ends in a descent."""
+        seeds = [int(seed) for seed in rng.integers(2**63, size=len(parts))]
+        block, place = np.empty((2, len(labels)), np.int32)
+        for number, rows in enumerate(parts):
+            block[rows], place[rows] = number, np.arange(len(rows))
+        ahead, descend = self.tuning.ahead, cold == self.tuning.heats[-1]
+
+        def one(rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+            before = renumber(labels[rows])
+            if len(rows) < 2 * self.k or clock.left() <= 0:
+                return before
+            near = inside(self.near, rows, block, place, number)
+            problem = weigh(padded(self.X[rows]), self.k, near, self.cost[rows])
+            how = int(proposals * len(rows)), hot, clock, cold
+            after = cool(problem, before, seeds[number], *how, steps=STEPS, descend=descend, ahead=ahead)
+            return combine(problem, before, after) if hot <= self.tuning.again else after
+
+        return _in_blocks(len(labels), parts, one, share)
+
+    def better(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The better of both wherever they can be cut apart."""
+        return combine(weigh(padded(self.X), self.k, self.near, self.cost), first, second)
 
 
 def _blocks_of_groups(
     X: NDArray, labels: NDArray[np.int64], rng: np.random.Generator, size: int
 ) -> list[NDArray[np.int64]]:
     """Blocks of about `size` records in whole groups, cut along random directions."""
-    members = members_of(labels)
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    begin = np.cumsum(sizes) - sizes
     turn = np.linalg.qr(rng.normal(size=(X.shape[1], X.shape[1])))[0]
-    pieces = split(group_means(X, labels) @ turn, max(20, size * len(members) // len(X)))
-    return [np.concatenate([members[g] for g in piece]) for piece in pieces]
+    pieces = split(group_means(X, labels) @ turn, max(20, size * len(sizes) // len(X)))
+
+    def members(piece: NDArray[np.int64]) -> NDArray[np.int64]:
+        ends = np.cumsum(sizes[piece])
+        return order[np.repeat(begin[piece] - ends + sizes[piece], sizes[piece]) + np.arange(ends[-1])]
+
+    return map_threads(members, pieces)
 
 
 def _in_blocks(
@@ -107,32 +154,6 @@ def _in_blocks(
     return labels
 
 
-def _affordable(
-    X: NDArray, k: int, labels: NDArray, part: NDArray, effort: float, clock: Clock, tuning: Tuning
-) -> tuple[tuple[tuple[float, int], ...], float]:
-    """The passes that the time left allows, the last ones of `tuning.passes`; and the effort.
-
-    Found by a trial on one block. As many passes as there can be with a tenth of their proposals.
-    """
-    passes = tuning.passes
-    if len(part) < 2 * k:
-        return passes, effort
-    start = renumber(labels[part])
-    cool(_pose(X[part], k, tuning), start, 1, 100, 1.0, clock)  # compiles, if need be
-    began = clock.spent()
-    problem = _pose(X[part], k, tuning)
-    posed = clock.spent()
-    cool(problem, start, 1, tuning.trial * len(part), 1.0, clock)
-    whole = len(X) / len(part) / thread_count()  # of the table, for each core
-    lists, pace = (posed - began) * whole, (clock.spent() - posed) * whole / tuning.trial
-    while True:
-        proposals = (tuning.haste * clock.left() - lists * len(passes)) / pace
-        least = 0.1 * sum(many for _, many in passes)
-        if proposals >= least or len(passes) == 1:
-            return passes, min(effort, 0.1 * max(proposals, least) / least)
-        passes = passes[1:]
-
-
 def improve(
     X: NDArray[np.float64],
     k: int,
@@ -146,42 +167,44 @@ def improve(
     """Anneal in blocks, several times over; from MDAV inside blocks if there are no labels yet.
 
     The first pass cuts the records where a column is widest. Each later pass cuts the groups so far,
-    whole, by their centroids turned in a random direction: the borders of one pass lie inside the blocks
-    of the next. With a time limit the passes are as many and as long as it allows; further ones go on
-    until it ends. MDAV in blocks is made in any case.
+    whole, by their centroids turned in a random direction. With a time limit a trial on one block finds the
+    pace: passes are as long as it allows, and further ones go on until it ends. MDAV in blocks is made in any
+    case, and the outcome is never worse than the start.
     """
     X = X - X.mean(0)
+    parts = None
     if labels is None:
         parts = split(X, max(tuning.size, 20 * k), k)
         labels = _in_blocks(len(X), parts, lambda rows, _: _start(X[rows], k), None)
-    elif clock.left() > 0:
-        parts = _blocks_of_groups(X, labels, rng, tuning.size)
-    passes = tuning.passes
-    if clock.limit is not None and clock.left() > 0:
-        passes, effort = _affordable(X, k, labels, parts[0], effort, clock, tuning)
-    total, before, number = sum(many for _, many in passes), 0, 0
-    while clock.left() > 0 and (number < len(passes) or clock.limit is not None):
+    if clock.left() <= 0:
+        return labels
+    table, start = Table(X, k, tuning), labels
+    parts = parts or _blocks_of_groups(X, labels, rng, tuning.size)
+    every = max(effort * tuning.proposals, tuning.least * (len(tuning.heats) - 1))
+    pace = 0.0  # seconds that a proposal for each record takes; of no matter without a time limit
+    if clock.limit is not None:
+        for many in (0.01, tuning.trial):  # the first compiles, if need be
+            began = clock.spent()
+            table.anneal(labels, parts[:1], np.random.default_rng(0), many, 1.0, 0.1, clock)
+        pace = (clock.spent() - began) / many * len(X) / len(parts[0]) / thread_count()
+        every = min(every, tuning.haste * clock.left() / pace)
+    passes = min(len(tuning.heats) - 1, max(1, int(every / tuning.least)))
+    heats = tuning.heats[-passes - 1 :]
+    number = 0
+    while clock.left() > 0 and (number < passes or clock.limit is not None):
         if number > 0:
             parts = _blocks_of_groups(X, labels, rng, tuning.size)
-        hot, many = passes[min(number, len(passes) - 1)]
+        hot, cold, many = tuning.again, heats[-1], every / 3
+        if number < passes:
+            hot, cold, many = heats[number], heats[number + 1], every / passes
+        if clock.limit is not None:
+            many = min(many, tuning.haste * clock.left() / pace / max(1, passes - number))
 
-        def share(done: float, before: int = before, many: int = many) -> None:
-            report((before + done * many) / total)
+        def share(done: float, number: int = number) -> None:
+            report(min(1.0, (number + done) / passes))
 
-        labels = _pass(X, k, labels, parts, rng, int(many * effort), hot, clock, share, tuning)
-        before += many
+        began = clock.spent()
+        labels = table.anneal(labels, parts, rng, many, hot, cold, clock, share)
+        pace = (clock.spent() - began) / many
         number += 1
-    return labels
-
-
-def _pass(X, k, labels, parts, rng, proposals, hot, clock, share, tuning) -> NDArray[np.int64]:
-    """Every block once; `proposals` for each record."""
-    seeds = [int(seed) for seed in rng.integers(2**63, size=len(parts))]
-    return _in_blocks(
-        len(X),
-        parts,
-        lambda rows, p: _anneal(
-            X[rows], k, labels[rows], seeds[p], proposals * len(rows), hot, clock, tuning
-        ),
-        share,
-    )
+    return table.better(start, labels)

@@ -68,12 +68,8 @@ class Problem:
         return self.P, np.zeros((most, self.P.shape[1])), sizes, members, labels, places
 
 
-def pose(
-    X: NDArray[np.float64], k: int, *, near: int | None = None, threads: int | None = None, slack: float = 1.0
-) -> Problem:
-    """Neighbour lists of `near` (or 2k+8) records, and a temperature for each record.
-
-    With a slack the lists hold nearly the nearest (see `pool.search`).
+def pose(X: NDArray[np.float64], k: int, *, threads: int | None = None) -> Problem:
+    """Neighbour lists of 2k+8 records, and a temperature for each record.
 
     A record pays about the sum of its k-1 smallest squared distances over 2k in any good partition. The
     mean of that is temperature 1; a record's own temperature grows with the root of its share, so that
@@ -82,12 +78,23 @@ def pose(
     proposals go to records in the same proportion, a third to all alike: on EIA, where a twentieth of the
     records makes nearly all of the loss, this halves the distance to the best known partition.
     """
+    P = padded(X)
+    records = np.ascontiguousarray(P[:, : X.shape[1]])
+    neighbours, squares = nearest(records, 2 * k + 8, threads)
+    return weigh(P, k, neighbours, squares[:, : k - 1].sum(1) / (2 * k))
+
+
+def padded(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The records, centred, with columns of zeros up to a multiple of four."""
     n, d = X.shape
     P = np.zeros((n, -(-d // 4) * 4))
     P[:, :d] = X - X.mean(0)
-    neighbours, squares = nearest(np.ascontiguousarray(P[:, :d]), near or 2 * k + 8, threads, slack)
-    cost = squares[:, : k - 1].sum(1) / (2 * k)
-    total = cost.sum()
+    return P
+
+
+def weigh(P: NDArray, k: int, neighbours: NDArray[np.int32], cost: NDArray[np.float64]) -> Problem:
+    """How often each record is tried, and how hot, by what it pays about."""
+    n, total = len(P), cost.sum()
     if total == 0:
         return Problem(P, k, neighbours, np.arange(n, dtype=np.int32), cost)
     root = np.sqrt(np.maximum(cost, 1e-9 * total / n))
@@ -121,6 +128,10 @@ def cool(
     hot: float,
     clock: Clock,
     cold: float = COLD,
+    *,
+    steps: int | None = None,
+    descend: bool = True,
+    ahead: int = 1,
 ) -> NDArray[np.int64]:
     """One run: from temperature `hot` down to `cold` in even steps of its logarithm, then a descent.
 
@@ -128,16 +139,17 @@ def cool(
     """
     state = problem.state(labels)
     random = np.array([seed | 1], np.uint64)
-    steps = max(min(STEPS, 20 + proposals // 1000), -(-proposals // CHUNK))
+    steps = max(steps or min(STEPS, 20 + proposals // 1000), -(-proposals // CHUNK))
     temperatures = hot * (cold / hot) ** np.linspace(0, 1, steps)
-    temperatures[-max(1, steps // 10) :] = 0.0
+    if descend:
+        temperatures[-max(1, steps // 10) :] = 0.0
     fixed = (problem.neighbours, problem.draw, problem.heat, PATIENCE, problem.k)
     for step, temperature in enumerate(temperatures):
         if clock.left() <= 0:
             break
         if step % FRESH == 0:
             refresh(*state[:4])
-        anneal(*state, *fixed, temperature, proposals // steps, random)
+        anneal(*state, *fixed, temperature, proposals // steps, random, ahead)
     return renumber(state[4])
 
 

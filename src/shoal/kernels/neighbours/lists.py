@@ -54,3 +54,23 @@ def nearest(
         threads,
     )
     return ids, squares
+
+
+@kernel
+def inside(near, rows, block, place, number):
+    """The lists of one block's records as places in the block: without records of other blocks.
+
+    What is left fills the list again and again; a record without a neighbour in its block has itself.
+    """
+    lists = np.empty((len(rows), near.shape[1]), np.int32)
+    for i in range(len(rows)):
+        many = 0
+        for other in near[rows[i]]:
+            if block[other] == number:
+                lists[i, many] = place[other]
+                many += 1
+        if many == 0:
+            lists[i, 0], many = i, 1
+        for t in range(many, lists.shape[1]):
+            lists[i, t] = lists[i, t - many]
+    return lists

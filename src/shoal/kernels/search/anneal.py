@@ -211,11 +211,27 @@ def _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, ca
 
 @kernel
 def anneal(
-    P, C, sizes, members, labels, places, neighbours, draw, heat, patience, k, temperature, proposals, seed
+    P,
+    C,
+    sizes,
+    members,
+    labels,
+    places,
+    neighbours,
+    draw,
+    heat,
+    patience,
+    k,
+    temperature,
+    proposals,
+    seed,
+    ahead,
 ):
     """Try so many proposals at one temperature, in place. `seed` is the state of the generator (xorshift64).
 
-    `draw` lists the records as often as they shall be tried; `heat` scales the temperature for each.
+    `draw` lists the records as often as they shall be tried; `heat` scales the temperature for each. So many
+    proposals are drawn `ahead` of their moves: those inside one group drop out before they cost anything, and
+    the processor need not wait for one record to know the next.
     """
     n = np.uint64(len(draw))
     m = np.uint64(neighbours.shape[1])
@@ -233,73 +249,82 @@ def anneal(
         if sizes[g] == 0:
             spare[frees] = g
             frees += 1
-    for _ in range(proposals):
+    xs, ys = np.empty(ahead, np.int64), np.empty(ahead, np.int64)
+    for done in range(0, proposals, ahead):
         # x, and the group of one of its neighbours: the product of two random numbers prefers near ones.
-        u = _next(u)
-        x = np.int64(draw[np.int64(((u >> half) * n) >> half)])
-        near = ((u & low) * ((u >> short) & low)) >> short
-        A = np.int64(labels[x])
-        B = np.int64(labels[neighbours[x, np.int64((near * m) >> short)]])
-        if A == B:
-            continue
-        u = _next(u)
-        limit = temperature * heat[x] * patience[np.int64(u & np.uint64(1023))]
-        kind = np.int64((u >> np.uint64(10)) & np.uint64(1023))
-        a = sizes[A]
-        b = sizes[B]
-        if kind < CREATE:
-            if frees > 0 and a > k:
-                G = spare[frees - 1]
-                if _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, came):
-                    frees -= 1
+        many = 0
+        for _ in range(min(ahead, proposals - done)):
+            u = _next(u)
+            x = np.int64(draw[np.int64(((u >> half) * n) >> half)])
+            near = ((u & low) * ((u >> short) & low)) >> short
+            y = np.int64(neighbours[x, np.int64((near * m) >> short)])
+            xs[many], ys[many] = x, y
+            many += labels[x] != labels[y]
+        for t in range(many):
+            x = xs[t]
+            A, B = np.int64(labels[x]), np.int64(labels[ys[t]])
+            if A == B:
                 continue
-        elif kind < DISSOLVE:
-            if _dissolve(P, C, sizes, members, labels, places, neighbours, k, A, limit):
-                spare[frees] = A
-                frees += 1
-            continue
-        if kind < RELOCATE and a > k and b < 2 * k - 1:
-            change = _square(P[x], C[B]) * b * inverse[b + 1] - _square(P[x], C[A]) * a * inverse[a - 1]
-            if change < limit:
-                _take(P, C, sizes, members, places, A, x)
-                _put(P, C, sizes, members, labels, places, B, x)
-            continue
-        # x goes to B and z leaves it: to A, or to a group D near z, which may send w to A.
-        z = np.int64(members[B, np.int64(((u >> half) * np.uint64(b)) >> half)])
-        if kind < SWAP:
-            change = _exchange(P, C, x, z, A, B, inverse[a] + inverse[b])
-            if change < limit:
-                px, pz = places[x], places[z]
-                _replace(P, C, sizes, members, A, px, x, z)
-                _replace(P, C, sizes, members, B, pz, z, x)
-                labels[x], labels[z] = B, A
-                places[x], places[z] = pz, px
-            continue
-        u = _next(u)
-        near = ((u & low) * ((u >> short) & low)) >> short
-        D = np.int64(labels[neighbours[z, np.int64((near * m) >> short)]])
-        if D in (A, B):
-            continue
-        d = sizes[D]
-        change = _replaced(P, C, B, z, x, inverse[b])
-        if kind < PATH:
-            if a > k and d < 2 * k - 1:
-                change += _square(P[z], C[D]) * d * inverse[d + 1] - _square(P[x], C[A]) * a * inverse[a - 1]
+            u = _next(u)
+            limit = temperature * heat[x] * patience[np.int64(u & np.uint64(1023))]
+            kind = np.int64((u >> np.uint64(10)) & np.uint64(1023))
+            a = sizes[A]
+            b = sizes[B]
+            if kind < CREATE:
+                if frees > 0 and a > k:
+                    G = spare[frees - 1]
+                    if _create(P, C, sizes, members, labels, places, neighbours, k, x, G, limit, came):
+                        frees -= 1
+                    continue
+            elif kind < DISSOLVE:
+                if _dissolve(P, C, sizes, members, labels, places, neighbours, k, A, limit):
+                    spare[frees] = A
+                    frees += 1
+                continue
+            if kind < RELOCATE and a > k and b < 2 * k - 1:
+                change = _square(P[x], C[B]) * b * inverse[b + 1] - _square(P[x], C[A]) * a * inverse[a - 1]
                 if change < limit:
                     _take(P, C, sizes, members, places, A, x)
-                    _replace(P, C, sizes, members, B, places[z], z, x)
-                    labels[x], places[x] = B, places[z]
-                    _put(P, C, sizes, members, labels, places, D, z)
-            continue
-        w = np.int64(members[D, np.int64(((u >> half) * np.uint64(d)) >> half)])
-        change += _replaced(P, C, D, w, z, inverse[d]) + _replaced(P, C, A, x, w, inverse[a])
-        if change < limit:
-            px, pz, pw = places[x], places[z], places[w]
-            _replace(P, C, sizes, members, A, px, x, w)
-            _replace(P, C, sizes, members, B, pz, z, x)
-            _replace(P, C, sizes, members, D, pw, w, z)
-            labels[x], labels[z], labels[w] = B, D, A
-            places[x], places[z], places[w] = pz, pw, px
+                    _put(P, C, sizes, members, labels, places, B, x)
+                continue
+            # x goes to B and z leaves it: to A, or to a group D near z, which may send w to A.
+            z = np.int64(members[B, np.int64(((u >> half) * np.uint64(b)) >> half)])
+            if kind < SWAP:
+                change = _exchange(P, C, x, z, A, B, inverse[a] + inverse[b])
+                if change < limit:
+                    px, pz = places[x], places[z]
+                    _replace(P, C, sizes, members, A, px, x, z)
+                    _replace(P, C, sizes, members, B, pz, z, x)
+                    labels[x], labels[z] = B, A
+                    places[x], places[z] = pz, px
+                continue
+            u = _next(u)
+            near = ((u & low) * ((u >> short) & low)) >> short
+            D = np.int64(labels[neighbours[z, np.int64((near * m) >> short)]])
+            if D in (A, B):
+                continue
+            d = sizes[D]
+            change = _replaced(P, C, B, z, x, inverse[b])
+            if kind < PATH:
+                if a > k and d < 2 * k - 1:
+                    change += (
+                        _square(P[z], C[D]) * d * inverse[d + 1] - _square(P[x], C[A]) * a * inverse[a - 1]
+                    )
+                    if change < limit:
+                        _take(P, C, sizes, members, places, A, x)
+                        _replace(P, C, sizes, members, B, places[z], z, x)
+                        labels[x], places[x] = B, places[z]
+                        _put(P, C, sizes, members, labels, places, D, z)
+                continue
+            w = np.int64(members[D, np.int64(((u >> half) * np.uint64(d)) >> half)])
+            change += _replaced(P, C, D, w, z, inverse[d]) + _replaced(P, C, A, x, w, inverse[a])
+            if change < limit:
+                px, pz, pw = places[x], places[z], places[w]
+                _replace(P, C, sizes, members, A, px, x, w)
+                _replace(P, C, sizes, members, B, pz, z, x)
+                _replace(P, C, sizes, members, D, pw, w, z)
+                labels[x], labels[z], labels[w] = B, D, A
+                places[x], places[z], places[w] = pz, pw, px
     seed[0] = u
 
 
