@@ -72,10 +72,5 @@ def test_lists_of_a_block_hold_its_own_records_only():
     assert inside(near, np.array([0, 1]), block, place, 0).tolist() == [[1, 1], [0, 0]]
     assert inside(near, np.array([2, 3]), block, place, 1).tolist() == [[1, 1], [0, 0]]
     assert inside(near, np.array([4]), block, place, 2).tolist() == [[0, 0]]
-    assert inside(
-        near, np.array([2, 0, 3]), np.array([0, 1, 0, 0, 1]), np.array([1, 0, 0, 2, 0]), 0
-    ).tolist() == [
-        [2, 2],
-        [0, 0],
-        [0, 0],
-    ]
+    block, place = np.array([0, 1, 0, 0, 1]), np.array([1, 0, 0, 2, 0])
+    assert inside(near, np.array([2, 0, 3]), block, place, 0).tolist() == [[2, 1], [0, 0], [0, 0]]
