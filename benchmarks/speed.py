@@ -2,7 +2,9 @@
 
 python -m benchmarks.speed [--sizes 10000 20000 50000 100000] [--others 10000 20000]
 python -m benchmarks.speed --blocks [--sizes 100000 1000000]
+python -m benchmarks.speed --largest imhm=100000 fuzzy=20000
 
+The third runs a method once on so many SIM records, after a small run that compiles.
 The first asserts that both give the very same partition. The second runs every job in a process of its own,
 after a small one that compiles, and tells loss, seconds and peak memory of the whole `shoal.microaggregate`.
 """
@@ -183,18 +185,41 @@ def blocks(sizes: list[int]) -> None:
     print("written to", save("speed_blocks", {"k": K, "rows": rows}))
 
 
+def largest(jobs: list[str]) -> None:
+    """Each method once, on the size that is stated for it."""
+    rows = []
+    for job in jobs:
+        key, _, size = job.partition("=")
+        X = standardised(clustered(int(size)))
+        parameters = {"starts": 5} if key == "repordmic" else {}
+        run_method(get_method(key), X[:3000], K, parameters=parameters)
+        cpu, wall, partition = timed(lambda: run_method(get_method(key), X, K, parameters=parameters))
+        loss = 100 * partition.sse(X) / (X.shape[1] * (len(X) - 1))
+        words = " ".join([key, *(f"{name}={value}" for name, value in parameters.items())])
+        rows.append({"method": words, "records": int(size), "loss %": round(loss, 4)})
+        rows[-1] |= {"CPU s": round(cpu, 1), "s": round(wall, 1)}
+        print(table(rows[-1:]).splitlines()[-1], flush=True)
+    print("\n" + table(rows))
+    print("written to", save("largest", {"k": K, "rows": rows}))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", nargs="+", type=int, help="records (mdav, or --blocks)")
     parser.add_argument("--others", nargs="+", type=int, default=OTHERS, help="records for other methods")
     parser.add_argument("--blocks", action="store_true", help="measure `auto` on large tables instead")
+    parser.add_argument(
+        "--largest", nargs="+", metavar="METHOD=RECORDS", help="methods at their largest sizes"
+    )
     parser.add_argument("--child", nargs=3, metavar=("JOB", "N", "LIMIT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         child(options.child[0], int(options.child[1]), float(options.child[2]))
         return
     print(header())
-    if options.blocks:
+    if options.largest:
+        largest(options.largest)
+    elif options.blocks:
         blocks(options.sizes or list(LARGE))
     else:
         methods(options.sizes or list(SIZES), options.others)

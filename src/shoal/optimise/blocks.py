@@ -28,9 +28,11 @@ class Tuning:
     #: inside the blocks of the next. Clusters in many columns gain between 0.5 and 0.12 (evenly from 3 to
     #: 0.03 they lose 1.5 % more), few columns and long tails at the two ends (4 % and 2 %).
     heats: tuple[float, ...] = (10, 1, 0.5, 0.43, 0.37, 0.31, 0.26, 0.22, 0.19, 0.16, 0.14, 0.12, 0.05)
+    #: The passes above 0.5 have this share of the proposals that others have.
+    brief: float = 0.3
     #: Proposals for each record at effort 1, in all, and the fewest of a pass: of fewer, what surrounds them
     #: takes most of the time.
-    proposals: int = 760
+    proposals: int = 1000
     least: int = 8
     #: With time left, further passes begin at this temperature.
     again: float = 0.3
@@ -196,7 +198,8 @@ def improve(
             parts = _blocks_of_groups(X, labels, rng, tuning.size)
         hot, cold, many = tuning.again, heats[-1], every / 3
         if number < passes:
-            hot, cold, many = heats[number], heats[number + 1], every / passes
+            hot, cold = heats[number], heats[number + 1]
+            many = every / passes * (tuning.brief if cold >= 0.5 else 1.0)
         if clock.limit is not None:
             many = min(many, tuning.haste * clock.left() / pace / max(1, passes - number))
 
