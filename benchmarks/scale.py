@@ -1,6 +1,7 @@
 """Seconds, peak memory and loss from 200,000 records up, in memory, on disk and on Spark.
 
     python -m benchmarks.scale --rows 200000,1000000 --engine memory,disk,spark
+    python -m benchmarks.scale --rows 1000000 --workers 1,2,4
 
 The table is like SIM (200 clusters, spread 0.1, ten columns), written batch by batch. Each run is a process
 of its own; its peak memory is the largest sum over that process and all its children, Spark's Java machines
@@ -11,6 +12,7 @@ machine changes less than the seconds on the clock.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -43,20 +45,23 @@ def generate(path: Path, rows: int, seed: int = 0) -> None:
             writer.write_table(pa.table(list(X.T), schema=schema), row_group_size=100_000)
 
 
-def tree_memory(root: int) -> int:
-    """Resident bytes of a process and all that descend from it."""
-    parents, sizes = {}, {}
+def tree_usage(root: int, seconds: dict[int, float]) -> int:
+    """Resident bytes of a process and all that descend from it; `seconds` learn what each has computed."""
+    parents, sizes, used = {}, {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 words = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            parents[int(entry.name)], sizes[int(entry.name)] = int(words[1]), int(words[21])
+            process = int(entry.name)
+            parents[process], sizes[process] = int(words[1]), int(words[21])
+            used[process] = (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
     total, waiting = 0, [root]
     while waiting:
         process = waiting.pop()
         total += sizes.get(process, 0)
+        seconds[process] = used.get(process, seconds.get(process, 0.0))
         waiting += [child for child, parent in parents.items() if parent == process]
     return total * os.sysconf("SC_PAGE_SIZE")
 
@@ -72,12 +77,12 @@ def measure(
         command += ["--master", master] if engine == "spark" else []
         command += [] if effort is None else ["--set", f"effort={effort}"]
         log = Path(place) / "log"
-        began, peak = time.perf_counter(), 0
+        began, peak, computed = time.perf_counter(), 0, dict[int, float]()
         with log.open("w") as errors, (Path(place) / "json").open("w") as answers:
             process = subprocess.Popen(command, stdout=answers, stderr=errors)
             ended = status = 0
             while not ended:
-                peak = max(peak, tree_memory(process.pid))
+                peak = max(peak, tree_usage(process.pid, computed))
                 time.sleep(0.2)
                 ended, status, usage = os.wait4(process.pid, os.WNOHANG)
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -87,16 +92,31 @@ def measure(
                 f"{' '.join(command)}\nended with {process.returncode}:\n{log.read_text()[-2000:]}"
             )
         outcome = json.loads((Path(place) / "json").read_text())
+        digest = rows_digest(Path(command[command.index("-o") + 1])) if engine == "spark" else ""
     return {
         "records": outcome["records"],
         "engine": engine,
         "blocks": outcome.get("blocks", 1),
         "seconds": round(seconds, 1),
-        "of all cores": "" if engine == "spark" else round(usage.ru_utime + usage.ru_stime, 1),
+        "of all cores": round(
+            sum(computed.values()) if engine == "spark" else usage.ru_utime + usage.ru_stime, 1
+        ),
         "peak GiB": round(peak / 2**30, 2),
         "loss %": round(outcome["information_loss"], 4),
         "smallest group": outcome["smallest_group"],
+        "master": master if engine == "spark" else "",
+        "rows": digest,
     }
+
+
+def rows_digest(folder: Path) -> str:
+    """A few letters that stand for all rows of a release in their order."""
+    import pyarrow.parquet as pq
+
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.parquet")):
+        digest.update(np.column_stack([column.to_numpy() for column in pq.read_table(path).columns]).data)
+    return digest.hexdigest()[:8]
 
 
 def main() -> None:
@@ -104,6 +124,7 @@ def main() -> None:
     parser.add_argument("--rows", default="200000", help="numbers of records, separated by commas")
     parser.add_argument("--engine", default="memory,disk", help="memory, disk, spark, separated by commas")
     parser.add_argument("--master", default="local-cluster[2,1,2048]")
+    parser.add_argument("--workers", default=None, help="numbers of them, each in a cluster of its own")
     parser.add_argument("--method", default="auto")
     parser.add_argument("--effort", type=float, default=None, help="of the method optimise")
     parser.add_argument("-k", type=int, default=5)
@@ -116,10 +137,11 @@ def main() -> None:
         for rows in map(int, options.rows.split(",")):
             source = folder / "table.parquet"
             generate(source, rows)
-            for engine in options.engine.split(","):
-                found.append(
-                    measure(engine, source, options.k, options.master, options.method, options.effort)
-                )
+            runs = [(engine, options.master) for engine in options.engine.split(",")]
+            if options.workers:
+                runs = [("spark", f"local-cluster[{w},1,2048]") for w in options.workers.split(",")]
+            for engine, master in runs:
+                found.append(measure(engine, source, options.k, master, options.method, options.effort))
                 first = next(row for row in found if row["records"] == rows)
                 found[-1][f"loss against {first['engine']}"] = (
                     f"{100 * (found[-1]['loss %'] / first['loss %'] - 1):+.2f} %"

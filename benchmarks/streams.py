@@ -1,7 +1,8 @@
 """How much memory the check and the measures of a large Parquet file take: python -m benchmarks.streams.
 
 The table has eight columns to protect, a text and a whole number; the release is made of runs of five records
-of a sorted order, shuffled as a release of its plan is. Each command runs in a process of its own.
+of a sorted order, shuffled as a release of its plan is. `protect` makes one of its own, of one column, with
+a report. Each command runs in a process of its own.
 """
 
 import argparse
@@ -18,23 +19,21 @@ from benchmarks._common import save
 from shoal.frame.order import file_order
 from shoal.plan import Plan
 
-NAMES = [f"x{j}" for j in range(8)]
 
-
-def make(rows: int, folder: Path) -> None:
+def make(rows: int, names: list[str], folder: Path) -> None:
     """Write was.parquet, safe.parquet and plan.toml."""
     rng = np.random.default_rng(1)
-    columns = {name: rng.normal(size=rows) for name in NAMES}
-    columns |= {name: np.exp(columns[name]) for name in NAMES[::2]}
+    columns = {name: rng.normal(size=rows) for name in names}
+    columns |= {name: np.exp(columns[name]) for name in names[::2]}
     kept = {"region": pa.array(rng.integers(0, 12, rows)).cast(pa.string()), "size": rng.integers(0, 5, rows)}
     original = pa.table({**columns, **kept})
     labels = np.empty(rows, np.int64)
     order = np.lexsort([columns["x1"], np.floor(columns["x0"] * 10)])
     labels[order] = np.minimum(np.arange(rows) // 5, rows // 5 - 1)
-    sizes, plan = np.bincount(labels), Plan(5, columns=NAMES)
-    means = {name: (np.bincount(labels, columns[name]) / sizes)[labels] for name in NAMES}
+    sizes, plan = np.bincount(labels), Plan(5, columns=names)
+    means = {name: (np.bincount(labels, columns[name]) / sizes)[labels] for name in names}
     pq.write_table(original, folder / "was.parquet")
-    released = pa.table({**means, **kept}).take(file_order(original, plan, NAMES))
+    released = pa.table({**means, **kept}).take(file_order(original, plan, names))
     pq.write_table(released, folder / "safe.parquet")
     (folder / "plan.toml").write_text(plan.toml())
 
@@ -51,28 +50,31 @@ def run(folder: Path, *words: str) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=[3_000_000, 10_000_000])
-    parser.add_argument("--what", nargs="*", default=["check", "measure"])
+    parser.add_argument("--what", nargs="*", default=["check", "measure"], help="check, measure, protect")
+    parser.add_argument("--columns", type=int, default=8, help="to protect, two or more; two others are kept")
     asked = parser.parse_args()
+    names = [f"x{j}" for j in range(asked.columns)]
     found = []
     for rows in asked.rows:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             if not os.fork():  # what made the files is no part of what is measured
-                make(rows, folder)
+                make(rows, names, folder)
                 os._exit(0)
             os.wait()
             was, safe, plan = (str(folder / file) for file in ("was.parquet", "safe.parquet", "plan.toml"))
+            out, report = (str(folder / name) for name in ("out", "report.html"))
             commands = {
                 "check": ["check", safe, "--original", was, "--plan", plan],
-                "measure": ["measure", was, safe, "--plan", plan, "--report", str(folder / "report.html")],
+                "measure": ["measure", was, safe, "--plan", plan, "--report", report],
+                # One column to protect: its groups are found in a moment, and what is measured is the report.
+                "protect": ["protect", was, "-k5", "-cx0", "--engine=disk", "-o", out, "--report", report],
             }
             for what in asked.what:
                 facts = run(folder, *commands[what])
-                print(
-                    f"{what}, {rows:,} records: {facts['processor_seconds']:.1f} processor s, "
-                    f"{facts['peak_mib']:.0f} MiB"
-                )
-                found.append({"what": what, "records": rows, **facts})
+                size, seconds = f"{rows:,} records x {len(names) + 2}", facts["processor_seconds"]
+                print(f"{what}, {size}: {seconds:.1f} processor s, {facts['peak_mib']:.0f} MiB", flush=True)
+                found.append({"what": what, "records": rows, "columns": len(names) + 2, **facts})
     save("streams", found)
 
 

@@ -39,7 +39,8 @@ def told(*words: str) -> str:
     """What a command prints as its help, 80 columns wide."""
     plain = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "PYTHONSAFEPATH": "1"}
     command = [sys.executable, "-m", "shoal", *words, "--help"]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=plain).stdout.rstrip()
+    shown = subprocess.run(command, check=True, capture_output=True, text=True, env=plain).stdout.rstrip()
+    return shown.replace("Usage: python -m shoal", "Usage: shoal", 1)
 
 
 def commands() -> list[str]:

@@ -1,5 +1,6 @@
 """What holds for the whole run of the tests."""
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -70,6 +71,15 @@ def pytest_collection_modifyitems(items):
         if PUBLISHED in item.path.parents:
             mark = item.get_closest_marker("figures")
             item.user_properties.append(("figures", mark.args[0] if mark else 1))
+
+
+def pytest_collection_finish():
+    """What is imported by now stays for the whole run: the collector of garbage need not look at it again.
+
+    It looks at the rest seldom. Otherwise it takes a tenth of the time in which kernels are compiled.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 def published_figures(stats):

@@ -118,6 +118,7 @@ def test_the_picture_is_the_same_every_time(found):
     [
         ({"k": []}, "nothing to compare"),
         ({"methods": "mdva"}, "did you mean 'mdav'"),
+        ({"method": ["mdav", "mst"]}, "the name of one method, not .* compare has methods="),
         ({"k": 300}, "needs at least 300 records"),
         ({"columns": ["trnover"]}, "did you mean 'turnover'"),
     ],

@@ -81,7 +81,8 @@ def test_slips(pair):
     for fields, sentence in (
         ({"key": "nr"}, "there is no column 'nr' in the original"),
         ({"key": "region"}, "'region' is empty or repeats in row"),
-        ({}, "the original has 60 records and the release 50: name a key"),
+        ({"weight": "assets"}, "weight .--weight. has no effect, for rows were not matched"),
+        ({"confidential": "profit"}, "confidential .--confidential. has no effect, for rows were not"),
         ({"order": "keep"}, "the original has 60 records for the plan, the release 50"),
         ({"key": "id", "columns": ["turnovr"]}, "no column 'turnovr'"),
         ({"key": "id", "confidential": "profitt"}, "there is no column 'profitt': did you mean 'profit'"),
@@ -107,6 +108,50 @@ def test_slips(pair):
         (("--key", "id", "--report", folder / "in.csv"), "a report ends in"),
     ):
         assert sentence in call("measure", *files, *words, status=2).stderr
+
+
+def test_tables_of_different_lengths_are_compared_as_wholes(pair):
+    original, release, rows, folder = pair
+    fewer = release.take(rows)
+    formula = "turnover ~ wages + region"
+    found = shoal.measure(original, fewer, columns=[*COLUMNS, "region"], formula=formula)
+    assert found.notes[1] == "the original has 60 records, the release 50"
+    assert not {"information_loss", "il1s", "changed"} & {*found.utility}
+    assert {*found.risk} == {"k", "unique_rows"}
+    before, after = (np.asarray(table["wages"], float) for table in (original, fewer))
+    assert found.utility["means"].columns["wages"] == pytest.approx(
+        (after.mean() - before.mean()) / before.std(ddof=1)
+    )
+    ratio = after.var(ddof=1) / before.var(ddof=1)
+    assert found.utility["variances"].columns["wages"] == pytest.approx(100 * (ratio - 1))
+    old, new = (
+        np.corrcoef(*(np.asarray(table[name], float) for name in COLUMNS))[0, 1]
+        for table in (original, fewer)
+    )
+    assert found.utility["correlations"].overall == pytest.approx(abs(new - old))
+    shares = [
+        np.array(
+            [
+                table["region"].to_pylist().count(level) / len(table)
+                for level in sorted(set(original["region"].to_pylist()))
+            ]
+        )
+        for table in (original, fewer)
+    ]
+    assert found.utility["hellinger"].columns["region"] == pytest.approx(
+        np.sqrt(1 - np.sqrt(shares[0] * shares[1]).sum())
+    )
+    assert found.utility["regression"].detail["records"] == 50
+    assert found.utility["pmse_logistic"].detail["records"] == 50
+    published = list(zip(*(fewer[name].to_pylist() for name in [*COLUMNS, "region"])))
+    assert found.risk["k"].overall == min(map(published.count, published))
+    assert repr(found).startswith("Measurement(50 records, 3 columns")
+    shown = call("measure", folder / "in.csv", folder / "out.csv", "-c", "turnover,wages").stderr
+    assert "note: the original has 60 records, the release 50" in shown
+    more = shoal.measure(fewer, pa.concat_tables([original, original]), columns=COLUMNS, unit="id")
+    assert more.risk["k"].overall == 1  # each id is there twice: one unit
+    note = "records were counted, not units: the release does not tell 'id' of its rows"
+    assert note in shoal.measure(original, fewer.drop_columns("id"), columns=COLUMNS, unit="id").notes
 
 
 def test_units_categories_and_dropped_records(tmp_path):

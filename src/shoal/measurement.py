@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -26,15 +26,12 @@ from shoal.measures.measured import Measured
 from shoal.measures.uniqueness import codes_of
 from shoal.plan import Plan, PlanFields, explicit
 
-#: Measures that compare tables, not records: they need no order.
-OF_TABLES = (
-    *("means", "variances", "quantiles", "covariances", "correlations", "eigenvalues", "hellinger"),
-    *("pmse_logistic", "pmse_tree", "regression", "k", "unique_rows"),
-)
 UNMATCHED = (
     "rows were not matched: only measures of whole tables are given. Name a key (key=, --key), the plan of "
     'the release (--plan), or say that rows keep their order (order="keep", --order keep)'
 )
+#: The shares of the work after matching, reading, utility and risk; what was at risk before is the rest.
+SHARES = (0.1, 0.2, 0.4, 0.8)
 AT_RISK = "every record would be sought for among all: list those at risk in a sample of so large a table"
 
 
@@ -120,6 +117,7 @@ class Measurement:
             "smallest_group": least,
             "largest_group": int(sizes.max()),
             "sizes": histogram(sizes),
+            "counted": "records",
             "k": least,
             "information_loss": self.utility["information_loss"].overall,
             "rounding_loss": 0.0,
@@ -194,7 +192,8 @@ def measure(
     Returns
     -------
     Measurement
-        Without a key or an order only measures of whole tables, and a note that says so.
+        Without a key or an order only measures of whole tables, which may differ in length, and a note that
+        says so.
 
     Raises
     ------
@@ -224,12 +223,16 @@ def measure_plan(
     confidential: Sequence[Any] | Any | None = None,
     formula: str | None = None,
     matched: bool = True,
+    progress: Callable[[float], object] = lambda share: None,
 ) -> Measurement:
     """The same for a plan. `matched`: the plan tells the order of rows."""
     source = str(released) if isinstance(released, (str, os.PathLike)) else None
     before, after = _frame(original), _frame(released)
     plan = plan.called(before.names)
     matched = matched or key is not None
+    asked = {"weight": plan.weight, "known": plan.known, "strata": plan.strata, "confidential": confidential}
+    for name in [] if matched else [name for name, given in asked.items() if given]:
+        raise InputError(f"{name} (--{name}) has no effect, for {UNMATCHED}".replace("--strata", "--stratum"))
     notes: list[str] = [] if matched else [UNMATCHED]
     rows: Ints | None = None  # all of them, in their order
     if key is not None:
@@ -246,10 +249,7 @@ def measure_plan(
         order = file_order(kept, plan, plan.columns or ())
         rows = rows if order is None else order if rows is None else rows[order]
     elif len(before) != len(after):
-        raise InputError(
-            f"the original has {len(before)} records and the release {len(after)}: name a key of both "
-            "(key=, --key), so that rows can be matched"
-        )
+        notes.append(f"the original has {len(before):,} records, the release {len(after):,}")
     paired = as_arrow(before.native) if rows is None else as_arrow(before.native).take(rows)
     hidden = [] if confidential is None else confidential
     hidden = before.find([hidden] if isinstance(hidden, str) else [*hidden, *plan.named("confidential")])
@@ -257,7 +257,11 @@ def measure_plan(
     for name in names:
         if name not in after.names:
             raise InputError(f"there is no column {name!r} in the release: name others (-c, columns)")
-    units = [np.unique(codes_of(paired[str(name)]), return_inverse=True)[1] for name in plan.unit]
+    tells = paired if matched else as_arrow(after.native)  # whom a row is about
+    if untold := [name for name in plan.unit if str(name) not in tells.column_names]:
+        notes.append(f"records were counted, not units: the release does not tell {untold[0]!r} of its rows")
+    unit = [] if untold else plan.unit
+    units = [np.unique(codes_of(tells[str(name)]), return_inverse=True)[1] for name in unit]
     measured = Measured(
         paired,
         as_arrow(after.native),
@@ -271,15 +275,19 @@ def measure_plan(
         hidden=hidden,
         units=np.unique(np.stack(units), axis=1, return_inverse=True)[1].ravel() if units else None,
         codes_of=plan.codes_of,
+        matched=matched,
     )
+    progress(SHARES[0])
     both = measured.pair()  # held until all is measured: its columns are read once
-    utility, risk = measured.utility(formula), measured.risk(hidden or None)
-    if not matched:
-        utility, risk = _of_tables(utility), _of_tables(risk)
+    progress(SHARES[1])
+    utility = measured.utility(formula)
+    progress(SHARES[2])
+    risk = measured.risk(hidden or None)
+    progress(SHARES[3])
     notes = list(dict.fromkeys([*notes, *utility.notes, *risk.notes]))
     earlier = measured.risk(hidden or None, before=True) if matched else None
     del both
-    rows = np.arange(len(before)) if rows is None else rows
+    rows = np.arange(len(after)) if rows is None else rows
     return Measurement(tuple(names), utility, risk, earlier, tuple(notes), measured, rows, source)
 
 
@@ -287,11 +295,6 @@ def _frame(given: Any) -> Frame:
     """The table given; the columns of a large Parquet table are read one by one."""
     large = large_table(given)
     return frame_of(given) if large is None else Frame(large)
-
-
-def _of_tables(measures: Measures) -> Measures:
-    kept = [measure for name, measure in measures.items() if name in OF_TABLES]
-    return Measures(kept, measures.records, measures.notes)
 
 
 def _shared(before: Frame, after: Frame, besides: set[Any]) -> list[Any]:

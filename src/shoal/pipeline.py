@@ -88,7 +88,7 @@ def microaggregate(
 
 @explicit(Plan, loose=True)
 def protect_files(
-    source: str | os.PathLike[str],
+    source: Any,
     target: str | os.PathLike[str],
     k: int,
     *,
@@ -99,15 +99,16 @@ def protect_files(
     progress: Progress | None = None,
     **fields: Unpack[PlanFields],
 ) -> Outcome:
-    """Protect a Parquet file, or a folder of Parquet files, that need not fit into memory.
+    """Protect a Parquet file, a folder of them, or a stream of records, that need not fit into memory.
 
     Rows are shuffled unless `order` is "keep". What was written is read again and checked before it takes its
     name. A folder gets a manifest for its readers; what only its owner may know is in TARGET.private.json.
 
     Parameters
     ----------
-    source : str or path
-        A .parquet file, or a folder of them, or of folders such as year=2020: then year is a column too.
+    source : str, path or stream
+        A .parquet file, or a folder of them, or of folders such as year=2020: then year is a column too. Or
+        what sends its records by Arrow's interface: a relation of DuckDB, a LazyFrame, a reader.
     target : str or path
         A .parquet file, or a folder that gets part files and a manifest.
     k : int
@@ -173,7 +174,7 @@ def release_on_disk(plan: Plan, source: Any, outcome: Outcome, placed: Placed) -
         plan=plan,
         outcome=outcome,
         columns=outcome.columns,
-        origin=Origin(Path(source), address=str(source)),
+        origin=Origin(Path(source), address=str(source)) if isinstance(source, (str, os.PathLike)) else None,
         original=placed.original,
         units=placed.units,
     )

@@ -131,6 +131,10 @@ class Release:
         """
         return group_sizes(self.labels)
 
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The protected table for whoever takes Arrow's streams: DuckDB, polars, pyarrow."""
+        return as_arrow(self.table).__arrow_c_stream__(requested_schema)
+
     def summary(self) -> dict[str, Any]:
         """The outcome as plain values, as `--json` prints it."""
         return self.outcome.summary()
@@ -138,7 +142,7 @@ class Release:
     def __repr__(self) -> str:
         """Five lines: what, how, lost, promised, kept."""
         outcome = self.outcome
-        sizes = f"{outcome.smallest_group} to {outcome.largest_group} records"
+        sizes = f"{outcome.smallest_group} to {outcome.largest_group} {outcome.counted}"
         return "\n".join(
             [
                 f"Release of {outcome.records:,} records, k={outcome.k}, method {outcome.method!r}",

@@ -320,19 +320,29 @@ def test_sheets_roles_in_bulk_and_a_plan(server, visit, tmp_path):
     assert "other" in released["region"].to_pylist()
 
 
-def test_fixed_widths_are_read_and_written_by_a_layout_that_is_pasted(server, visit, tmp_path):
+def test_fixed_widths_are_read_and_written_by_a_layout(server, visit, tmp_path):
     page = visit(server, alone=True)
     rows = [f"{i % 60 + 18:3d}{1000 * (i % 9) + 7 * i:7d} {'ab'[i % 2]}" for i in range(40)]
     (tmp_path / "people.fwf").write_text("\n".join(rows) + "\n")
     upload(page, tmp_path / "people.fwf")
-    expect(said(page)).to_contain_text("'people.fwf' has columns of fixed widths: paste its layout")
+    expect(said(page)).to_contain_text("'people.fwf' has columns of fixed widths: drop its layout")
     page.get_by_text("Fixed widths (.fwf").click()
     field = page.get_by_role("textbox", name="Layout")
     field.fill("name,start,width,type,decimals\nage,1,x,integer,")
     upload(page, tmp_path / "people.fwf")
     expect(said(page)).to_contain_text("Line 2 of 'the layout' has no width")
-    field.fill("name,start,width,type,decimals\nage,1,3,integer,\nwage,4,7,number,2\nsex,12,1,text,\n")
-    opened(page, tmp_path / "people.fwf")
+    right = "name,start,width,type,decimals\nage,1,3,integer,\nwage,4,7,number,2\nsex,12,1,text,\n"
+    layout = tmp_path / "people.layout.csv"
+    layout.write_text(right.replace("wage,4", "wage,3"))
+    upload(page, layout)
+    expect(said(page)).to_contain_text("Columns 'age' and 'wage' of 'people.layout.csv' overlap")
+    layout.write_text(right)
+    upload(page, layout)
+    expect(said(page)).to_contain_text("The layout is here: now drop the file of fixed widths")
+    expect(page.get_by_role("textbox", name="Layout")).to_have_value(right)
+    page.get_by_role("textbox", name="Layout").fill("")
+    expect(page.get_by_role("textbox", name="Layout")).to_have_value("")
+    opened(page, [tmp_path / "people.fwf", layout], "people.fwf")  # both at once
     for name, role in (("age", "quasi"), ("wage", "quasi"), ("sex", "other")):
         page.get_by_label(f"Role of {name}").select_option(role)
     use(page, 4)

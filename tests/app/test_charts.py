@@ -26,7 +26,7 @@ def test_charts_hold_text_from_data_only_as_values():
         *map(charts.distribution, facts["distributions"]),
         charts.correlations(facts["utility"]["correlations"]["detail"]),
         charts.group_map(facts["map"]),
-        charts.group_sizes(facts["risk"]["after"]["k"]["detail"]["sizes"]),
+        charts.group_sizes(facts["risk"]["after"]["k"]["detail"]["sizes"], "records"),
         charts.linkage(*linked, 4),
         charts.risk_utility([point], 1),
     ]
@@ -44,6 +44,6 @@ def test_charts_hold_text_from_data_only_as_values():
 
 
 def test_group_sizes_far_apart_share_bars():
-    options = charts.group_sizes({"3": 10, "4": 2, "5000": 1})
+    options = charts.group_sizes({"3": 10, "4": 2, "5000": 1}, "records")
     assert len(options["series"][0]["data"]) <= 20
     assert sum(options["series"][0]["data"]) == 13

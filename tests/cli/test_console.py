@@ -128,3 +128,21 @@ def test_nothing_from_data_steers_the_terminal(tmp_path, words):
 
 def test_what_is_printed_is_still_readable():
     assert console.plain("Ärger\xa0 'x'\x1b[0m\n") == "Ärger\xa0 'x'\\x1b[0m\\n"
+
+
+def test_tables_fit_the_terminal_whatever_the_letters(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    console.print_table(
+        ("name", "what it says"), [("収入額", "word " * 20), ("e\u0301", "short"), ("", "x" * 90)]
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert max(console._width(line) for line in lines) <= 40
+    starts = {
+        console._width(line[: line.index(word)])
+        for line in lines
+        for word in ("what", "word", "short")
+        if word in line
+    }
+    assert len(starts) == 1
+    assert "".join(lines).count("word") == 20
+    assert "".join(lines).count("x") == 90

@@ -106,6 +106,21 @@ SLIPS = {
     ),
     "idle merge": (("protect", "-k", 3, "-c", "wages", "--merge-small-strata"), "no effect without strata"),
     "idle seed": (("bound", "-k", 3, "-c", "wages", "--seed", 1), f"--seed has no effect here: {BOUND}"),
+    "idle method": (("check", "-k", 3, "-m", "mdav"), "--method has no effect here: without --original"),
+    "idle scaling": (("check", "-k", 3, "--scaling", "rank"), "--scaling has no effect here: without"),
+    "idle order": (
+        ("compare", "-c", "wages", "--order", "keep"),
+        "--order has no effect here: what is tried",
+    ),
+    "idle key": (("suggest", "-c", "wages", "--pseudonyms", "key"), "--pseudonyms has no effect here"),
+    "idle time": (
+        ("protect", "-k", 3, "-c", "wages", "--bound-time", 5),
+        "--bound-time has no effect without --bound",
+    ),
+    "idle apostrophe": (
+        ("protect", "-k", 3, "-c", "wages", "--safe-cells", "-o", "x.parquet"),
+        "--safe-cells has no effect here: it is for CSV and TSV",
+    ),
     "gap": (
         ("bound", "-k", 3, "-c", "wages", "--missing-code", -9),
         "has a gap in row 1: a bound needs every",

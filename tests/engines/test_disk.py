@@ -1,5 +1,7 @@
 """Tables larger than memory: what is released, however it was cut, and what can go wrong."""
 
+import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -364,16 +366,44 @@ def test_what_blocks_cannot_do_is_said_at_once(options, sentence, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["in"]
 
 
-def test_a_full_disk_leaves_nothing(tmp_path):
-    folder_of(people(20_000), tmp_path / "in")
+@contextlib.contextmanager
+def full_disk(limit=0):
+    """Gives what is to be called when no file may grow beyond so many bytes any more."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))  # no file may grow beyond: as a full disk does
+
+    def fill(fraction=1.0, moment=0.0):
+        if fraction >= moment:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+
     try:
-        with pytest.raises(MachineError, match="cannot be written: File too large"):
-            protect(tmp_path / "in", tmp_path / "out", block_records=1000)
+        yield fill
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("order", ["shuffle", "keep"])
+@pytest.mark.parametrize("moment", [0.0, 0.5, 0.9, 0.94, 0.951, 0.99])
+def test_a_disk_that_fills_at_any_pass_leaves_nothing(moment, order, tmp_path):
+    """While the statistics, the spill, the shuffle, the parts, the check and the manifest are made."""
+    folder_of(people(), tmp_path / "in")
+    options = {"order": order, "batch_records": 100}
+    with full_disk() as fill:
+        options["progress"] = functools.partial(fill, moment=moment)
+        with pytest.raises(MachineError, match="cannot be written: File too large"):
+            protect(tmp_path / "in", tmp_path / "out", **options)
     assert [p.name for p in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("kind", ["text", "stream"])
+def test_a_disk_that_fills_while_records_become_parquet_leaves_nothing(kind, tmp_path):
+    table = people().select([*QUASI, "name"])
+    shoal.write(table, tmp_path / "in.csv")
+    source = tmp_path / "in.csv" if kind == "text" else table.to_reader()
+    with full_disk(100) as fill:
+        fill()
+        with pytest.raises(MachineError, match="cannot be written: File too large"):
+            shoal.protect_files(source, tmp_path / "out", 5, columns=QUASI, keep=["name"])
+    assert [p.name for p in tmp_path.iterdir()] == ["in.csv"]
 
 
 @pytest.fixture

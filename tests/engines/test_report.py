@@ -1,6 +1,7 @@
 """Reports and bounds of what the disk engine makes: the same figures as in memory."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -56,6 +57,29 @@ def test_the_report_of_one_block_is_that_of_memory(source, fields):
     assert large["provenance"]["sha256"] == small["provenance"]["sha256"]
     assert large["provenance"]["replay"] == small["provenance"]["replay"] + " --engine disk"
     assert large["outcome"]["headline"] == small["outcome"]["headline"]
+
+
+@pytest.mark.parametrize("fields", [{"unit": "employees", "weight": "w"}, {"per_column": True}])
+def test_the_report_of_several_blocks_is_that_of_its_tables_in_memory(source, fields):
+    """Read column by column, in pieces of files and of blocks, or all at once: the same figures."""
+    plan, made = Plan(4, columns=COLUMNS, method="mdav", **fields), []
+    outcome = run_on_disk(
+        plan,
+        source,
+        source.with_name("out"),
+        block_records=50,
+        batch_records=30,
+        part_records=40,
+        then=lambda *done: made.append(done),
+    )
+    assert outcome.blocks > 2
+    large = release_on_disk(plan, source, *made[0])
+    tables = ({name: table[name] for name in table.column_names} for table in (large.table, large.original))
+    released, original = map(pa.table, tables)
+    small = replace(large, table=released, original=original)
+    told, wanted = build(large, bound_time=None), build(small, bound_time=None)
+    for part in ("utility", "risk", "distributions", "map", "audit", "outcome"):
+        close(told[part], wanted[part], part)
 
 
 def test_incomplete_records_are_left_out_of_the_report_too(source):

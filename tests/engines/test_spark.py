@@ -23,6 +23,7 @@ from shoal.engines.disk import engine as disk
 from shoal.engines.spark import engine as engine
 from shoal.engines.spark.session import SECRECY, session
 from shoal.errors import CheckFailed, InputError, MachineError
+from shoal.io.parquet import ParquetTable
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.stages.encode import standardise
@@ -221,6 +222,52 @@ def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_di
     assert ours.equals(theirs[ours.columns])
 
 
+@pytest.mark.parametrize("apart", [{"per_column": True}, {"blocks": [["wage", "work"], ["age"]]}])
+def test_columns_grouped_apart_and_folders_on_a_cluster_are_those_of_disk(spark, place, apart):
+    """With partitions that Spark joins and cuts as it goes."""
+    called = next(iter(apart))
+    pq.write_table(many(), place / f"{called}.parquet")
+    plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town"], "missing": "group", **apart}
+    plan |= {"method": "mdav_generic", "keep": ["row", "grossing"]}
+    rows = spark.read.parquet(str(place / f"{called}.parquet")).repartition(3)
+    made, joins = place / f"{called}_out", "spark.sql.adaptive.coalescePartitions.enabled"
+    spark.conf.set(joins, "true")
+    try:
+        release = shoal.spark.protect(rows, block_records=150, **plan)
+        outcome = shoal.spark.write(release, made, partition_by=["town"])
+    finally:
+        spark.conf.set(joins, "false")
+    local = disk.run(
+        Plan(**plan), place / f"{called}.parquet", place / f"{called}_disk.parquet", block_records=150
+    )
+    assert outcome.blocks == local.blocks > 5
+    assert (outcome.groups, outcome.smallest_group) == (local.groups, local.smallest_group)
+    assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
+    parts = json.loads((made / "_manifest.json").read_text())["parts"]
+    assert {part["name"].split("/")[0] for part in parts} == {
+        f"town={t}" for t in {*many()["town"].to_pylist()}
+    }
+    for part in parts:
+        assert hashlib.sha256((made / part["name"]).read_bytes()).hexdigest() == part["sha256"]
+    ours, theirs = (ParquetTable(path) for path in (made, place / f"{called}_disk.parquet"))
+    ours, theirs = (
+        pa.Table.from_batches(batch for _, batch in table.batches(many().column_names)).sort_by("row")
+        for table in (ours, theirs)
+    )
+    kept = ["town", "ill", "grossing", "row"]
+    assert ours.select(kept).equals(theirs.select(kept))
+    for part in apart.get(
+        "blocks", [["wage"], ["age"], ["work"]]
+    ):  # records that are alike may change places
+        ours_part, theirs_part = (t.select(["town", *part]).to_pandas() for t in (ours, theirs))
+        ours_part, theirs_part = (
+            t.sort_values([*t.columns], ignore_index=True) for t in (ours_part, theirs_part)
+        )
+        assert ours_part.equals(theirs_part)
+    rows = np.concatenate([pq.read_table(made / part["name"], partitioning=None)["row"] for part in parts])
+    assert abs(np.corrcoef(rows, np.arange(len(rows)))[0, 1]) < 0.5
+
+
 def test_small_strata_are_merged_on_a_cluster_as_on_disk(spark, place):
     pq.write_table(many(), place / "strata.parquet")
     plan = {"k": 4, "columns": ["wage", "age", "work"], "strata": ["town", "work"], "missing": "group"}
@@ -292,8 +339,8 @@ def spoil_task(monkeypatch, spoil):
     """Have every block's outcome pass through `spoil(key, table)` on the workers."""
     plain = engine.release_block
 
-    def spoiled(plan, kinds):
-        task = plain(plan, kinds)
+    def spoiled(*given):
+        task = plain(*given)
 
         def run(key, table):
             return spoil(key, task(key, table))
@@ -411,9 +458,10 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
         (lambda: shoal.spark.protect(df, 5, columns=QUASI), "column 'id' looks like an identifier"),
         (lambda: shoal.spark.protect(df, 5, columns=["list"]), "column 'list' is array|'list' is list"),
         (
-            lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, per_column=True),
-            "need a shuffle of all records for each part, which is not built for clusters",
+            lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, strata=["age"], per_column=True),
+            "stratum 'age' is protected too",
         ),
+        (lambda: shoal.spark.write(release[0], "x", partition_by="income"), "'income' is protected or"),
         (lambda: shoal.spark.protect(df, 7000, columns=QUASI, keep=KEPT), "but the table has 6000: lower k"),
         (lambda: shoal.spark.write(df, "x"), "only what shoal.spark.protect gave back"),
     ):
@@ -421,16 +469,32 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
             call()
 
 
+#: As clusters are set: executors come and go, and a task runs twice when it is slow.
+AS_USERS_RUN_IT = """
+spark.speculation true
+spark.speculation.quantile 0.5
+spark.speculation.multiplier 1.1
+spark.dynamicAllocation.enabled true
+spark.dynamicAllocation.shuffleTracking.enabled true
+spark.dynamicAllocation.initialExecutors 1
+spark.dynamicAllocation.maxExecutors 2
+spark.dynamicAllocation.executorIdleTimeout 5s
+spark.sql.adaptive.enabled true
+"""
+
+
 def test_the_command_line_on_spark(tmp_path, original):
     if not shutil.which("java"):
         pytest.skip("SPARK IS NOT TESTED: there is no Java on this machine")
     folder_of(original.slice(0, 500), tmp_path / "in", (100,))
-    words = "protect in -k 3 -c income -m mdav -o out --json --keep id,name --engine spark --master local[1]"
+    words = "protect in -k 3 -c income -m mdav -o out --json --keep id,name --engine spark"
+    (tmp_path / "spark-defaults.conf").write_text(AS_USERS_RUN_IT)
     done = subprocess.run(
-        [sys.executable, "-m", "shoal", *words.split()],
+        [sys.executable, "-m", "shoal", *words.split(), "--master", "local-cluster[2,1,1024]"],
         capture_output=True,
         text=True,
         cwd=tmp_path,
+        env=os.environ | {"SPARK_CONF_DIR": str(tmp_path)},
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["records"] == 500

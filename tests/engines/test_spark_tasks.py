@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -10,16 +11,15 @@ import pytest
 
 from shoal.engines.blocks.limits import columns_to_protect
 from shoal.engines.blocks.plan import make_plan
+from shoal.engines.blocks.statistics import gathered
 from shoal.engines.blocks.steps import find
 from shoal.engines.disk import engine as disk
 from shoal.engines.spark import tasks as tasks
-from shoal.errors import CheckFailed
+from shoal.errors import CheckFailed, InputError
 from shoal.plan import Plan
-from shoal.stages.moments import Moments
-from shoal.stages.prepare import refuse_no_weight
 from shoal.verify.files import check
 from tests.engines.test_disk import KEPT, QUASI, folder_of, people, read
-from tests.engines.test_parity import panel_with_shops, stepped
+from tests.engines.test_parity import many, panel_with_shops, stepped
 
 
 @pytest.fixture(scope="module")
@@ -38,21 +38,29 @@ def chosen(original):
     return columns_to_protect(Plan.of(4, columns=QUASI, keep=KEPT), own.schema)
 
 
+def partitions(table, count=2):
+    """What a driver gathers from the tasks of so many partitions."""
+
+    def gather(names, find):
+        rows = table.select(names).to_batches(max_chunksize=30)
+        tasked = [tasks.gather(find)(rows[j::count]) for j in range(count)]
+        found = [pickle.loads(batch["found"][0].as_py()) for task in tasked for batch in task]
+        for one in found:
+            if isinstance(one, InputError):
+                raise one
+        return found
+
+    return gather
+
+
 @pytest.fixture(scope="module")
 def plan(original, chosen):
     """The plan as the driver makes it: moments and counts come from tasks, one for each partition."""
     quasi = original.select(QUASI)
-    moments = [Moments()] * len(chosen.chosen)
-    counts = Counter()
-    for part in (quasi.slice(0, 400), quasi.slice(400)):
-        (answer,) = tasks.find_moments(chosen.chosen)(part.to_batches(max_chunksize=150))
-        found = json.loads(answer["moments"][0].as_py())
-        moments = [own + Moments(*new) for own, new in zip(moments, found)]
+    moments = gathered(chosen, partitions(quasi)).facts(chosen)
     wanted = Plan.of(4, columns=QUASI, keep=KEPT, method="mdav", missing="group")
     made = make_plan(wanted, chosen.chosen, moments, quasi, 200)
-    for part in (quasi.slice(0, 400), quasi.slice(400)):
-        for counted in tasks.count_leaves(made, chosen)(part.to_batches(max_chunksize=150)):
-            counts.update(dict(zip(counted["leaf"].to_pylist(), counted["records"].to_pylist())))
+    counts = sum(partitions(quasi)(QUASI, partial(tasks.count_leaves, made, chosen)), Counter())
     assert counts.total() == 900
     return made.placed({leaf: (count, count) for leaf, count in counts.items()})
 
@@ -61,30 +69,20 @@ def test_steps_are_found_in_partitions_as_in_the_whole(tmp_path):
     table, plan = panel_with_shops(), Plan(**stepped(tmp_path / "key") | {"columns": ["wage"]})
     asked = columns_to_protect(plan, table.schema)
 
-    def parts(count):
-        def gather(names, find):
-            rows = table.select(names).to_batches(max_chunksize=30)
-            tasked = [tasks.gather(find)(rows[j::count]) for j in range(count)]
-            return [pickle.loads(found["found"][0].as_py()) for task in tasked for found in task]
-
-        return gather
-
-    whole, some = (find(plan, asked, parts(count), len(table)) for count in (1, 4))
+    whole, some = (find(plan, asked, partitions(table, count), len(table)) for count in (1, 4))
     assert whole[2] == some[2]
     assert whole[0].steps.levels == some[0].steps.levels
     for ours, theirs in zip(whole[0].steps.ends["wage"], some[0].steps.ends["wage"]):
         assert tuple(ours) == pytest.approx(tuple(theirs), rel=1e-14)
-    (batch,) = tasks.recode(whole[0])(table.combine_chunks().to_batches())
+    (batch,) = tasks.each(whole[0].apply)(table.combine_chunks().to_batches())
     assert batch.column("wage").to_pylist() != batch.column("__shoal_was_wage").to_pylist()
-    (wrong,) = parts(1)(["house"], lambda batches: refuse_no_weight("w", np.zeros(1)))
-    assert "all weights in column 'w' are 0" in str(wrong)
 
 
 @pytest.fixture(scope="module")
 def blocks(original, plan, chosen):
     """The records of each block, as Spark's shuffle brings them together."""
     assigned = pa.Table.from_batches(
-        tasks.assign_blocks(plan, chosen)(original.to_batches(max_chunksize=250))
+        tasks.each(partial(tasks.assign_blocks, plan, chosen))(original.to_batches(max_chunksize=250))
     )
     assert assigned.drop_columns([tasks.BLOCK]).equals(original)
     return {
@@ -111,7 +109,7 @@ def test_blocks_are_released_as_the_disk_engine_would(blocks, plan, chosen, orig
     local = read(tmp_path / "out.parquet").sort_by("id")
     for name in QUASI:
         assert released[name].combine_chunks().equals(local[name].combine_chunks())
-    facts = [json.loads(told) for told in released[tasks.FACTS].drop_null().to_pylist()]
+    facts = [json.loads(told) for told in released[f"{tasks.FACTS}0"].drop_null().to_pylist()]
     assert sorted(fact["block"] for fact in facts) == list(blocks)  # once for each block
     assert sum(fact["groups"] for fact in facts) == outcome.groups
     assert min(fact["sizes"][0] for fact in facts) == outcome.smallest_group
@@ -125,17 +123,31 @@ def test_a_block_with_other_records_than_were_counted_is_refused(blocks, plan, c
         tasks.release_block(plan, chosen)((pa.scalar(0),), blocks[0].slice(1))
 
 
-def test_what_is_wrong_with_a_column_is_told_by_its_partition(chosen):
-    bad = people(5).select(QUASI).set_column(0, "income", pa.array([1.0, float("inf"), 2.0, 3.0, 4.0]))
-    (answer,) = tasks.find_moments(chosen.chosen)(bad.to_batches())
-    assert json.loads(answer["moments"][0].as_py())["error"].startswith("column 'income' has the value inf")
+@pytest.mark.parametrize(
+    ("cells", "fields", "said"),
+    [
+        ({"v": [1.0, float("inf")]}, {}, "column 'v' has the value inf"),
+        ({"v": [1.0, 2.0], "w": [1.0, -1.0]}, {"weight": "w"}, "column 'w' has a negative weight: a"),
+    ],
+)
+def test_what_is_wrong_with_a_column_is_told_by_its_partition(cells, fields, said):
+    table = pa.table(cells)
+    asked = columns_to_protect(Plan(2, columns=["v"], **fields), table.schema)
+    with pytest.raises(InputError, match=said):
+        gathered(asked, partitions(table))
 
 
-def test_a_negative_weight_is_told_by_its_partition():
-    table = pa.table({"w": [1.0, -1.0], "v": [1.0, 2.0]})
-    asked = columns_to_protect(Plan(2, columns=["v"], weight="w"), table.schema)
-    needed = [*asked.chosen, asked.weight]
-    (answer,) = tasks.find_moments(needed, asked.weight)(table.to_batches())
-    assert json.loads(answer["moments"][0].as_py())["error"].startswith("column 'w' has a negative weight: a")
-    (answer,) = tasks.find_moments(needed)(table.to_batches())
-    assert len(json.loads(answer["moments"][0].as_py())) == 2
+def test_statistics_of_partitions_are_those_of_the_whole():
+    table = many()
+    fields = {"weight": "grossing", "closeness": {"age": 0.4}, "spread": {"row": 0.05}, "missing": "group"}
+    asked = columns_to_protect(Plan(4, columns=["wage", "work"], strata=["town"], **fields), table.schema)
+    whole, parts = (gathered(asked, partitions(table, count)) for count in (1, 3))
+    assert whole.records == parts.records == len(table)
+    assert whole.listed == parts.listed
+    assert np.array_equal(whole.distinct["age"].counts, parts.distinct["age"].counts)
+    assert np.array_equal(whole.distinct["age"].values, np.unique(table["age"]))
+    for name, moments in whole.moments.items():
+        assert tuple(moments) == pytest.approx(tuple(parts.moments[name]), rel=1e-12)
+    nothing = table.set_column(table.column_names.index("grossing"), "grossing", pa.array([0.0] * len(table)))
+    with pytest.raises(InputError, match="all weights in column 'grossing' are 0"):
+        gathered(asked, partitions(nothing)).listing({})

@@ -218,15 +218,35 @@ def test_a_stream_of_records_is_read_and_its_release_is_a_stream_again(kind):
     assert again.column("x").to_pylist() == [1.5, 1.5, 10.0, 10.0]
     assert again.column("name").to_pylist() == ["a", "b", "c", "d"]
 
+    assert pa.RecordBatchReader.from_stream(release).read_all().to_pylist() == again.to_pylist()
 
-def test_a_stream_that_ends_early_is_one_sentence():
+
+@pytest.mark.parametrize("kind", ["duckdb", "reader", "sender", "lazy"])
+def test_a_stream_need_not_fit_into_memory(kind, tmp_path):
+    told = tmp_path / "report.json"
+    asked = {"columns": ["x"], "keep": ["name"], "order": "keep", "report": told}
+    outcome = shoal.protect_files(streams()[kind], tmp_path / "out", 2, **asked)
+    released = shoal.read(tmp_path / "out" / "part-00000.parquet")
+    assert released["x"].to_pylist() == [1.5, 1.5, 10.0, 10.0]
+    assert released["name"].to_pylist() == ["a", "b", "c", "d"]
+    assert outcome.records == 4
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private.json", "report.json"]
+
+
+def broken():
     def batches():
         yield pa.record_batch({"x": [1.0, 2.0]})
         raise OSError("the cable was pulled")
 
-    broken = pa.RecordBatchReader.from_batches(pa.schema([("x", pa.float64())]), batches())
+    return pa.RecordBatchReader.from_batches(pa.schema([("x", pa.float64())]), batches())
+
+
+def test_a_stream_that_ends_early_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match=r"stream of records broke off: .*the cable was pulled"):
-        shoal.microaggregate(broken, 2)
+        shoal.microaggregate(broken(), 2)
+    with pytest.raises(InputError, match=r"stream of records broke off: .*the cable was pulled"):
+        shoal.protect_files(broken(), tmp_path / "out", 2)
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match=r"stream of records broke off: .*nowhere"):
         shoal.microaggregate(pl.LazyFrame({"x": [1]}).select("nowhere"), 2)
 

@@ -126,3 +126,10 @@ def test_what_is_missing_or_does_not_fit(tmp_path):
         with pytest.raises(InputError, match=said):
             shoal.write(pa.table(table), tmp_path / "out.fwf#l.csv")
     assert not (tmp_path / "out.fwf").exists()
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8-sig"])
+def test_a_layout_in_any_encoding_of_text_files(tmp_path, encoding):
+    (tmp_path / "people.layout.csv").write_bytes("name,start,width\nGröße,1,3\n".encode(encoding))
+    (tmp_path / "people.fwf").write_text("172\n180\n")
+    assert shoal.read(tmp_path / "people.fwf").column_names == ["Größe"]

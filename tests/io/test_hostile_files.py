@@ -66,7 +66,7 @@ def tables(draw):
     return pa.table(dict(zip(names, columns)))
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(tables(), st.sampled_from(["csv", "tsv", "parquet", "arrow", "csv.zst"]), st.booleans())
 def test_any_table_comes_out_right_or_is_refused_in_one_sentence(tmp_path_factory, table, ending, safe):
     folder = tmp_path_factory.mktemp("any")
@@ -247,13 +247,13 @@ def test_broken_packed_files_cost_no_memory(tmp_path, ending):
     assert taken() - before < 200_000
 
 
-def test_a_hundred_thousand_columns(tmp_path):
+def test_twenty_thousand_columns_and_one(tmp_path):
     path = tmp_path / "wide.csv"
-    names = [f"column{j}" for j in range(100_000)]
-    path.write_text("\n".join([",".join(names), *[",".join(["1"] * 100_000)] * 3]))
-    refused(path, "has 100,000 columns, and shoal takes 20,000")
-    path.write_text("\n".join([",".join(names[:500]), *[",".join(["123456"] * 500)] * 4]))
-    release = shoal.microaggregate(path, 2, columns=["column0", "column499"], method="mdav")
+    names = [f"column{j}" for j in range(20_001)]
+    path.write_text("\n".join([",".join(names), *[",".join(["1"] * 20_001)] * 3]))
+    refused(path, "has 20,001 columns, and shoal takes 20,000")
+    path.write_text("\n".join([",".join(names[:200]), *[",".join(["123456"] * 200)] * 4]))
+    release = shoal.microaggregate(path, 2, columns=["column0", "column199"], method="mdav")
     release.write(tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text().strip() == path.read_text()
 
@@ -270,16 +270,16 @@ except SystemExit as stop:
 """
 
 
-def test_a_line_of_a_quarter_of_a_gigabyte(tmp_path):
+def test_a_line_of_an_eighth_of_a_gigabyte(tmp_path):
     """A sparse file (all NUL), and one of digits: refused, in little more memory than the file itself."""
     sparse = tmp_path / "sparse.csv"
     with sparse.open("wb") as file:
         file.write(b"a,b\n")
-        file.truncate(1 << 28)
+        file.truncate(1 << 27)
     digits = tmp_path / "digits.csv"
     with digits.open("wb") as file:
         file.write(b"a,b\n")
-        for _ in range(1 << 4):
+        for _ in range(1 << 3):
             file.write(b"7" * (1 << 24))
     for path, sentence in (
         (sparse, "has a NUL byte in line 2"),
@@ -291,7 +291,7 @@ def test_a_line_of_a_quarter_of_a_gigabyte(tmp_path):
         assert status == 2
         assert sentence in run.stderr
         assert run.stderr.count("\n") == 1
-        assert megabytes < 700
+        assert megabytes < 350
         path.unlink()
 
 
@@ -474,9 +474,14 @@ def bomb(tmp_path_factory):
     return make
 
 
-@pytest.mark.parametrize("engine", ["memory", "disk"])
-@pytest.mark.parametrize("kind", ["texts", "dictionary", "lists", "shared beginnings", "nulls"])
+KINDS = ["texts", "dictionary", "lists", "shared beginnings", "nulls"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "engine"), [*((kind, "memory") for kind in KINDS), ("lists", "disk"), ("nulls", "disk")]
+)
 def test_a_small_parquet_file_that_unpacks_to_gigabytes(bomb, kind, engine):
+    """Both engines read by `io.packed.PackedFile`, which notices it."""
     words = ["--engine", engine, *(() if kind == "nulls" else ("-c", "n"))]
     refused_in_little_memory(bomb(kind), "unpacks to more than 1000 times its size", *words)
 

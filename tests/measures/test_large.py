@@ -110,11 +110,12 @@ def test_columns_that_come_one_by_one_make_the_same_groups():
     assert np.array_equal(same(iter(some)), same(some))
 
 
-def test_closeness_does_not_depend_on_how_groups_are_cut():
+def test_closeness_and_proximity_do_not_depend_on_how_groups_are_cut():
     rng = np.random.default_rng(0)
     groups = Groups(np.repeat(np.arange(30), 4), rng.normal(size=120).round(1))
     whole = groups.distances_ordered()
     assert np.array_equal(groups.distances_ordered(piece=13), whole)
+    assert np.array_equal(groups.near(0.3, piece=13), groups.near(0.3))
 
 
 @pytest.mark.parametrize("units", [None, np.arange(400) // 3])
@@ -141,3 +142,13 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
     monkeypatch.setattr(columns.tempfile, "TemporaryFile", Full)
     with pytest.raises(MachineError, match="No space left on device; name another folder"):
         columns.Columns.stored(iter([columns.Column("x", np.zeros(3), np.zeros(3), True)]))
+
+
+def test_how_far_measures_are_is_told(tables):
+    from shoal.measurement import measure_plan
+
+    plan, _, _, folder = tables
+    shares = []
+    measure_plan(plan, folder / "was", folder / "safe", progress=shares.append)
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] < 1

@@ -188,7 +188,7 @@ def test_groups_against_plain_loops(seed, n, kinds, tied):
     whole = np.searchsorted(np.sort(values), levels, "right") / n
     one, two = groups.shares_of_largest()
     near = np.empty(n)
-    near[groups.order] = groups.near(0.5)
+    near[np.lexsort((values, labels))] = groups.near(0.5)  # by group, then by value
     for g in range(labels.max() + 1):
         own = np.sort(values[labels == g])
         assert groups.ranges()[g] == own[-1] - own[0]

@@ -57,7 +57,7 @@ def test_a_small_table_compiles_few_kernels(tmp_path):
     (tmp_path / "firms.csv").write_text("a,b,c\n" + "\n".join(rows) + "\n")
     cache = tmp_path / "cache"
     code = "import sys, shoal.cli; sys.argv = 'shoal protect firms.csv -k 3'.split(); shoal.cli.main()"
-    with_cache = os.environ | {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
+    with_cache = os.environ | {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0", "NUMBA_OPT": "0"}
     subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, cwd=tmp_path, env=with_cache
     )

@@ -30,17 +30,17 @@ def test_only_these_files_are_there():
 
 
 @pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize("place", sorted(pins.EVERYWHERE), ids="-".join)
-def test_what_a_file_needs_is_pinned_once_at_a_version_that_serves(file, place):
+def test_what_a_file_needs_is_pinned_once_at_a_version_that_serves(file):
     """Each package's own word, read here, for Pythons and systems that are not here."""
-    here = [pin for pin in pins.with_base(file) if not pin.marker or pins.holds(pin.marker, place)]
-    versions = {canonicalize_name(pin.name): pin.version for pin in here}
-    assert len(versions) == len(here), "pip refuses a package that is asked for twice"
-    for parent, one in pins.walk(pins.roots(file), pins.installed_needs(), place):
-        assert canonicalize_name(one.name) in versions, (
-            f"{parent} needs {one} on {place}: run `python -m tools.pins`"
-        )
-        assert one.specifier.contains(versions[canonicalize_name(one.name)], prereleases=True), (parent, one)
+    needs = pins.installed_needs()
+    for place in sorted(pins.EVERYWHERE):
+        here = [pin for pin in pins.with_base(file) if not pin.marker or pins.holds(pin.marker, place)]
+        versions = {canonicalize_name(pin.name): pin.version for pin in here}
+        assert len(versions) == len(here), "pip refuses a package that is asked for twice"
+        for parent, one in pins.walk(pins.roots(file), needs, place):
+            told = f"{parent} needs {one} on {place}: run `python -m tools.pins`"
+            assert canonicalize_name(one.name) in versions, told
+            assert one.specifier.contains(versions[canonicalize_name(one.name)], prereleases=True), told
 
 
 def test_a_package_has_one_version_in_all_files():

@@ -33,12 +33,6 @@ def test_five_tutorials_are_notebooks():
     assert len([page for page in NOTEBOOKS if page.parent.name == "tutorials"]) == 5
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if p.parent != DOCS], ids=lambda page: page.name)
-def test_links_of_tutorials_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name} points to {target}"
-
-
 @pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.stem)
 def test_the_cells_of_a_notebook_run(page, tmp_path, monkeypatch):
     """In this process, which has loaded and compiled what they need."""
@@ -58,10 +52,10 @@ def test_included_files_are_there():
 
 def test_the_command_reference_and_the_man_page_tell_every_command():
     names = make_commands.commands()
-    assert {"protect", "check", "compare", "bound", "demo"} <= set(names)
+    assert names[:4] == ["demo", "inspect", "protect", "check"]  # as one would use them
     page, man = make_commands.page(), make_commands.man()
     for name in names:
-        assert f"\n## shoal {name}\n" in page
+        assert f"\n## shoal {name}\n\n```text\nUsage: shoal {name} " in page
         assert f"\n.SS shoal {name}\n" in man
     assert not re.search(r"^[.'](?!TH|SH|SS|TP|B |nf|fi)", man, re.MULTILINE)  # no text steers roff
 

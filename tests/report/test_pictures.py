@@ -4,13 +4,14 @@ import json
 
 import matplotlib
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib.colors import to_hex
 
 import shoal
 from shoal.datasets import survey
 from shoal.measures.measure import plain
-from shoal.report import drawing, pictures
+from shoal.report import drawing, model, pictures
 
 matplotlib.use("agg")
 charts = pytest.importorskip("shoal.app.charts")
@@ -23,11 +24,22 @@ def release():
 
 def test_sizes_have_the_same_classes_and_counts(release):
     sizes, counts = np.unique(release.group_sizes, return_counts=True)
-    options = charts.group_sizes(dict(zip(map(str, sizes), counts.tolist())))
+    options = charts.group_sizes(dict(zip(map(str, sizes), counts.tolist())), "records")
     axes = release.plot.sizes()
     assert [bar.get_height() for bar in axes.patches] == options["series"][0]["data"]
     assert [text.get_text() for text in axes.get_xticklabels()] == options["xAxis"]["data"]
     assert to_hex(axes.patches[0].get_edgecolor()) == options["series"][0]["itemStyle"]["color"]
+
+
+def test_sizes_count_units_where_k_does():
+    firms = pa.table({"firm": np.arange(60) // 3, "sales": np.arange(60.0)})
+    made = shoal.microaggregate(firms, 4, columns=["sales"], unit="firm", method="mdav")
+    axes = made.plot.sizes()
+    sizes = model.build(made, bound_time=None)["outcome"]["sizes"]
+    drawn = {text.get_text(): bar.get_height() for text, bar in zip(axes.get_xticklabels(), axes.patches)}
+    assert {size: count for size, count in drawn.items() if count} == {str(s): c for s, c in sizes.items()}
+    assert axes.get_xlabel() == "units in the group"
+    assert f"{made.outcome.groups} of 4 to {made.outcome.largest_group} units" in repr(made)
 
 
 def test_correlations_have_the_same_cells_and_scale(release):

@@ -7,6 +7,7 @@ import pytest
 
 import shoal
 from shoal.algorithms.tclose import t_first
+from shoal.engines.memory import foresee
 from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column, categories
 from shoal.grouping.partition import Partition
@@ -234,13 +235,34 @@ def test_one_unit_with_most_of_the_weight_of_all_publishes_a_gap():
     category = {"c": ["x", "y", "x", "y"], "w": [1.0, 0, 0, 0]}
     import pyarrow as pa
 
-    with pytest.raises(InputError, match="column 'c' has groups with too few contributors, and no gap"):
+    with pytest.raises(InputError, match="column 'c' has too few contributors in the table, and no gap"):
         shoal.microaggregate(pa.table(category), 2, columns=["c"], types={"c": "nominal"}, weight="w")
     less = {"contributors": 1, "contributor_share": 1.0}
     release = shoal.microaggregate(
         pa.table(category), 2, columns=["c"], types={"c": "nominal"}, weight="w", **less
     )
     assert None not in release.table["c"].to_pylist()
+
+
+@pytest.mark.parametrize("strata", [None, "s"])
+def test_a_category_without_gaps_is_widened_where_numbers_are_gaps(strata):
+    rng = np.random.default_rng(4)
+    table = {"c": rng.choice(list("xyz"), 60), "a": rng.normal(size=60), "w": rng.choice([0.0, 1.0, 9.0], 60)}
+    table["s"] = np.arange(60) % 2
+    import pyarrow as pa
+
+    plan = Plan(3, columns=["c", "a"], weight="w", thin="gap", contributor_share=0.8, strata=strata)
+    release = shoal.pipeline.run(plan, pa.table(table))
+    assert release.table["c"].null_count == 0
+    for g in range(release.labels.max() + 1):
+        own = table["w"][release.labels == g]
+        own = own if own.any() else np.ones(len(own))
+        assert (own > 0).sum() >= 2
+        assert own.max() <= 0.8 * own.sum() * (1 + 1e-9)
+    lone = table | {"w": (np.arange(60) == 0) + (np.arange(60) % 2 if strata else 0.0)}
+    where = "a stratum" if strata else "the table"
+    with pytest.raises(InputError, match=f"column 'c' has too few contributors in {where}"):
+        foresee(plan, pa.table(lone))
 
 
 def test_one_column_of_whole_numbers_in_an_array_takes_gaps():

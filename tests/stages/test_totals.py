@@ -1,7 +1,9 @@
 """Totals are kept exactly whenever group sizes exist that allow it; if not, one sentence says so."""
 
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
+from itertools import chain, product
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.engines.memory import foresee
 from shoal.errors import InputError
+from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.stages import regroup
+from shoal.stages.regroup import refuse_totals
 from shoal.stages.totals import TotalLost, _bridge, _come_near, _useful, keep_total
 
 
@@ -113,10 +118,40 @@ def test_decimals_keep_their_total_too():
 
 
 def test_one_group_only_says_so():
-    with pytest.raises(InputError, match="multiple of 5 records, and no other grouping with k=5 was found"):
+    with pytest.raises(InputError, match="with k=5 every group has a multiple of 5 records; lower k"):
         shoal.microaggregate(np.array([0, 0, 0, 0, 1]), 5, preserve="totals")
     with pytest.raises(InputError, match="leave preserve='totals' out"):
         shoal.microaggregate(np.r_[np.arange(9), 10], 5, preserve="totals")
+    with pytest.raises(InputError, match="and no other grouping with k=5 was found that allows it"):
+        shoal.microaggregate(np.array([3, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]), 5, preserve="totals")
+
+
+def test_what_is_refused_before_the_work_no_grouping_keeps():
+    rng, refused = np.random.default_rng(5), 0
+    for _ in range(300):
+        k = int(rng.integers(2, 5))
+        sizes = [int(rng.integers(k, 2 * k + 2)) for _ in range(int(rng.integers(1, 3)))]
+        values = rng.integers(0, rng.integers(2, 5), sum(sizes)) ** int(rng.integers(1, 3))
+        strata = np.repeat(np.arange(len(sizes)), sizes) if len(sizes) > 1 else None
+        try:
+            refuse_totals([Column("x", "integer", values)], strata, k)
+        except InputError:
+            refused += 1
+            low, high = int(values.min()), int(values.max())
+            for groups in product(*(divisions(size, k) for size in sizes)):
+                assert values.sum() not in reachable([*chain(*groups)], low, high), (values, k, groups)
+    assert 30 < refused < 270
+
+
+def test_totals_are_refused_without_grouping_any_records():
+    table = pa.table({"a": np.arange(40) % 7, "b": np.r_[np.zeros(37, int), 1, 1, 1]})
+    plan = shoal.Plan(5, columns=["a", "b"], preserve="totals", per_column=True)
+    sentence = "column 'b' cannot keep its total 3 in whole numbers: all records together lie 3 above 0"
+    with pytest.raises(InputError, match=sentence):
+        foresee(plan, table)
+    with pytest.raises(InputError, match=sentence):
+        shoal.pipeline.run(plan, table)
+    shoal.pipeline.run(replace(plan, k=3), table)
 
 
 @pytest.mark.parametrize("k", [2, 10, 20, 45])

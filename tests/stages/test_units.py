@@ -53,9 +53,9 @@ PLANS = [
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("options", PLANS, ids=str)
-@pytest.mark.parametrize("gaps", [0.0, 0.15])
-def test_every_published_combination_belongs_to_k_units(options, gaps):
-    table = households(45, gaps=gaps)
+def test_every_published_combination_belongs_to_k_units(options):
+    """Every other table has gaps in its wages."""
+    table = households(45, gaps=0.15 * (PLANS.index(options) % 2))
     release = shoal.microaggregate(table, 4, unit="hid", **options)
     counted = [*options["columns"], *options.get("strata", ())]
     assert units_behind(table, release, counted).min() >= 4

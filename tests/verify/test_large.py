@@ -94,3 +94,17 @@ def test_a_difference_is_found_in_a_later_piece():
     groups = groups_of([pa.array(other)])
     assert np.bincount(groups).tolist() in ([PIECE + 2, 1], [1, PIECE + 2])
     assert groups[PIECE + 1] != groups[0]
+
+
+def test_how_far_a_large_check_is_is_told(tmp_path):
+    original, plan, shares = survey(200), Plan(4, columns=COLUMNS), []
+    for name, table in (("safe", shuffled(plan, original)), ("was", original)):
+        (tmp_path / name).mkdir()
+        pq.write_table(table, tmp_path / name / "part.parquet")
+    assert check(tmp_path / "safe", 4, COLUMNS, progress=shares.append)[0].passed
+    assert shares == pytest.approx([1 / 3, 2 / 3, 1])
+    shares.clear()
+    kept = check_original(tmp_path / "safe", tmp_path / "was", COLUMNS, plan=plan, progress=shares.append)
+    assert kept.passed
+    assert shares == sorted(shares)
+    assert 0.8 < shares[-1] <= 1

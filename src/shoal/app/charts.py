@@ -114,13 +114,13 @@ def group_map(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def group_sizes(sizes: Mapping[str, int]) -> dict[str, Any]:
-    """How many groups have how many records."""
+def group_sizes(sizes: Mapping[str, int], counted: str) -> dict[str, Any]:
+    """How many groups have how many records, or units."""
     names, counts = size_classes(sizes)
     return {
         "grid": _grid(top=28, bottom=24),
         "tooltip": {**LOOKS["tooltip"], **LOOKS["by class"]},
-        "xAxis": _axis("records in a group", type="category", data=names),
+        "xAxis": _axis(f"{counted} in a group", type="category", data=names),
         "yAxis": _upright("groups"),
         "series": [_series("groups", counts)],
     }

@@ -40,7 +40,7 @@ class Session:
     changes: int = 0  # grows with every change, so that tabs know when to look again
     watchers: set[Callable[[], None]] = field(default_factory=set)  # one for each tab
     saved_as: str = field(default_factory=saved.new_name)  # the name of its file, once it is saved
-    layout: str = ""  # of files of fixed widths, as it was pasted
+    layout: str = ""  # of files of fixed widths, as it was pasted or dropped
     waiting: list[Saved] = field(default_factory=list)  # tables of a reopened session that are not here yet
 
     def change(self) -> None:
@@ -94,6 +94,14 @@ class Office:
     def place(self, ending: str) -> Path:
         """A new path in the private folder; nothing of it comes from outside but a known ending."""
         return self.folder / f"table-{next(self._numbers)}{ending}"
+
+    def take_layout(self, session: Session, path: Path, name: str) -> None:
+        """Keep the layout for the files of fixed widths that are dropped next."""
+        try:
+            fixed.layout_of(path)
+        except ShoalError as error:
+            raise _in_owners_words(error, path, name) from None
+        session.layout = fixed.text_of(path)
 
     async def take_in(
         self,
@@ -281,12 +289,13 @@ class Office:
 
 
 def _lay_out(session: Session, path: Path, name: str) -> None:
-    """Put the layout that was pasted beside a file of fixed widths."""
+    """Put the layout beside a file of fixed widths."""
     if path.suffix not in fixed.ENDINGS:
         return
     if not session.layout.strip():
         raise InputError(
-            f"{name!r} has columns of fixed widths: paste its layout below the place for files first"
+            f"{name!r} has columns of fixed widths: drop its layout (such as people{LAYOUT}) first, or "
+            "with it, or paste it below the place for files"
         )
     path.with_suffix(LAYOUT).write_text(session.layout, encoding="utf-8")
 

@@ -27,6 +27,8 @@ BUILDERS: dict[str, Callable[[Tab], None]] = {
 def add_page(office: Office, upload_limit: int) -> None:
     """Register the page and its own style and script, all served from here."""
     nicegui_app.add_static_files("/shoal", STATIC, max_cache_age=0)
+    # A list that fades away asks for the keyboard when it has: what was typed into the next field was lost.
+    ui.select.default_props("transition-duration=0")
 
     @ui.page("/", title="shoal")
     def page(request: Request) -> None:
@@ -163,6 +165,9 @@ class View:
         """The browser says that a file is here, or why not."""
         if "work" in args:
             self.tab.open_work(args["work"], "data")
+        elif "layout" in args:
+            self.tab.go("data")
+            self.tab.say("The layout is here: now drop the file of fixed widths")
         else:
             self.tab.say(str(args.get("sentence", "")), bad=True)
 

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 
 from shoal.app.crew import Stopped
 from shoal.app.markup import sentence
-from shoal.app.office import Office
+from shoal.app.office import LAYOUT, Office
 from shoal.app.work import DATABASES
 from shoal.errors import ShoalError
 from shoal.io.files import FORMATS
@@ -64,6 +64,9 @@ def add_uploads(app: Any, office: Office, limit: int) -> None:
                     if size > most or office.held > QUOTA * most:
                         return refuse(413, too_large(limit, size > most))
                     file.write(chunk)
+            if name.lower().endswith(LAYOUT[1:]):
+                office.take_layout(session, path, name)
+                return JSONResponse({"layout": True})
             row = request.headers.get("x-row", "")
             names_in = int(row) if re.fullmatch("[1-9][0-9]{0,6}", row) else 1
             reading = asyncio.create_task(office.take_in(session, path, name, row=names_in))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.cuts import CUTS_OF_A_RECORD, VIOLATED, Cuts
+from shoal.kernels.search.cuts import eliminated
 
 #: Records of the longest cut. On Tarragona with k = 3 half of those found have 20 to 45.
 WIDEST = 50
@@ -29,31 +30,11 @@ def eliminate(
     group, place = np.nonzero(rows >= 0)
     matrix = np.zeros((len(names), len(rows)), np.int8)
     matrix[np.searchsorted(names, rows[group, place]), group] = 1
-    weights, sums = np.eye(len(names), dtype=np.int8), np.ones(len(names), np.int8)
-    left = np.ones(len(names), bool)
-    found: list[tuple[float, NDArray[np.int8]]] = []
-    for g in np.argsort(-shares * random.uniform(LEAST_DRAW, 1.0, len(rows)), kind="stable"):
-        holds = np.flatnonzero(left & (matrix[:, g] != 0))
-        if len(holds) < 2:
-            left[holds] = False
-            continue
-        pivot = holds[np.argmin((weights[holds] != 0).sum(axis=1))]
-        left[pivot] = False
-        others = holds[holds != pivot]
-        times = (matrix[others, g] * matrix[pivot, g]) % divisor  # each is its own inverse, of 2 and of 3
-        for array in (matrix, weights):
-            array[others] = (array[others] - times[:, None] * array[pivot]) % divisor
-        sums[others] = (sums[others] - times * sums[pivot]) % divisor
-        for factor in range(1, divisor):
-            rest = (factor * matrix[others]) % divisor
-            violated = ((factor * sums[others]) % divisor - rest @ shares) / divisor
-            for j in np.flatnonzero(violated > VIOLATED):
-                weight = (factor * weights[others[j]]) % divisor
-                if (weight > 0).sum() <= WIDEST:
-                    found.append((float(violated[j]), weight))
+    order = np.argsort(-shares * random.uniform(LEAST_DRAW, 1.0, len(rows)), kind="stable")
+    weights, excess = eliminated(matrix, order, shares, divisor, VIOLATED, WIDEST)
     taken = np.zeros(len(names), np.int64)
     records, all_weights = [np.empty((0, WIDEST), np.int64)], [np.empty((0, WIDEST), np.int64)]
-    for _, weight in sorted(found, key=lambda cut: -cut[0]):
+    for weight in weights[np.argsort(-excess, kind="stable")]:
         inside = np.flatnonzero(weight)
         key = names[inside].tobytes() + weight[inside].tobytes() + bytes([divisor])
         if key not in known and taken[inside].max() < CUTS_OF_A_RECORD:

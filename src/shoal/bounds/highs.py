@@ -58,3 +58,24 @@ def solved(lp: highspy.Highs, seconds: float) -> bool:
             return bool(status == highspy.HighsModelStatus.kOptimal)
         lp.clearSolver()
     return False
+
+
+def basic(lp: highspy.Highs) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which columns, and which rows, are basic in the solution."""
+    _, variables = lp.getBasicVariables()
+    columns, rows = np.zeros(lp.getNumCol(), bool), np.zeros(lp.getNumRow(), bool)
+    columns[variables[variables >= 0]] = True
+    rows[-1 - variables[variables < 0]] = True
+    return columns, rows
+
+
+def begin_at(lp: highspy.Highs, columns: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
+    """Begin with these basic, those of a like program: few steps lead from it. HiGHS mends what is missing.
+
+    Other columns are at their lower ends, other rows at their upper ends.
+    """
+    at = highspy.HighsBasisStatus
+    start = highspy.HighsBasis()
+    start.col_status = np.array([at.kLower, at.kBasic], object)[columns.astype(int)].tolist()
+    start.row_status = np.array([at.kUpper, at.kBasic], object)[rows.astype(int)].tolist()
+    lp.setBasis(start)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from shoal.bounds.certificate import PROVEN, node_value
 from shoal.bounds.cuts import Cuts, on_grid, separate
 from shoal.bounds.eliminate import eliminate
-from shoal.bounds.highs import set_partitioning, solved
+from shoal.bounds.highs import basic, begin_at, set_partitioning, solved
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import counts, group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge_list
@@ -34,6 +34,10 @@ ROUNDS, CUTS, GAIN, ROOT_ROUNDS = 6, 60, 0.03, 30
 #: at the root. On Tarragona with k = 3 the best of 90 raised the bound 80 times as much (by the product of
 #: the two rises) as the best of the ten nearest to one half.
 PAIRS, ROOT_PAIRS = 4, 60
+#: Trials after which the mean of a pair's scores is believed.
+TRIALS = 3
+#: Steps of the simplex method that one side of a pair is tried with; they score pairs, and prove nothing.
+TRIAL = 30
 #: By how much prices may miss what they should be, in distances between partition and bound. With HiGHS's own
 #: 1e-7 some small tables stop 2.4e-9 of the loss below the proof.
 TOLERANCE = 1e-9
@@ -54,6 +58,7 @@ class Node:
     value: float = -math.inf
     pair: tuple[int, int] = (-1, -1)  # where it is divided
     children: list[Node] = field(default_factory=list)  # with the pair together, and apart
+    basis: tuple | None = None  # of its parent's program: basic groups, left-over records, rows
 
 
 class Tree:
@@ -71,7 +76,7 @@ class Tree:
         self.open = [self.root]
         self.stuck: list[Node] = []  # solved, neither closed nor to be divided
         self.nodes = 1
-        self.scores: dict[tuple[int, int], float] = {}  # how much a pair raised the bound when it was tried
+        self.scores: dict[tuple[int, int], list[float]] = {}  # how much a pair raised the bound in its trials
 
     @property
     def bound(self) -> float:
@@ -88,7 +93,8 @@ class Tree:
             wave = [self.open.pop() for _ in range(min(WAVE, len(self.open)))]
             answers = map_threads(lambda node: self._work(node, deadline), wave)
             for node, (finished, partition, scores) in zip(wave, answers):
-                self.scores |= scores
+                for pair, score in scores.items():
+                    self.scores.setdefault(pair, []).append(score)
                 if partition is not None:
                     cost = float(group_costs(self.X, partition).sum())
                     if cost < self.cost:
@@ -123,9 +129,10 @@ class Tree:
         has = (rows == pair[0]).any(1).astype(int) + (rows == pair[1]).any(1)
         paid = node.penalties > 0
         cuts, penalties = node.cuts[paid], node.penalties[paid]
+        basis = solver.basis(paid)
         for keep in (has != 1, has != 2):
-            live = node.live[keep]
-            node.children.append(Node(live, node.prices, cuts, penalties, node.value))
+            child = Node(node.live[keep], node.prices, cuts, penalties, node.value, basis=basis)
+            node.children.append(child)
         return True, partition, solver.scores
 
     def walk(self) -> list[Node]:
@@ -143,6 +150,7 @@ class _NodeProgram:
 
     def __init__(self, tree: Tree, node: Node):
         self.tree, self.node = tree, node
+        self.listed = node.live
         self.rows = tree.listed[node.live]
         self.costs = tree.costs[node.live]
         self.excess = self._excess()
@@ -154,7 +162,12 @@ class _NodeProgram:
         self.first = len(self.columns)
         self.objective = 0.0
         self.scores: dict[tuple[int, int], float] = {}
-        self.lp = self._program(self.columns)
+        rows, costs = self.rows[self.columns], self._scaled(self.columns)
+        self.lp = relaxed(rows, costs, tree.n, node.cuts, LEFT_OVER, dual_feasibility_tolerance=TOLERANCE)
+        if node.basis:
+            groups, left_over, rows = node.basis
+            begin_at(self.lp, np.append(np.isin(self.listed[self.columns], groups), left_over), rows)
+            node.basis = None
 
     def _excess(self) -> NDArray[np.float64]:
         node = self.node
@@ -165,14 +178,11 @@ class _NodeProgram:
         base = np.append(self.tree.base, 0.0)
         return (self.costs[columns] - base[self.rows[columns]].sum(1)) / self.tree.unit
 
-    def _program(self, columns) -> highspy.Highs:
-        n = self.tree.n
-        rows, costs = self.rows[columns], self._scaled(columns)
-        lp = set_partitioning(rows, costs, n, presolve="off", dual_feasibility_tolerance=TOLERANCE)
-        every = np.arange(n, dtype=np.int32)
-        lp.addCols(n, np.full(n, LEFT_OVER), np.zeros(n), np.full(n, np.inf), n, every, every, np.ones(n))
-        add_cut_rows(lp, np.arange(len(columns)), self.rows[columns], self.node.cuts, n)
-        return lp
+    def basis(self, cuts: NDArray[np.bool_]) -> tuple:
+        """Where the last solution stands, for the children, which keep these of the cuts."""
+        n, (columns, rows) = self.tree.n, self.basic
+        groups = self.listed[self.columns[columns[self._place()]]]
+        return groups, columns[self.first : self.first + n], np.append(rows[:n], rows[n:][cuts])
 
     def _place(self) -> NDArray[np.int32]:
         """The program's column of each of its groups: the left-over records come after the first."""
@@ -257,13 +267,16 @@ class _NodeProgram:
         pairs = self._pairs()
         if not pairs:
             return None
-        old = sorted((pair for pair in pairs if pair in known), key=lambda pair: (-known[pair], pair))
+        score = {pair: sum(known[pair]) / len(known[pair]) for pair in pairs if pair in known}
+        old = sorted(score, key=lambda pair: (-score[pair], pair))[:PAIRS]
         new = [pair for pair in pairs if pair not in known]
         some = ROOT_PAIRS if self.node is self.tree.root else PAIRS
-        tried = old[:PAIRS] + new[:: -(-len(new) // some) or 1]
+        tried = [pair for pair in old if len(known[pair]) < TRIALS] + new[:: -(-len(new) // some) or 1]
         lp, place, listed = self.lp, self._place()[self.alive], self.rows[self.columns[self.alive]]
         missing = (self.tree.cost - self.node.value) / self.tree.unit
-        basis = lp.getBasis()
+        self.basic, basis = basic(lp), lp.getBasis()
+        lp.setOptionValue("simplex_iteration_limit", TRIAL)
+        lp.setOptionValue("objective_bound", self.objective + missing)
         for pair in tried:
             has = (listed == pair[0]).any(1).astype(int) + (listed == pair[1]).any(1)
             rises = []
@@ -276,7 +289,7 @@ class _NodeProgram:
                 lp.changeColsBounds(len(out), out, none, np.full(len(out), np.inf))
                 lp.setBasis(basis)
             self.scores[pair] = rises[0] * rises[1]
-        return max(tried, key=lambda pair: self.scores[pair])
+        return max([*old, *tried], key=lambda pair: self.scores.get(pair, score.get(pair)))
 
     def _pairs(self) -> list[tuple[int, int]]:
         """Pairs of records that the solution takes together in part, by rising share.
@@ -295,12 +308,23 @@ class _NodeProgram:
         return sorted((p for p in share if share[p] < 1 - 1e-4), key=lambda pair: (share[pair], pair))
 
 
-def add_cut_rows(lp: highspy.Highs, columns: NDArray, rows: NDArray, cuts: Cuts, n: int) -> None:
-    """Add cuts to a program; its column columns[g] is the group rows[g]."""
+def relaxed(rows, costs, n: int, cuts: Cuts, left_over: float, limits=None, **options) -> highspy.Highs:
+    """The linear program over these groups of n records, with cuts; records may be left over at a cost."""
+    lp = set_partitioning(rows, costs, n, presolve="off", **options)
+    every = np.arange(n, dtype=np.int32)
+    lp.addCols(n, np.full(n, left_over), np.zeros(n), np.full(n, np.inf), n, every, every, np.ones(n))
+    add_cut_rows(lp, np.arange(len(rows)), rows, cuts, n, limits)
+    return lp
+
+
+def add_cut_rows(
+    lp: highspy.Highs, columns: NDArray, rows: NDArray, cuts: Cuts, n: int, limits: NDArray | None = None
+) -> None:
+    """Add cuts to a program, with these limits or their own; its column columns[g] is the group rows[g]."""
     m = len(cuts)
     group, cut, times = counts(rows, cuts.lists(n, np.empty(0)))
     order = np.argsort(cut, kind="stable")
     starts = np.searchsorted(cut[order], np.arange(m)).astype(np.int32)
     index = np.asarray(columns)[group[order]].astype(np.int32)
-    limits = cuts.limits.astype(float)
+    limits = (cuts.limits if limits is None else limits).astype(float)
     lp.addRows(m, np.full(m, -np.inf), limits, len(index), starts, index, times[order].astype(float))

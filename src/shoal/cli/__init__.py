@@ -5,10 +5,10 @@ import gc
 import sys
 from importlib import import_module
 
-#: A new command is one more file and one more name here.
+#: A new command is one more file and one more name here; help lists them so.
 COMMANDS = (
-    *("bound", "check", "compare", "demo", "inspect", "measure"),
-    *("methods", "optimum", "page", "plan", "protect", "suggest"),
+    *("demo", "inspect", "protect", "check", "suggest", "compare"),
+    *("measure", "bound", "optimum", "methods", "plan", "page"),
 )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shoal.bounds import Bound
 
 BoundTime = Annotated[
-    float, typer.Option("--bound-time", metavar="SECONDS", help="What finding the proven bound may take.")
+    float | None, typer.Option("--bound-time", metavar="SECONDS", help="What --bound may take; default: 60.")
 ]
 Verify = Annotated[Path | None, typer.Option(help="Prove this saved certificate again, from the data alone.")]
 #: The fields of a plan that a proof looks at.

@@ -7,15 +7,24 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.app import AsJson, app
-from shoal.cli.console import guarded, say
+from shoal.cli.console import guarded, say, watching
 from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_of
 from shoal.io.json_text import json_text
 
+#: The fields of a plan that a count in the released file alone looks at.
+COUNTED = (
+    *("columns", "types", "levels", "roles", "keep", "weight", "unit", "strata", "merge_small_strata"),
+    *("missing_codes", "blocks", "per_column", "diversity", "closeness", "dominance", "spread"),
+)
+
 
 @app.command()
 @guarded
-@planned()
+@planned(
+    only=lambda options: COUNTED if options["original"] is None else (),
+    why="without --original only what is in the file is counted; add it, or leave this out",
+)
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A released table, or a folder of its parts.")],
     wanted: Wanted,
@@ -38,7 +47,8 @@ def check(
 
     loose = wanted.merge_small_strata or wanted.missing_codes
     merged, protected = wanted.strata if loose else (), wanted.columns or ()
-    with source_of(file) as source:
+    with source_of(file) as source, watching(doing="check") as progress:
+        share = 1.0 if original is None else 0.2
         told: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks, "plan": wanted}
         alone = wanted if original is None else replace(wanted, **dict.fromkeys(KINDS))
         findings: list[Any] = list(
@@ -48,6 +58,7 @@ def check(
                 wanted.columns,
                 strata=[name for name in wanted.strata if name not in merged or name not in protected],
                 unit=wanted.unit if original is None else (),
+                progress=lambda done: progress(share * done),
                 **{**told, "plan": alone},
             )
         )
@@ -59,6 +70,7 @@ def check(
                 without_gaps=wanted.missing == "drop",
                 totals_kept=wanted.preserve is not None,
                 merged=merged,
+                progress=lambda done: progress(share + (1 - share) * done),
                 **told,
             )
             findings.append(agreement)

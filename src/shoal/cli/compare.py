@@ -13,6 +13,7 @@ from shoal.cli.console import guarded, interruptible, print_table, say, watching
 from shoal.cli.options import Tried, Wanted, planned
 from shoal.cli.places import source_of
 from shoal.io.json_text import json_text
+from shoal.plan.options import OPTIONS
 
 if TYPE_CHECKING:
     from shoal.comparison import Comparison
@@ -25,11 +26,14 @@ Outputs = Annotated[
     typer.Option("-o", "--output", help="Write the comparison as .csv, .json or .svg; repeat it."),
 ]
 SIZES = (3, 5, 10)
+#: The fields of a plan that change what a release loses or risks.
+TRIED = tuple(option.field for option in OPTIONS if option.field not in ("order", "pseudonyms"))
+UNWRITTEN = "what is tried is measured, and written to no file"
 
 
 @app.command()
 @guarded
-@planned(k="5", several=True)
+@planned(k="5", several=True, only=TRIED, why=UNWRITTEN)
 def compare(
     file: Source,
     wanted: Wanted,

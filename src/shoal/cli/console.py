@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import threading
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -136,15 +140,31 @@ def bound_in_words(k: int, proof: Mapping[str, Any]) -> str:
 
 
 def print_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], stderr: bool = False) -> None:
-    """Rows under their heads, wrapped to the terminal; text from data is never taken as markup."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """Rows under their heads, wrapped to the terminal."""
+    cells = [[plain(cell) for cell in row] for row in ([head, *rows] if head else rows)]
+    widths = [max(map(_width, column)) for column in zip(*cells)]
+    room = shutil.get_terminal_size().columns - 3 * len(widths) + 1
+    while sum(widths) > max(room, 8 * len(widths)):
+        widths[widths.index(max(widths))] -= 1
+    lines = [line for row in cells for line in _lines(row, widths)]
+    if head:
+        lines.insert(len(_lines(cells[0], widths)), " " + "─" * (sum(widths) + 3 * len(widths) - 3))
+    print("", *lines, "", sep="\n", file=sys.stderr if stderr else sys.stdout, flush=True)
 
-    table = Table(box=box.SIMPLE, show_header=head is not None, pad_edge=False)
-    for name in head or rows[0]:
-        table.add_column(name if head else "")
-    for row in rows:
-        table.add_row(*[Text(plain(cell)) for cell in row])
-    Console(stderr=stderr).print(table)
+
+def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """The lines of one row; a cell that is too wide goes on below."""
+    parts = [
+        textwrap.wrap(cell, max(1, width * len(cell) // max(1, _width(cell))), break_on_hyphens=False)
+        for cell, width in zip(row, widths)
+    ]
+    return [
+        " " + "   ".join(t + " " * (w - _width(t)) for t, w in zip(line, widths)).rstrip()
+        for line in zip_longest(*parts, fillvalue="")
+    ]
+
+
+def _width(text: str) -> int:
+    """The places that a text takes on a terminal: Chinese letters take two, accents none."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))

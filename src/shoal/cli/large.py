@@ -161,7 +161,11 @@ def refuse_options(engine: str, **asked: object) -> None:
     """Say before the work what only other engines do."""
     for option, value in asked.items():
         if value:
-            where = "--engine memory" if option == "price" else "--engine disk, or measure it afterwards"
+            where = (
+                "--engine memory"
+                if option in ("price", "safe_cells")
+                else "--engine disk, or measure it afterwards"
+            )
             raise InputError(
                 f"--{option.replace('_', '-')} is not for --engine {engine}: leave it out, or use {where}"
             )

@@ -4,6 +4,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from types import ModuleType
 from typing import Any
 
@@ -24,15 +25,44 @@ def without_pandas() -> None:
 def without_scipy() -> None:
     """Keep numba from loading what our kernels do not use: they multiply no matrices and call no C.
 
-    It looks once, like pyarrow: scipy's linear algebra and cffi at its first kernel, the others at its
-    start. All of them can be imported as ever.
+    It looks once, like pyarrow: for scipy's linear algebra and cffi when it first compiles, for the others
+    at its start. All of them can be imported as ever.
     """
     if "numba" not in sys.modules:
-        with _hidden("scipy.linalg", "cffi", "coverage", "yaml"):
-            importlib.import_module("numba.np.arraymath")
-            importlib.import_module("numba.core.typing.cffi_utils")
-        entries = importlib.import_module("numba.core.entrypoints")
-        entries._already_initialized = True  # type: ignore[attr-defined]  # nor extensions of other packages
+        extensions = "numba.core.entrypoints"  # of other packages; to look for them loads packages of mail
+        sys.modules[extensions] = blank = ModuleType(extensions)
+        blank.init_all = lambda: None  # type: ignore[attr-defined]
+        with _hidden("coverage", "yaml", "scipy"):
+            context = importlib.import_module("numba.core.cpu").CPUContext
+        importlib.import_module("numba.core").entrypoints = blank  # type: ignore[attr-defined]
+        _without_sources()
+        rules = context.load_additional_registries
+
+        def first(self: Any) -> None:
+            context.load_additional_registries = rules
+            with _hidden("scipy.linalg", "cffi"):
+                rules(self)
+
+        context.load_additional_registries = first
+
+
+def _without_sources() -> None:
+    """Keep numba from loading the Python source of its own code in a kernel that was compiled before.
+
+    That source is of use to an interpreter; a kernel reads constants alone.
+    """
+    environments: Any = importlib.import_module("numba.core.environment")
+    with_source = environments._rebuild_env
+
+    def without(module: str, constants: list[Any], name: str) -> Any:
+        if not module.startswith("numba.") or module in sys.modules or name in environments.Environment._memo:
+            return with_source(module, constants, name)
+        made = environments.Environment({"__name__": module})
+        made.consts[:], made.env_name = constants, name
+        environments.Environment._memo[name] = made
+        return made
+
+    environments._rebuild_env = without
 
 
 def light_arrow() -> None:
@@ -61,8 +91,8 @@ def _hidden(*names: str) -> Iterator[None]:
 
 class _Hider:
     def __init__(self, names: tuple[str, ...]):
-        self.names = names
+        self.names, self.thread = names, get_ident()
 
     def find_spec(self, name: str, *place: Any) -> None:
-        if name in self.names:
+        if name in self.names and get_ident() == self.thread:
             raise ModuleNotFoundError(name)

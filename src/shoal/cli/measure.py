@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.app import AsJson, app
-from shoal.cli.console import guarded, interruptible, print_table, say
+from shoal.cli.console import guarded, interruptible, print_table, say, watching
 from shoal.cli.options import Tried, Wanted, listed, planned
 from shoal.cli.places import source_of
 from shoal.cli.protect import TERMINAL, refuse_reports
@@ -65,11 +65,10 @@ def measure(
         raise InputError("reports and --at-risk compare records: match them by --key, --plan or --order keep")
     if at_risk and any(large_table(file) is not None for file in (original, release)):
         raise InputError(AT_RISK)
-    with source_of(original) as source:
+    hidden = listed(confidential, "--confidential") or None
+    with source_of(original) as source, watching(doing="measures") as progress:
         found = interruptible(
-            lambda: measure_plan(
-                wanted, source, release, key, listed(confidential, "--confidential") or None, formula, matched
-            )
+            lambda: measure_plan(wanted, source, release, key, hidden, formula, matched, progress)
         )
     rows = [("lost", m.title, shown(m.overall, m.unit)) for m in found.utility.values()]
     rows += [("at risk", m.title, shown(m.overall, m.unit)) for m in found.risk.values()]
@@ -84,7 +83,8 @@ def measure(
         if path == TERMINAL:
             print(render(found.model(edition), "text"))
         elif path is not None:
-            found.report(path, edition)
+            with watching(doing=f"{edition} report"):
+                found.report(path, edition)
             say(f"{edition} report: {path}")
     if as_json:
         print(json_text({**found.facts(), **({"at_risk": most} if at_risk else {})}))

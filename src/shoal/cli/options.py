@@ -30,12 +30,16 @@ _PLAN = Annotated[
 
 
 def planned(
-    k: str | None = None, several: bool = False, only: Collection[str] = (), why: str = ""
+    k: str | None = None,
+    several: bool = False,
+    only: Collection[str] | Callable[[dict[str, Any]], Collection[str]] = (),
+    why: str = "",
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command -k, --plan and every option of a plan; it takes the plan itself as `wanted`.
 
     `k` is used where none is given. With `several`, -k and -m may name several: the command takes them as
-    `sizes` and `methods`. Where `only` some fields have an effect, others are refused; `why` says why.
+    `sizes` and `methods`. Where `only` some fields have an effect, others are refused; `why` says why. Which
+    these are may depend on the command's own options.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -56,7 +60,7 @@ def planned(
         def run(*arguments: Any, **options: Any) -> None:
             typed = {name: options.pop(name) for name in kinds}
             size, file = typed.pop("k"), typed.pop("plan")
-            refuse_idle(typed, only, why)
+            refuse_idle(typed, only(options) if callable(only) else only, why)
             if several:
                 options["sizes"] = _sizes(size)
                 options["methods"] = None if typed["method"] is None else listed(typed["method"], "-m")

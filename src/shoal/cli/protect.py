@@ -15,6 +15,7 @@ from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.guesses import show_guesses, with_guesses
 from shoal.cli.large import (
+    TEXTS,
     Engine,
     Master,
     engine_for,
@@ -69,7 +70,7 @@ def protect(
     bound: Annotated[
         bool, typer.Option("--bound", help="Prove how little any release with this k could lose.")
     ] = False,
-    bound_time: BoundTime = 60.0,
+    bound_time: BoundTime = None,
     price: Annotated[
         bool, typer.Option("--price", help="Tell the loss without each requirement too.")
     ] = False,
@@ -116,6 +117,9 @@ def protect(
     named = from_file or wanted.columns is not None
     if accept_guesses and named:
         raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")
+    if bound_time is not None and not bound:
+        raise InputError("--bound-time has no effect without --bound: add it, or leave the time out")
+    seconds = 60.0 if bound_time is None else bound_time
     editions = {"internal": report, "public": public_report}
     hidden = listed(confidential, "--confidential")
     options: dict[str, Any] = {"formula": formula, "confidential": hidden or None, "sums": sums or ()}
@@ -123,7 +127,7 @@ def protect(
     notes: list[str] = []
     failure: ShoalError | None = None
     if where != "memory":
-        refuse_options(where, price=price)
+        refuse_options(where, price=price, safe_cells=safe_cells)
         if where == "spark":
             refuse_options(where, report=report, public_report=public_report)
         refuse_reports(editions.values(), file, output or file)
@@ -138,7 +142,7 @@ def protect(
             nonlocal proof, failure
             try:
                 if bound and not unproven:
-                    proof, options["bound"] = searched(release, bound_time, notes)
+                    proof, options["bound"] = searched(release, seconds, notes)
                 for edition, path in write_reports(release, editions, options):
                     say(f"{edition} report: {path}")
             except Exception as error:  # the release is finished, whatever fails now
@@ -158,6 +162,8 @@ def protect(
         raise InputError("--partition-by makes folders of Parquet files: add --engine disk, or leave it out")
     with source_and_target(file, output, replace) as (source, target):
         refuse_reports(editions.values(), source, target)
+        if safe_cells and not Path(target).name.lower().endswith(TEXTS):
+            raise InputError("--safe-cells has no effect here: it is for CSV and TSV, which spreadsheets run")
         frame = frame_of(source)
         refuse_questions(frame, options, any(editions.values()))
         wanted = wanted if named else guessed(wanted, frame, accept_guesses)
@@ -171,7 +177,7 @@ def protect(
             notes = list(release.write(target, replace=replace, safe_cells=safe_cells))
         try:
             if bound and not unproven:
-                proof, options["bound"] = searched(release, bound_time, notes)
+                proof, options["bound"] = searched(release, seconds, notes)
             show_outcome(release.outcome, output or target, proof, notes)
             if price:
                 proof |= show_price(release)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.app import AsJson, app
-from shoal.cli.compare import Outputs, Source, refuse_outputs, show
+from shoal.cli.compare import TRIED, UNWRITTEN, Outputs, Source, refuse_outputs, show
 from shoal.cli.console import guarded, interruptible, say, watching
 from shoal.cli.options import Tried, Wanted, planned
 from shoal.cli.places import source_of
@@ -16,7 +16,7 @@ from shoal.io.json_text import json_text
 
 @app.command()
 @guarded
-@planned(k="2", several=True)
+@planned(k="2", several=True, only=TRIED, why=UNWRITTEN)
 def suggest(
     file: Source,
     wanted: Wanted,

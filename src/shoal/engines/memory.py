@@ -38,7 +38,8 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     frame = frame_of(data)
     loaded = time.perf_counter()
     plan, table, parts = _begun(plan, frame, strict)
-
+    if len(parts) > 1:  # else the one part says it
+        _foreseen(plan, table, parts)
     made: list[Published] = []
     for done, part in enumerate(parts):
         made.append(
@@ -105,7 +106,10 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
 
 def foresee(plan: Plan, data: Any) -> None:
     """Refuse what `run` would refuse, without grouping any records."""
-    plan, table, parts = _begun(plan, frame_of(data), strict=True)
+    _foreseen(*_begun(plan, frame_of(data), strict=True))
+
+
+def _foreseen(plan: Plan, table: Prepared, parts: list[list[Any]]) -> None:
     for part in parts:
         columns = [table.columns[name] for name in part]
         foreseen(plan, columns, table.strata, table.weight, table.units, _watched(table, part))

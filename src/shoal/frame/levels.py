@@ -46,6 +46,11 @@ def arrow_levels(column: pa.ChunkedArray, declared: Collection[Any] | None = Non
     return pa.chunked_array(chunks, pa.dictionary(kind.index_type, kind.value_type, ordered))
 
 
+def written_out(column: Any) -> Any:
+    """A dictionary of Arrow as its values; any other column as it is."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
 def pandas_levels(column: pd.Series, declared: Collection[Any] | None = None) -> pd.Series:
     """The same for a column of pandas: its own categories, or a dictionary of Arrow inside."""
     import pandas as pd

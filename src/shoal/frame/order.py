@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.frame.large import pieces
+from shoal.frame.levels import written_out
 
 _GAP = np.uint64(0x7FF8_5A0A_1000_0001)  # no number and no text has these bits
 
@@ -65,9 +66,7 @@ def row_ids(table: pa.RecordBatch | pa.Table, names: Sequence[str]) -> Ints:
 
 def cells(column: pa.ChunkedArray | pa.Array) -> NDArray[np.uint64]:
     """Each cell as 64 bits: numbers by value, whatever their type; all else by its text."""
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = written_out(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     kind = column.type
     if types.is_boolean(kind):
         column = column.cast(pa.int8())

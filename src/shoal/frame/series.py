@@ -1,7 +1,9 @@
 """What is no plain table (a stream, a single column, an index with names, masked cells), as one and back."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import narwhals as nw
@@ -38,6 +40,24 @@ def as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
     if hasattr(data, "__arrow_c_stream__") and not _is_table(data):
         return _read(lambda: pa.RecordBatchReader.from_stream(data).read_all()), lambda table: table
     return data, lambda table: table
+
+
+def stream_of(data: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]] | None:
+    """The schema of any table or stream of records, and its batches, of which one is in memory; else None."""
+    if type(data).__module__.startswith("polars") and type(data).__name__ == "LazyFrame":
+        schema = _read(lambda: data.collect_schema().to_frame().to_arrow().schema)
+        frames = _each(lambda: data.collect_batches(engine="streaming"))
+        return schema, (batch for frame in frames for batch in frame.to_arrow().to_batches())
+    if hasattr(data, "__arrow_c_stream__"):
+        reader = _read(lambda: pa.RecordBatchReader.from_stream(data))
+        return reader.schema, _each(lambda: reader)
+    return None
+
+
+def _each(records: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+    waiting = _read(lambda: iter(records()))
+    while (some := _read(lambda: next(waiting, None))) is not None:
+        yield some
 
 
 def _is_table(data: Any) -> bool:

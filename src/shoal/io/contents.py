@@ -1,5 +1,7 @@
-"""What one reading of a file gives: its table, and its cells as they stand there."""
+"""What one reading of a file gives: its table, and its cells as they stand there; and which file it was."""
 
+import hashlib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -10,3 +12,17 @@ class Contents(NamedTuple):
 
     table: pa.Table
     cells: Any = None  # an Arrow table, or nothing
+
+
+def sha256(path: Path) -> str:
+    """A fingerprint of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def stamp(path: Path) -> tuple[int, ...]:
+    """Identity, size and time of change of a file; nothing where there is none."""
+    if not path.is_file():
+        return ()
+    facts = path.stat()
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns

@@ -12,6 +12,7 @@ import pyarrow.types as types
 
 from shoal.arrays import Ints
 from shoal.errors import InputError
+from shoal.frame.levels import written_out
 
 GAP = "__HIVE_DEFAULT_PARTITION__"  # how every writer of such folders names a gap
 MOST = 10_000  # folders of a release
@@ -141,10 +142,7 @@ class Folders:
         paths: list[tuple[str, ...]] = [()]
         codes = np.zeros(len(batch), np.int64)
         for name in self.names:
-            column = batch.column(name)
-            if types.is_dictionary(column.type):
-                column = column.cast(column.type.value_type)
-            encoded = column.dictionary_encode()
+            encoded = written_out(batch.column(name)).dictionary_encode()
             called = [_folder(name, cell) for cell in [*encoded.dictionary.to_pylist(), None]]
             own = encoded.indices.fill_null(len(called) - 1).to_numpy(zero_copy_only=False)
             pairs, codes = np.unique(codes * len(called) + own, return_inverse=True)

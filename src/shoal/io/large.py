@@ -1,6 +1,7 @@
 """Parquet files whose columns are read one by one, because all of them may not fit into memory."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,23 @@ from shoal.io.parquet import ParquetTable
 LARGE = 1_000_000
 
 
-def large_table(source: Any, most: int = LARGE) -> LargeTable | None:
-    """The table in a folder of Parquet files, or in one of many records; None for whatever else."""
+def large_table(source: Any, most: int = LARGE, seen: Callable[[], Any] = int) -> LargeTable | None:
+    """The table in a folder of Parquet files, or in one of many records; None for whatever else.
+
+    `seen` is called with each column that is read.
+    """
     if not isinstance(source, (str, os.PathLike)):
         return None
     path = Path(source)
-    return by_column(ParquetTable(path)) if path.is_dir() or promised(path) > most else None
+    return by_column(ParquetTable(path), seen) if path.is_dir() or promised(path) > most else None
 
 
-def by_column(table: ParquetTable) -> LargeTable:
+def by_column(table: ParquetTable, seen: Callable[[], Any] = int) -> LargeTable:
     """A table of Parquet files, of which single columns are read."""
 
     def read(name: str) -> pa.ChunkedArray:
         batches = (batch for _, batch in table.batches([name]))
+        seen()
         return pa.chunked_array([batch.column(0) for batch in batches], table.schema.field(name).type)
 
     return LargeTable(table.schema, len(table), read)

@@ -1,6 +1,5 @@
 """Where a table came from: the file that gives back its own cells, and proves that it has not changed."""
 
-import hashlib
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.metadata import described, details_of
+from shoal.io.contents import sha256, stamp
 from shoal.io.files import file_format, file_of, read_contents
 from shoal.io.formats import stats
 
@@ -41,8 +41,7 @@ class Origin:
 
     def sha256(self) -> str:
         """A fingerprint of the file's bytes."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256(self.path)
 
     def own_cells(self, target: Any) -> pa.Table | None:
         """The file's own cells, for a target of the same family; None where a table holds them all."""
@@ -135,16 +134,8 @@ def with_columns(table: pa.Table, other: pa.Table, besides: Collection[str]) -> 
 def load(path: str | os.PathLike[str]) -> tuple[pa.Table, Origin]:
     """The table in a file, and what is needed to give back its unprotected cells as they were."""
     wanted, path = Path(path), file_of(Path(path))
-    before = _stamp(path)
+    before = stamp(path)
     contents = read_contents(wanted)
-    if _stamp(path) != before:
+    if stamp(path) != before:
         raise InputError(f"{str(path)!r} has changed while it was read: protect it again")
     return contents.table, Origin(path, contents.cells, address=str(wanted))
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    """Identity, size and time of change of a file; nothing where there is none."""
-    if not path.is_file():
-        return ()
-    facts = path.stat()
-    return facts.st_ino, facts.st_size, facts.st_mtime_ns

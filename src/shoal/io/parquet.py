@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from shoal.frame.levels import arrow_levels
 from shoal.frame.metadata import foreign, from_outside, published
 from shoal.io import atomic, hive
 from shoal.io.atomic import first_sentence, refuse_input, refuse_missing_folder
+from shoal.io.contents import sha256, stamp
 from shoal.io.json_text import json_text
 from shoal.io.limits import refuse_names
 from shoal.io.packed import BATCH, PackedFile
@@ -40,7 +40,7 @@ class ParquetTable:
         self.files = [part.path for part in parts]
         named, self._cells = hive.columns(parts, kinds)
         self.keys: list[str] = named.names
-        self._stamps = [_stamp(path) for path in self.files]
+        self._stamps = [stamp(path) for path in self.files]
         self.rows: list[int] = []
         for path in self.files:
             with _open(path, batch) as file:
@@ -61,8 +61,8 @@ class ParquetTable:
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         """(place of its first row in the whole, record batch) one after another; only these columns."""
         begin = 0
-        for path, stamp, rows, cells in zip(self.files, self._stamps, self.rows, self._cells):
-            if not path.exists() or _stamp(path) != stamp:
+        for path, known, rows, cells in zip(self.files, self._stamps, self.rows, self._cells):
+            if stamp(path) != known:
                 raise InputError(f"{str(path)!r} has changed since it was first read: protect it again")
             first = begin
             with _open(path, self.batch) as file:
@@ -111,11 +111,6 @@ def _unreadable(path: Path, error: Exception) -> InputError:
     return InputError(f"{str(path)!r} cannot be read as Parquet, it may be cut short: {why}")
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    facts = path.stat()
-    return facts.st_size, facts.st_mtime_ns
-
-
 def _same_columns(schema: pa.Schema, first: Path, other: pa.Schema, path: Path) -> None:
     """Files of one table have the same columns of the same types; their order may differ."""
     for name in [*schema.names, *other.names]:
@@ -135,15 +130,37 @@ def workplace(target: Path) -> Iterator[Path]:
     If this process is killed, the next that writes to the same target removes it.
     """
     refuse_missing_folder(target.parent)
-    try:
+    with _writing(target):
         atomic.sweep(target)
         folder, lock = atomic.new_part(target, folder=True)
         try:
             yield atomic.by_handle(folder, lock)
         finally:
             atomic.remove_folder(folder, lock)
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say in one sentence what is wrong with a disk."""
+    try:
+        yield
     except OSError as error:
-        raise MachineError(f"{str(target)!r} cannot be written: {first_sentence(error)}") from None
+        raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
+
+
+def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    """Write batches as one file. A disk that is full is not taken for batches that broke off."""
+    import pyarrow.parquet as pq
+
+    with _writing(path):
+        writer = pq.ParquetWriter(path, schema)
+    try:
+        for batch in batches:
+            with _writing(path):
+                writer.write_table(pa.Table.from_batches([batch]).cast(schema))
+    finally:
+        with _writing(path):
+            writer.close()
 
 
 def refuse_target(source: Path, target: Path, replace: bool) -> None:
@@ -220,10 +237,8 @@ def write_manifest(folder: Path, parts: Sequence[Path], facts: dict[str, Any]) -
 
     listed = []
     for path in parts:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        name = path.relative_to(folder).as_posix()
-        listed.append({"name": name, "records": pq.read_metadata(path).num_rows, "sha256": digest})
+        name, records = path.relative_to(folder).as_posix(), pq.read_metadata(path).num_rows
+        listed.append({"name": name, "records": records, "sha256": sha256(path)})
     (folder / MANIFEST).write_text(json_text({**facts, "parts": listed}, indent=1) + "\n")
 
 

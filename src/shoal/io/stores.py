@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MachineError, ShoalError, never_overwritten
 from shoal.io.atomic import first_sentence
+from shoal.io.contents import sha256
 from shoal.io.databases.address import is_remote, shown
 from shoal.io.json_text import json_text
 from shoal.io.parquet import MANIFEST
@@ -170,7 +171,7 @@ class Store:
         hidden = self._hidden()
         with self._removing([hidden]):
             self._put(made, hidden)
-            self._require(hidden, _sha256(made))
+            self._require(hidden, sha256(made))
             with self._speaking(MachineError):
                 self.files.move(hidden, self.path)
 
@@ -250,11 +251,6 @@ def _pieces_of(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while piece := file.read(_PIECE):
             yield piece
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextlib.contextmanager

@@ -25,9 +25,14 @@ class Column(NamedTuple):
     levels: tuple[str, ...] = ()  # of categories: the text of each number
     largest: float = 0.0  # of numbers: without their sign, before and after
 
+    @property
+    def extreme(self) -> bool:
+        """Whether squares of its numbers could overflow, or all vanish."""
+        return self.numeric and self.largest != 0 and not 1e-100 < self.largest < 1e100
+
     def scaled(self) -> "Column":
         """Extreme magnitudes brought near 1, so that squares neither overflow nor vanish."""
-        if not self.numeric or self.largest == 0 or 1e-100 < self.largest < 1e100:
+        if not self.extreme:
             return self
         shift = -int(np.frexp(self.largest)[1])
         return self._replace(before=np.ldexp(self.before, shift), after=np.ldexp(self.after, shift))

@@ -1,6 +1,6 @@
 """What can be counted within groups of records, whole columns at a time."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,40 +12,39 @@ from shoal.frame.large import PIECE
 def same(columns: Iterable[NDArray]) -> Ints:
     """A number for each record; records have the same number if they agree in all columns.
 
-    Columns that come one after another are forgotten one after another.
+    Columns that come one after another are forgotten one after another, and not asked for when no two
+    records agree.
     """
-    if isinstance(columns, Sequence):
-        return _same(columns)
-    labels: list[Ints] = []
+    labels, count = np.zeros(0, np.int64), 0
     for column in columns:
-        labels = [_same([*labels, column])]
-    return labels[0]
-
-
-def _same(columns: Sequence[NDArray]) -> Ints:
-    n = len(columns[0])
-    order = np.lexsort(list(columns)[::-1])
-    new = np.zeros(n, bool)
-    for column in columns:
-        placed = column[order]
-        gap = placed != placed  # NaN: a gap is like any other gap
-        new[1:] |= (placed[1:] != placed[:-1]) & ~(gap[1:] & gap[:-1])
-    labels = np.empty(n, np.int64)
-    labels[order] = np.cumsum(new)
+        codes, levels = numbered(column)
+        labels, count = (codes, levels) if count == 0 else numbered(labels * levels + codes)
+        if count == len(labels):
+            break
     return labels
 
 
-def mixed(columns: Iterable[NDArray]) -> NDArray[np.uint64]:
-    """64 bits for each record, the same where all columns are; others differ but for a rare chance."""
-    rows = np.zeros(1, np.uint64)
-    for column in columns:
-        bits = np.where(np.isnan(column), np.nan, column) if column.dtype.kind == "f" else column
-        bits = rows ^ (bits + 0.0).view(np.uint64)  # whole numbers are codes; -0 is 0
-        for shift, odd in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            bits ^= bits >> np.uint64(shift)
-            bits *= np.uint64(odd)
-        rows = bits ^ (bits >> np.uint64(31))
-    return rows
+def numbered(values: NDArray) -> tuple[Ints, int]:
+    """The place of each value among the different ones, from 0; gaps (NaN) are alike, and last. How many."""
+    if values.dtype.kind in "iu" and len(values) and values.min() >= 0 and values.max() <= len(values):
+        seen = np.zeros(int(values.max()) + 1, np.int64)
+        seen[values] = 1
+        return (np.cumsum(seen) - 1)[values], int(seen.sum())
+    order = np.argsort(values)  # several times as fast as a stable sort, and as one by several columns
+    number = np.cumsum(changes(values[order])) - 1
+    codes = np.empty(len(values), np.int64)
+    codes[order] = number
+    return codes, int(number[-1]) + 1 if len(number) else 0
+
+
+def changes(placed: NDArray) -> NDArray[np.bool_]:
+    """Of values in order: which differ from the one before; one gap (NaN) does not differ from another."""
+    new = np.ones(len(placed), bool)
+    new[1:] = placed[1:] != placed[:-1]
+    if placed.dtype.kind == "f":
+        gap = np.isnan(placed)
+        new[1:] &= ~(gap[1:] & gap[:-1])
+    return new
 
 
 def real_cells(before: NDArray, after: NDArray, labels: Ints) -> float:
@@ -60,13 +59,15 @@ class Groups:
     """The records of each group together, with their values in ascending order, a gap (NaN) at the end."""
 
     def __init__(self, labels: Ints, values: NDArray):
-        order = np.lexsort((values, labels))
-        self.labels = labels[order]
+        codes, self.levels = numbered(values)
+        order = np.argsort(labels * self.levels + codes)  # by group, then by value
+        self.ranks = codes[order]  # the place of each value among all
+        del codes
         self.values = values[order]
+        self.labels = labels[order]
         self.sizes = np.bincount(labels)
         self.starts = np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
         self.ends = self.starts + self.sizes
-        self.order = order
 
     def ranges(self) -> NDArray:
         """The difference between the largest and the smallest value of each group."""
@@ -74,34 +75,41 @@ class Groups:
 
     def distinct(self) -> Ints:
         """How many different values each group has; a gap is a value."""
-        new, gap = np.ones(len(self.values), np.int64), self.values != self.values
-        new[1:] = (self.values[1:] != self.values[:-1]) & ~(gap[1:] & gap[:-1])
-        new[self.starts] = 1
-        return np.add.reduceat(new, self.starts)
+        new = changes(self.ranks)
+        new[self.starts] = True
+        return np.add.reduceat(new, self.starts, dtype=np.int64)
 
     def shares_of_largest(self) -> tuple[NDArray, NDArray]:
         """The share of the largest one, and of the largest two, in the sum of each group's values.
 
         Values count without their sign. A group whose sum is 0 has no dominating unit.
         """
-        largest = Groups(np.repeat(np.arange(len(self.sizes)), self.sizes), np.abs(self.values))
-        total = np.add.reduceat(largest.values, self.starts)
-        first = largest.values[self.ends - 1]
-        second = np.where(self.sizes > 1, largest.values[np.maximum(self.ends - 2, 0)], 0)
+        values = self.values
+        if values.min() < 0:
+            values = Groups(self.labels, np.abs(values)).values
+        total = np.add.reduceat(values, self.starts)
+        first = values[self.ends - 1]
+        second = np.where(self.sizes > 1, values[np.maximum(self.ends - 2, 0)], 0)
         safe = np.where(total > 0, total, np.inf)
         return first / safe, (first + second) / safe
 
-    def near(self, reach: float) -> NDArray:
+    def near(self, reach: float, piece: int = PIECE) -> NDArray:
         """For each record (in the order of the groups): the share of its group within reach of its value.
 
         Each group's values are lifted above those of the group before, so that one search finds all.
         """
-        low = self.values[self.starts]
         gap = float(self.ranges().max(initial=0.0)) + 3 * reach + 1.0
-        placed = (self.values - np.repeat(low, self.sizes)) + gap * self.labels
-        slack = reach + 1e-9 * gap
-        inside = np.searchsorted(placed, placed + slack, "right") - np.searchsorted(placed, placed - slack)
-        return inside / np.repeat(self.sizes, self.sizes)
+        slack, found = reach + 1e-9 * gap, np.empty(len(self.values))
+        for some in self._stretches(piece):
+            rows, sizes = slice(self.starts[some][0], self.ends[some][-1]), self.sizes[some]
+            placed = self.values[rows] - np.repeat(self.values[self.starts[some]], sizes)
+            placed += np.repeat(gap * np.arange(len(sizes)), sizes)
+            first, last = (
+                np.searchsorted(placed, placed - slack),
+                np.searchsorted(placed, placed + slack, "right"),
+            )
+            found[rows] = (last - first) / np.repeat(sizes, sizes)
+        return found
 
     def distances_ordered(self, piece: int = PIECE) -> NDArray:
         """Earth mover's distance of each group's values to those of all, in ranks, from 0 to 1 (t-closeness).
@@ -109,8 +117,7 @@ class Groups:
         Neighbouring distinct values lie 1/(m-1) apart. Between two values of a group its distribution is
         flat, so the distance over that stretch comes from sums made once for the whole column.
         """
-        levels, ranks = np.unique(self.values, return_inverse=True)
-        m = len(levels)
+        ranks, m = self.ranks, self.levels
         if m == 1:
             return np.zeros(len(self.sizes))
         F = np.cumsum(np.bincount(ranks)) / len(ranks)
@@ -136,9 +143,8 @@ class Groups:
 
     def distances_unordered(self) -> NDArray:
         """Total variation distance of each group's categories to those of all, from 0 to 1."""
-        levels, codes = np.unique(self.values, return_inverse=True)
-        share = np.bincount(codes) / len(codes)
-        both, counts = np.unique(self.labels * len(levels) + codes, return_counts=True)
-        group, code = np.divmod(both, len(levels))
+        share = np.bincount(self.ranks) / len(self.ranks)
+        both, counts = np.unique(self.labels * self.levels + self.ranks, return_counts=True)
+        group, code = np.divmod(both, self.levels)
         excess = np.maximum(counts / self.sizes[group] - share[code], 0)
         return np.bincount(group, excess, minlength=len(self.sizes))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
 from shoal.measures.columns import Column, Columns
-from shoal.measures.groups import mixed, same
+from shoal.measures.groups import numbered, same
 from shoal.measures.measure import Measure, measure
 from shoal.measures.pair import Pair
 
@@ -105,7 +105,7 @@ def _intruder(
     linking, kept = both.columns.only(chosen), [same(list(both.known.values()))] if both.known else []
     if both.itself:
         return linking.names, partial(_among_equals, linking, kept, rows, both.units)
-    labels = same(chain((column.after for column in both.columns), kept))
+    labels = same([both.published, *kept])
     pool, counts = _pool(both, rows, among), np.bincount(labels)
     if len(pool) < len(labels):  # what others publish is left out, so that links are found more often
         shown = np.unique(labels[pool])
@@ -116,7 +116,7 @@ def _intruder(
     first[labels[pool]] = pool
     published, spaces = [], []
     for column in linking:
-        published.append(column.after[first])
+        published.append(numbered(column.after[first])[0])
         spaces.append(_space(column, first, rows))
     classes = [known[first] for known in kept]
 
@@ -152,16 +152,12 @@ def _among_equals(
     knows: bool = True,
 ) -> Floats:
     """The chance of a link in the original itself: the nearest records are those with the same values."""
-    bits = mixed(chain((columns[j].before for j in subset), kept if knows else ()))
-    wanted, place = np.unique(bits[rows[tried]], return_inverse=True)
-    at = np.minimum(np.searchsorted(wanted, bits), len(wanted) - 1)
-    equal = np.flatnonzero(wanted[at] == bits)
-    total = np.bincount(at[equal], minlength=len(wanted))[place]
+    labels = same(chain((columns[j].before for j in subset), kept if knows else ()))
+    total = np.bincount(labels)[labels[rows[tried]]]
     if units is None:
         return 1 / total
-    base = int(units.max()) + 1
-    theirs, times = np.unique(at[equal] * base + units[equal], return_counts=True)
-    return times[np.searchsorted(theirs, place * base + units[rows[tried]])] / total
+    owned = same([labels, units])
+    return np.bincount(owned)[owned[rows[tried]]] / total
 
 
 def _space(column: Column, first: NDArray, rows: NDArray) -> tuple[NDArray, NDArray]:
@@ -221,7 +217,7 @@ def _linked(
     points[alike] = coordinates
     if classes:
         wanted = np.column_stack((wanted, points[target, -1]))
-    tree = cKDTree(points)
+    tree = cKDTree(points, compact_nodes=False, balanced_tree=False)  # few ask: it is built sooner
     near = min(NEAREST, len(points))
     distance, which = (a.reshape(len(rows), near) for a in tree.query(wanted, k=near, workers=2))
     reach = distance[:, 0] * (1 + TIE) + 1e-12

@@ -30,9 +30,14 @@ def propensity(tables: Pair, kind: str, sample: int, seed: int) -> Measure:
     """
     from threadpoolctl import threadpool_limits
 
-    rng, records, names = np.random.default_rng(seed), len(tables.original), tables.numbers.names
-    rows = rng.choice(records, sample, replace=False) if records > sample else slice(None)
-    X, Y = tables.matrices(rows)
+    rng, names = np.random.default_rng(seed), tables.numbers.names
+    lengths = len(tables.original), len(tables.released)
+    most = min(*lengths, sample)  # as many of both tables: c is then 1/2
+    rows, *later = (
+        rng.choice(records, most, replace=False) if records > most else slice(None)
+        for records in (lengths[:1] if tables.matched else lengths)
+    )
+    X, Y = tables.matrices(rows, *later)
     both = np.vstack((X, Y))
     spread = both.std(axis=0)
     both = (both - both.mean(axis=0)) / np.where(spread > 0, spread, 1)
@@ -135,8 +140,8 @@ _TERM = re.compile(
 )
 
 
-def regression(before: Frame, after: Frame, formula: str) -> Measure:
-    """The same linear model fitted by least squares on both tables."""
+def regression(before: Frame, after: Frame, formula: str, matched: bool = True) -> Measure:
+    """The same linear model fitted by least squares on both tables; `matched` says that rows correspond."""
     y_text, tilde, right = formula.partition("~")
     if not tilde or not y_text.strip() or not right.strip():
         raise InputError(f"a formula reads 'y ~ a + b', not {formula!r}")
@@ -150,12 +155,14 @@ def regression(before: Frame, after: Frame, formula: str) -> Measure:
             columns |= _interaction(frame, term)
         fits.append((columns, next(iter(y.values()))))
     names = [name for name in fits[0][0] if name in fits[1][0]]
-    whole = np.ones(len(before), bool)
-    for columns, left in fits:
-        whole &= np.isfinite(left) & np.isfinite(np.stack([columns[name] for name in names])).all(axis=0)
+    whole = [
+        np.isfinite(left) & np.isfinite(np.stack([columns[name] for name in names])).all(axis=0)
+        for columns, left in fits
+    ]
+    whole = [whole[0] & whole[1]] * 2 if matched else whole
     solved = [
-        least_squares(np.stack([columns[name] for name in names], axis=1)[whole], y[whole])
-        for columns, y in fits
+        least_squares(np.stack([columns[name] for name in names], axis=1)[there], y[there])
+        for (columns, y), there in zip(fits, whole)
     ]
     (b0, se0), (b1, se1) = solved
     moved = (b1 - b0) / np.where(se0 > 0, se0, np.inf)
@@ -167,7 +174,7 @@ def regression(before: Frame, after: Frame, formula: str) -> Measure:
         names,
         moved,
         formula=formula.strip(),
-        records=int(whole.sum()),
+        records=int(whole[1].sum()),
         mean_interval_overlap=float(np.mean(overlap)),
         **{key: dict(zip(names, values)) for key, values in facts.items()},
     )

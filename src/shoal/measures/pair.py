@@ -51,10 +51,13 @@ class Pair:
     hidden: Collection[Any] = ()  # columns that he does not
     loss: float | None = None  # what the release says of its information loss
     itself: bool = False  # whether the original stands beside itself
+    matched: bool = True  # whether each record stands beside itself; else only whole tables compare
     notes: Sequence[str] = ()
 
     def scaled(self) -> "Pair":
         """The same for measures that do not depend on units."""
+        if not any(column.extreme for column in self.columns.heads):
+            return self
         return replace(self, columns=self.columns.changed(Column.scaled))
 
     def unprotected(self) -> "Pair":
@@ -77,10 +80,15 @@ class Pair:
         return known
 
     @cached_property
+    def published(self) -> Ints:
+        """A number for each combination that is published."""
+        return same(column.after for column in self.columns)
+
+    @cached_property
     def groups(self) -> tuple[Ints, list[Ints]]:
         """The groups that all columns make together, and those of each column by itself."""
         if not self.labels:
-            joint = same(column.after for column in self.columns)
+            joint = self.published
             alone = [same([column.after]) for column in self.columns] if self.per_column else []
             return joint, alone or [joint] * len(self.columns)
         each = [self.labels[name] for name in self.columns.names]
@@ -91,9 +99,13 @@ class Pair:
     def numbers(self) -> Columns:
         return self.columns.numbers
 
-    def matrices(self, rows: Any = slice(None)) -> tuple[Floats, Floats]:
-        """The numeric columns before and after, as two matrices; a gap lies at its column's mean."""
-        sides = [[values[rows] for values in column.filled()] for column in self.numbers]
+    def matrices(self, rows: Any = slice(None), later: Any = None) -> tuple[Floats, Floats]:
+        """The numeric columns before and after, as two matrices; a gap lies at its column's mean.
+
+        `later` are the rows of the release, where they are not those of the original.
+        """
+        wanted = rows, rows if later is None else later
+        sides = [[values[some] for values, some in zip(column.filled(), wanted)] for column in self.numbers]
         X, Y = (np.stack([pair[side] for pair in sides], axis=1) for side in (0, 1))
         return X, Y
 
@@ -109,6 +121,7 @@ def pair(
     known: Names | None = None,
     hidden: Sequence[Any] = (),
     codes_of: Callable[[Any], Sequence[Any]] = lambda name: (),
+    matched: bool = True,
     **facts: Any,
 ) -> Pair:
     """Read the columns of both tables; without `columns`, every numeric one that both have.
@@ -117,12 +130,12 @@ def pair(
     not known to an intruder.
     """
     before, after = frame_of(original), frame_of(released)
-    if len(before) != len(after):
+    if matched and len(before) != len(after):
         raise InputError(
             f"the original has {len(before)} records and the release {len(after)}: "
             "measures compare the same records in the same order"
         )
-    if not len(before):
+    if not len(before) or not len(after):
         raise InputError("the tables have no records: there is nothing to measure")
     if columns is None:
         there = set(after.numeric())
@@ -155,6 +168,7 @@ def pair(
         weight=None if weight is None else column_values(before, weight, "original"),
         may_know=known,
         hidden={*hidden, weight},
+        matched=matched,
         notes=notes if gaps.any() else (),
         **facts,
     )

@@ -1,7 +1,6 @@
 """What is at risk: what an intruder can still learn about single records from the released table."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,11 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.measures.columns import Column
-from shoal.measures.groups import Groups, real_cells, same
+from shoal.measures.groups import Groups, numbered, real_cells, same
 from shoal.measures.linkage import linkage
 from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.pair import Names, Pair, names_of, pair, value_codes
-from shoal.measures.uniqueness import FEW, lone, random_bits
+from shoal.measures.uniqueness import FEW, lone
 
 #: Largest one, largest two contributors: the share of a group's total from which they dominate it.
 DOMINANCE = (0.8, 0.9)
@@ -92,8 +91,10 @@ def risk(
 def risk_of(both: Pair, *, interval: float = 0.05, sample: int | None = None, seed: int = 0) -> Measures:
     """What the published values alone give away: k, record linkage, interval disclosure."""
     both, notes = both.scaled(), list(both.notes)
-    measures = [_achieved(both), _unique(both), *linkage(both, sample, seed, notes)]
-    return Measures([*measures, *_intervals(both.columns, interval)], len(both.original), notes)
+    measures = [_achieved(both), _unique(both)]
+    if both.matched:
+        measures += [*linkage(both, sample, seed, notes), *_intervals(both.columns, interval)]
+    return Measures(measures, len(both.released), notes)
 
 
 def with_groups(
@@ -103,21 +104,27 @@ def with_groups(
     interval: float = 0.05,
     dominance: tuple[float, float] = DOMINANCE,
 ) -> Measures:
-    """The measures, with what membership of a group gives away."""
+    """The measures, with what membership of a group gives away, where the records of a group are known."""
+    if not both.matched:
+        return measures
     both = both.scaled()
     together, each = both.groups
-
-    def watched() -> Iterator[tuple[Column, Ints]]:
-        for name in names_of(() if confidential is None else confidential):
-            yield both.read(name).scaled(), together
-
-    def published() -> Iterator[tuple[Column, Ints]]:
-        return zip(both.columns, each)
-
-    hidden, n = confidential is not None and len(names_of(confidential)) > 0, len(both.original)
-    more = _watch(watched() if hidden else published(), interval, n)
-    more += _dominance(chain(published(), watched()), dominance, n)
-    real = {c.name: real_cells(c.before, c.after, labels) for c, labels in published() if c.numeric}
+    hidden, n = [] if confidential is None else names_of(confidential), len(both.original)
+    watch, rule, real = _Watch(interval, n), _Dominance(dominance, n), {}
+    for c, labels in zip(both.columns, each):
+        groups = Groups(labels, c.before)
+        if not hidden:
+            watch.add(c, labels, groups)
+        if c.numeric:
+            rule.add(c, labels, groups)
+            real[c.name] = real_cells(c.before, c.after, labels)
+    for name in hidden:
+        c = both.read(name).scaled()
+        groups = Groups(together, c.before)
+        watch.add(c, together, groups)
+        if c.numeric:
+            rule.add(c, together, groups)
+    more = [*watch.measures(), *rule.measures()]
     if real:
         more.append(by_column("real_cells", list(real), np.array(list(real.values()))))
     return Measures([*measures.values(), *more], measures.records, measures.notes)
@@ -125,22 +132,21 @@ def with_groups(
 
 def _achieved(both: Pair) -> Measure:
     """Counted over all records: a published gap is a value like any other."""
-    sizes = _sizes((column.after for column in both.columns), both.units)
+    sizes = _sizes(both.published, both.units)
     counted = np.bincount(sizes)
-    columns = {c.name: float(_sizes([c.after], both.units).min()) for c in both.columns}
+    columns = {c.name: float(_sizes(numbered(c.after)[0], both.units).min()) for c in both.columns}
     detail = {
         "groups": len(sizes),
         "sizes": {int(s): int(counted[s]) for s in np.flatnonzero(counted)},
         "mean_size": float(sizes.mean()),
         "unique_records": int((sizes == 1).sum()),
-        "expected_share_found": len(sizes) / len(both.original),
+        "expected_share_found": len(sizes) / len(both.released),
     }
     return measure("k", sizes.min(), columns, detail, records="records" if both.units is None else "units")
 
 
-def _sizes(published: Iterable[NDArray], units: Ints | None) -> Ints:
+def _sizes(labels: Ints, units: Ints | None) -> Ints:
     """How many records, or different units, publish each combination."""
-    labels = same(published)
     if units is not None:
         labels = labels[np.unique(same([labels, units]), return_index=True)[1]]
     return np.bincount(labels)
@@ -148,17 +154,15 @@ def _sizes(published: Iterable[NDArray], units: Ints | None) -> Ints:
 
 def _unique(both: Pair) -> Measure:
     """Rows that are one of a kind, in protected and kept columns with few values, and in all columns."""
-    names, few, rng = both.columns.names, [], np.random.default_rng(0)
-    some, every = (np.zeros(len(both.original), np.uint64) for _ in range(2))
-    for name in both.released.names:
-        codes = value_codes(both.released, name)
-        bits = random_bits(codes, rng)
-        every += bits
-        if name in names or codes.max() < FEW:
-            some += bits
-            few += [] if name in names else [str(name)]
-    detail = {"on_all_columns": lone(every), "kept": few}
-    return measure("unique_rows", lone(some), {}, detail, kept=", ".join(few) or "none")
+    names, frame = both.columns.names, both.released
+    kept = [name for name in frame.names if name not in names and value_codes(frame, name).max() < FEW]
+    some, every = (
+        lone(value_codes(frame, name) for name in those) for those in ([*names, *kept], frame.names)
+    )
+    few = [str(name) for name in kept]
+    return measure(
+        "unique_rows", some, {}, {"on_all_columns": every, "kept": few}, kept=", ".join(few) or "none"
+    )
 
 
 def _intervals(columns: Iterable[Column], reach: float) -> list[Measure]:
@@ -179,6 +183,8 @@ def _within(c: Column, reach: float) -> tuple[NDArray, NDArray]:
     """Which records publish a value within reach of their own, in standard deviations and in ranks."""
     if not c.numeric:
         return c.before == c.after, c.before == c.after
+    if c.after is c.before:
+        return np.ones(len(c.before), bool), np.ones(len(c.before), bool)
     gaps = np.isnan(c.before), np.isnan(c.after)
     whole, silent = ~(gaps[0] | gaps[1]), gaps[0] & gaps[1]  # a gap published as a gap is told
     by_sd = (np.abs(c.before - c.after) <= reach * _spread(c.after[~gaps[1]])) | silent
@@ -201,67 +207,82 @@ def _twice_the_rank(placed: NDArray, values: NDArray) -> NDArray[np.intp]:
     return (np.searchsorted(placed, different) + np.searchsorted(placed, different, "right"))[which]
 
 
-def _watch(watched: Iterable[tuple[Column, NDArray]], reach: float, n: int) -> list[Measure]:
-    """What membership of a group alone gives away about a value."""
-    fixed, mean, distance, proximity, fewest = {}, {}, {}, {}, {}
-    anywhere = np.zeros(n, bool)
-    for c, labels in watched:
-        groups = Groups(labels, c.before)
+class _Watch:
+    """What membership of a group alone gives away about a value, column after column."""
+
+    def __init__(self, reach: float, n: int):
+        self._reach, self._anywhere = reach, np.zeros(n, bool)
+        self._fixed: dict[Any, float] = {}
+        self._fewest: dict[Any, float] = {}
+        self._distance: dict[Any, float] = {}
+        self._mean: dict[Any, float] = {}
+        self._proximity: dict[Any, float] = {}
+
+    def add(self, c: Column, labels: Ints, groups: Groups) -> None:
         different = groups.distinct()
-        fewest[c.name] = float(different.min())
+        self._fewest[c.name] = float(different.min())
         tight = different == 1
         if c.numeric:
-            near = reach * _spread(c.before[c.there])
+            near = self._reach * _spread(c.before[c.there])
             tight = tight | (groups.ranges() <= near)
-            some = groups if c.there.all() else _present(c, labels)[1] if c.there.any() else None
-            proximity[c.name] = 0.0 if some is None else float(some.near(near).mean())
-            del some
-        anywhere |= tight[labels]
-        fixed[c.name] = float(tight[labels].mean())
+            some = _present(c, labels, groups)[1] if c.there.any() else None
+            self._proximity[c.name] = 0.0 if some is None else float(some.near(near).mean())
+        inside = tight[labels]
+        self._anywhere |= inside
+        self._fixed[c.name] = float(inside.mean())
         far = groups.distances_ordered() if c.numeric or c.ordered else groups.distances_unordered()
-        distance[c.name], mean[c.name] = float(far.max()), float(far @ groups.sizes / n)
-    measures = [
-        measure("fixed", anywhere.mean(), fixed, {}, reach=_percent(reach)),
-        measure("l_diversity", min(fewest.values()), fewest, {}),
-        measure("t_closeness", max(distance.values()), distance, {"mean": mean}),
-    ]
-    if proximity:
-        mean_share = np.mean(list(proximity.values()))
-        measures.append(measure("proximity", mean_share, proximity, {}, reach=_percent(reach)))
-    return measures
+        self._distance[c.name] = float(far.max())
+        self._mean[c.name] = float(far @ groups.sizes / len(labels))
+
+    def measures(self) -> list[Measure]:
+        found = [
+            measure("fixed", self._anywhere.mean(), self._fixed, {}, reach=_percent(self._reach)),
+            measure("l_diversity", min(self._fewest.values()), self._fewest, {}),
+            measure("t_closeness", max(self._distance.values()), self._distance, {"mean": self._mean}),
+        ]
+        if self._proximity:
+            share = np.mean(list(self._proximity.values()))
+            found.append(measure("proximity", share, self._proximity, {}, reach=_percent(self._reach)))
+        return found
 
 
-def _present(column: Column, labels: NDArray) -> tuple[NDArray, Groups]:
-    """The group of each record that has a number, and these groups."""
+def _present(column: Column, labels: NDArray, groups: Groups) -> tuple[NDArray, Groups]:
+    """The group of each record that has a number, and these groups; `groups` are those of all records."""
     if column.there.all():
-        return labels, Groups(labels, column.before)
-    codes = np.unique(labels[column.there], return_inverse=True)[1]
+        return labels, groups
+    codes = numbered(labels[column.there])[0]
     return codes, Groups(codes, column.before[column.there])
 
 
-def _dominance(columns: Iterable[tuple[Column, NDArray]], rule: tuple[float, float], n: int) -> list[Measure]:
+class _Dominance:
     """The statistical offices' rule: does one unit, or do two, make up most of a group's total?"""
-    ruled, shares = {}, {}
-    anywhere = np.zeros(n, bool)
-    for c, labels in columns:
-        if not c.numeric or not c.there.any():
-            continue
-        codes, groups = _present(c, labels)
+
+    def __init__(self, rule: tuple[float, float], n: int):
+        self._rule, self._anywhere = rule, np.zeros(n, bool)
+        self._ruled: dict[Any, float] = {}
+        self._shares: dict[Any, dict[str, float]] = {}
+
+    def add(self, c: Column, labels: Ints, groups: Groups) -> None:
+        if not c.there.any():
+            return
+        codes, groups = _present(c, labels, groups)
         first, two = groups.shares_of_largest()
-        flagged = (first > rule[0]) | (two > rule[1]) & (groups.sizes > 2)
+        flagged = (first > self._rule[0]) | (two > self._rule[1]) & (groups.sizes > 2)
         inside = np.zeros(len(labels), bool)
         inside[c.there] = flagged[codes]
-        ruled[c.name] = float(inside.mean())
-        anywhere |= inside
-        shares[c.name] = {
+        self._ruled[c.name] = float(inside.mean())
+        self._anywhere |= inside
+        self._shares[c.name] = {
             "groups": int(flagged.sum()),
             "largest_one": float(first.max()),
             "largest_two": float(two.max()),
             "median_largest_one": float(np.median(first)),
         }
-    if not ruled:
-        return []
-    detail = {"rule": {"largest_one": rule[0], "largest_two": rule[1]}, "columns": shares}
-    return [
-        measure("dominance", anywhere.mean(), ruled, detail, one=_percent(rule[0]), two=_percent(rule[1]))
-    ]
+
+    def measures(self) -> list[Measure]:
+        if not self._ruled:
+            return []
+        one, two = self._rule
+        detail = {"rule": {"largest_one": one, "largest_two": two}, "columns": self._shares}
+        words = {"one": _percent(one), "two": _percent(two)}
+        return [measure("dominance", self._anywhere.mean(), self._ruled, detail, **words)]

@@ -1,14 +1,13 @@
 """How many published rows are one of a kind, whatever k says of the protected columns."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from shoal.arrays import Ints
+from shoal.measures.groups import numbered, same
 
 #: Columns with at most so many different values are categories that an intruder may know: sex, region.
 FEW = 20
@@ -20,28 +19,13 @@ def few_valued(table: pa.Table, columns: Sequence[str]) -> list[str]:
 
 
 def unique_rows(table: pa.Table, columns: Sequence[str]) -> int:
-    """How many rows of an Arrow table no other row equals in these columns; a gap is a value.
-
-    Each value of a column gets 64 random bits, and a row their sum: two different rows of a million
-    have the same sum with a chance of 3e-8.
-    """
-    rng, rows = np.random.default_rng(0), np.zeros(len(table), np.uint64)
-    for name in columns:
-        rows += random_bits(codes_of(table[name]), rng)
-    return lone(rows)
+    """How many rows of an Arrow table no other row equals in these columns; a gap is a value."""
+    return lone(codes_of(table[name]) for name in columns) if columns else int(len(table) == 1)
 
 
-def random_bits(codes: Ints, rng: np.random.Generator) -> NDArray[np.uint64]:
-    """64 random bits for each different number."""
-    return rng.integers(2**64, size=int(codes.max(initial=0)) + 1, dtype=np.uint64)[codes]
-
-
-def lone(rows: NDArray[np.uint64]) -> int:
-    """How many of the numbers no other equals; they are sorted where they lie."""
-    rows.sort()
-    new = np.ones(len(rows) + 1, bool)
-    new[1:-1] = rows[1:] != rows[:-1]
-    return int((new[1:] & new[:-1]).sum()) if len(rows) else 0
+def lone(columns: Iterable[Ints]) -> int:
+    """How many rows no other equals; the columns have a number for each different value."""
+    return int((np.bincount(same(columns)) == 1).sum())
 
 
 def unique_units(rows: Ints, units: Ints) -> tuple[int, int]:
@@ -60,7 +44,9 @@ def codes_of(column: pa.ChunkedArray) -> Ints:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)
+        return numbered(column.cast(pa.float64()).to_numpy())[0]
+    if pa.types.is_integer(column.type) and not column.null_count:
+        return numbered(column.to_numpy())[0]
     if pa.types.is_nested(column.type):
         column = pa.chunked_array([[repr(cell) for cell in column.to_pylist()]], pa.string())
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")

@@ -80,14 +80,16 @@ def utility(
 def utility_of(both: Pair, models: bool = True, sample: int = SAMPLE, seed: int = 0) -> Measures:
     """The measures that need no further question."""
     both = both.scaled()
-    numbers, measures = both.numbers, [_loss(both)]
-    records, notes = len(both.original), list(both.notes)
+    numbers, measures = both.numbers, [_loss(both)] if both.matched else []
+    lengths, notes = (len(both.original), len(both.released)), list(both.notes)
+    records = min(lengths)
     if numbers:
-        measures += [_absolute(numbers), *_moments(numbers, records)]
-        if both.weight is not None:
+        measures += [_absolute(numbers)] if both.matched else []
+        measures += _moments(numbers, lengths)
+        if both.weight is not None and both.matched:
             measures += _weighted(numbers, both.weight)
     measures.append(_hellinger(both.columns))
-    if len(numbers) < len(both.columns):
+    if len(numbers) < len(both.columns) and both.matched:
         measures.append(_changed([column for column in both.columns if not column.numeric]))
     if models and numbers and records >= 20:
         measures += [propensity(both, kind, sample, seed) for kind in ("logistic", "tree")]
@@ -102,7 +104,7 @@ def with_further(
     """The measures, with a model and subgroups that somebody asks for."""
     more = []
     if formula is not None:
-        more.append(regression(both.original, both.released, formula))
+        more.append(regression(both.original, both.released, formula, both.matched))
     if subgroups is not None and both.numbers:
         by = {n: coded(both.original, n, "original") for n in names_of(subgroups)}
         more.append(_subgroups(both.scaled().numbers, by))
@@ -235,7 +237,7 @@ def _weighted(columns: Columns, weight: NDArray) -> list[Measure]:
     ]
 
 
-def _moments(columns: Columns, records: int) -> list[Measure]:
+def _moments(columns: Columns, lengths: tuple[int, int]) -> list[Measure]:
     """Measures that compare means, spread and dependence of the two tables."""
     names, facts, q = columns.names, [], []
     for column in columns:
@@ -246,7 +248,8 @@ def _moments(columns: Columns, records: int) -> list[Measure]:
         q.append(np.abs(_quantiles(column.before) - _quantiles(column.after)) / sd)
     sd, centre, means = np.array(facts).T
     (before, R), (after, S) = (
-        _dependence(((Z - centre) / sd, None) for Z in columns.pieces(records, side)) for side in (1, 2)
+        _dependence(((Z - centre) / sd, None) for Z in columns.pieces(records, side))
+        for side, records in enumerate(lengths, 1)
     )
     spread = np.diag(before)
     ratio = np.where(spread > 0, np.diag(after) / np.where(spread > 0, spread, 1), 1.0)

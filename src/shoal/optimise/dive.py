@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.cuts import Cuts
-from shoal.bounds.highs import set_partitioning, solved
+from shoal.bounds.highs import basic, begin_at, set_partitioning, solved
 from shoal.bounds.program import Program, group_rows
-from shoal.bounds.tree import add_cut_rows
+from shoal.bounds.tree import relaxed
 from shoal.kernels.runtime.threads import map_threads
-from shoal.kernels.search.cuts import group_costs
+from shoal.kernels.search.cuts import counts, group_costs
 from shoal.optimise.recombine import groups_of, labels_from
 from shoal.optimise.search import Clock, Problem, cool, pose, renumber
 
@@ -28,6 +28,8 @@ GROUPS = 15_000
 DIVES, INTEGER = 6, 0.3
 #: A group of which the solution takes so much is fixed.
 WHOLE = 0.97
+#: A dive's program is made anew when this share of its groups, or less, is still free.
+SHRUNK = 0.8
 #: What it costs a dive to leave a record over, in distances between partition and bound.
 LEFT_OVER = 20.0
 #: Proposals for each record in the descent that ends a dive.
@@ -70,9 +72,9 @@ class Diver:
         program = self.program
         rows, cuts = among or (self._cheapest(deadline), program.master.cuts[program.penalties > 0])
         costs = self._scaled(rows, group_costs(program.X, rows))
-        lp = self._linear(rows, costs, cuts)
+        lp = relaxed(rows, costs, program.n, cuts, LEFT_OVER)
         solved(lp, deadline - time.perf_counter())
-        dive = partial(self._dive, rows, costs, cuts, lp.getBasis(), deadline)
+        dive = partial(self._dive, rows, costs, cuts, basic(lp), deadline)
         answers = map_threads(dive, self.random.integers(2**62, size=DIVES).tolist())
         met = [group_rows(self.labels, self.program.k)]
         better = False
@@ -107,43 +109,28 @@ class Diver:
         """Costs less prices, in distances to the bound: HiGHS stalls on the costs themselves."""
         return (costs - np.append(self.program.best, 0.0)[rows].sum(1)) / self.gap
 
-    def _linear(self, rows: NDArray[np.int32], costs: NDArray[np.float64], cuts: Cuts) -> highspy.Highs:
-        """The linear program over these groups, with these cuts."""
-        n = self.program.n
-        lp = set_partitioning(rows, costs, n, presolve="off")
-        every = np.arange(n, dtype=np.int32)
-        lp.addCols(n, np.full(n, LEFT_OVER), np.zeros(n), np.ones(n), n, every, every, np.ones(n))
-        add_cut_rows(lp, np.arange(len(rows)), rows, cuts, n)
-        return lp
-
-    def _dive(self, rows, costs, cuts, basis, deadline: float, seed: int):
+    def _dive(self, rows, costs, cuts, start, deadline: float, seed: int):
         """A partition (or None), and all groups that the dive took a share of."""
-        m = len(rows)
         random = np.random.default_rng(seed)
-        lp = self._linear(rows, costs, cuts)
-        lp.setBasis(basis)
-        fixed = np.zeros(m, bool)
-        met = np.zeros(m, bool)
+        rest = _Rest(rows, costs, cuts, self.program.n, start)
+        met = np.zeros(len(rows), bool)
         while True:
             left = deadline - time.perf_counter()
-            if left <= 0 or not solved(lp, left):
+            if left <= 0 or not solved(rest.lp, left):
                 return None, rows[met]
-            shares = np.asarray(lp.getSolution().col_value)[:m]
+            shares = rest.shares()
             met |= shares > 1e-6
-            fresh = (shares > WHOLE) & ~fixed
-            open_ = np.flatnonzero((shares > 1e-6) & ~fixed & ~fresh)
+            fresh = (shares > WHOLE) & ~rest.fixed
+            open_ = np.flatnonzero((shares > 1e-6) & ~rest.fixed & ~fresh)
             if len(open_):
                 some = open_[np.argsort(-shares[open_] * random.uniform(0.8, 1.0, len(open_)))]
                 fresh[some[0]] = True
                 disjoint = not set(rows[some[0]].tolist()) & set(rows[some[1 % len(some)]].tolist()) - {-1}
                 if disjoint:
                     fresh[some[1 % len(some)]] = True
-            if not fresh.any():
+            if not fresh.any() or not rest.fix(fresh):
                 break
-            fixed |= fresh
-            which = np.flatnonzero(fresh).astype(np.int32)
-            lp.changeColsBounds(len(which), which, np.ones(len(which)), np.full(len(which), np.inf))
-        return self._complete(rows[fixed], seed), rows[met]
+        return self._complete(rows[rest.fixed], seed), rows[met]
 
     def _complete(self, groups: NDArray[np.int32], seed: int) -> NDArray[np.int64] | None:
         """Labels: each record left over joins the group that it costs least; then a descent."""
@@ -177,3 +164,52 @@ class Diver:
         if not np.array_equal(np.sort(chosen[chosen >= 0]), np.arange(self.program.n)):
             return self.labels
         return labels_from(chosen, self.program.n)
+
+
+class _Rest:
+    """A dive's linear program: what the fixed groups leave. It is made anew when they leave much less."""
+
+    def __init__(self, rows: NDArray[np.int32], costs, cuts: Cuts, n: int, start: tuple):
+        self.rows, self.costs, self.cuts = rows, costs, cuts
+        self.fixed = np.zeros(len(rows), bool)
+        self.groups, self.records = np.arange(len(rows)), np.arange(n)  # those that the program holds
+        self.held = np.zeros(n + 1, bool)  # by fixed groups; the last is nobody, as rows are filled up with -1
+        self.lp = relaxed(rows, costs, n, cuts, LEFT_OVER)
+        begin_at(self.lp, *start)
+
+    def shares(self) -> NDArray[np.float64]:
+        """How much of each group the solution takes."""
+        shares = self.fixed.astype(float)
+        shares[self.groups] = np.asarray(self.lp.getSolution().col_value)[: len(self.groups)]
+        return shares
+
+    def fix(self, fresh: NDArray[np.bool_]) -> bool:
+        """Fix these groups too; False if none is left beside them."""
+        self.fixed |= fresh
+        self.held[self.rows[fresh]] = True
+        self.held[-1] = False
+        free = ~self.held[self.rows[self.groups]].any(1)
+        if not free.any():
+            return False
+        if free.mean() < SHRUNK:
+            self._shrink(free, ~self.held[self.records])
+        else:
+            which = np.flatnonzero(fresh[self.groups]).astype(np.int32)
+            self.lp.changeColsBounds(len(which), which, np.ones(len(which)), np.full(len(which), np.inf))
+        return True
+
+    def _shrink(self, groups: NDArray[np.bool_], records: NDArray[np.bool_]) -> None:
+        """Keep these; cuts are left with what the fixed groups do not use of them. The solution stays."""
+        (columns, rows), cuts, n = basic(self.lp), self.cuts, len(self.held) - 1
+        columns = np.append(columns[: len(groups)][groups], columns[len(groups) :][records])
+        rows = np.append(rows[: len(records)][records], rows[len(records) :])
+        self.groups, self.records = self.groups[groups], self.records[records]
+        names = np.full(n + 1, -1, np.int32)
+        names[self.records] = np.arange(len(self.records))
+        _, cut, times = counts(self.rows[self.fixed], cuts.lists(n, np.empty(0)))
+        limits = cuts.limits - np.bincount(cut, times, len(cuts))
+        inside = names[cuts.records]
+        fewer = Cuts(inside.astype(np.int64), np.where(inside >= 0, cuts.weights, 0), cuts.divisors)
+        held = names[self.rows[self.groups]], self.costs[self.groups], len(self.records)
+        self.lp = relaxed(*held, fewer, LEFT_OVER, limits)
+        begin_at(self.lp, columns, rows)

@@ -94,7 +94,7 @@ def _switch(name: str, given: Any) -> bool:
 
 def _method(name: str, given: Any) -> str:
     if not isinstance(given, str):
-        raise InputError(f"{name} is the name of one method, not {given!r}")
+        raise InputError(f"{name} is the name of one method, not {given!r}; compare has methods=[...]")
     return given.strip().lower().replace("-", "_")
 
 

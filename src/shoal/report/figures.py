@@ -31,8 +31,8 @@ MARKERS = "osD^vP*Xp<>hd8"
 BARS: dict[str, Any] = {"color": LIGHT, "edgecolor": DARK, "hatch": "///", "linewidth": 0.8}
 
 
-def group_sizes(sizes: Mapping[str, int]) -> Picture:
-    """How many groups have how many records."""
+def group_sizes(sizes: Mapping[str, int], counted: str) -> Picture:
+    """How many groups have how many records, or units."""
     names, counts = size_classes(sizes)
 
     def draw(axes: Axes) -> None:
@@ -40,7 +40,7 @@ def group_sizes(sizes: Mapping[str, int]) -> Picture:
         if len(names) <= 20:
             axes.bar_label(bars, [f"{c:,}" if c else "" for c in counts], padding=2, fontsize=8.5)
         axes.set_xticks(range(len(names)), names, rotation=45 if len(names) > 16 else 0)
-        axes.set_xlabel("records in the group")
+        axes.set_xlabel(f"{counted} in the group")
         axes.set_ylabel("groups")
         axes.margins(y=0.12)
 

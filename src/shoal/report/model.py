@@ -22,6 +22,7 @@ from shoal.arrays import Ints
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
 from shoal.grouping.registry import methods
+from shoal.io.contents import sha256
 from shoal.io.databases import address as places
 from shoal.measures.measure import plain, shown
 from shoal.measures.pair import cells_in_pieces, coded
@@ -235,8 +236,7 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
             digest.update(np.ascontiguousarray(cells).view(np.uint8).data)
     fingerprints = {"protected columns": digest.hexdigest()}
     if release.source is not None and release.source.is_file():
-        with open(release.source, "rb") as handle:
-            fingerprints["file"] = hashlib.file_digest(handle, "sha256").hexdigest()
+        fingerprints["file"] = sha256(release.source)
     roles = dict(plan.roles) | dict.fromkeys(release.columns, "quasi")
     settings = _settings(plan)
     more = {*settings} - {"parameters", "time_limit", "per_column"}

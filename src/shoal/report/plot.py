@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.errors import InputError, did_you_mean
 from shoal.report import figures, pictures
+from shoal.stages.units import group_sizes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,12 +32,13 @@ class Plot:
         return figures.loss_by_column(by_column, lost["information_loss"].overall).on(ax)
 
     def sizes(self, ax: Axes | None = None) -> Axes:
-        """How many groups have how many records."""
+        """How many groups have how many records, or units where k counts those."""
         return self._sizes().on(ax)
 
     def _sizes(self) -> Picture:
-        sizes, counts = np.unique(self._release.group_sizes, return_counts=True)
-        return figures.group_sizes(dict(zip(map(str, sizes), counts.tolist())))
+        made = self._release
+        sizes, counts = np.unique(group_sizes(made.labels, made.units), return_counts=True)
+        return figures.group_sizes(dict(zip(map(str, sizes), counts.tolist())), made.outcome.counted)
 
     def _repr_html_(self) -> str:
         """Small pictures: the sizes of groups, and up to three columns before and after."""

@@ -86,7 +86,7 @@ def _pictures(model: Mapping[str, Any]) -> dict[str, Any]:
         pictures["correlations"] = figures.correlation_change(lost["correlations"]["detail"])
     if internal:
         before, after = model["risk"]["before"], model["risk"]["after"]
-        pictures["sizes"] = figures.group_sizes(model["outcome"]["sizes"])
+        pictures["sizes"] = figures.group_sizes(model["outcome"]["sizes"], model["outcome"]["counted"])
         were, are = (side["linkage"]["detail"]["by_known_columns"] for side in (before, after))
         pictures["linkage"] = figures.linkage(were, are, model["outcome"]["k"])
         if model["map"]:

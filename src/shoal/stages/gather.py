@@ -1,6 +1,6 @@
 """Where too many groups fail to be mended, their records are gathered anew, so that most groups hold."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -8,10 +8,38 @@ from shoal.arrays import Bools, Floats, Ints
 from shoal.grouping.partition import Partition
 from shoal.requirements.base import Requirement
 
+#: Where more than this share of groups has too few units, their records are gathered anew, unit by unit.
+MANY = 0.25
+#: Records whose groups are gathered anew, each with one of each part of a ranked column, where so many fail
+#: that mergers would make groups of thousands. Each group looks at all that are free (1 s of processor time
+#: for 30,000 records in groups of 5). Small tables do so for closeness only: for the rest they are shaken.
+MOST_GATHERED = 100_000
+#: Up to so many records all methods that make groups t-close are tried, so that none of them loses less.
+FEW = 2000
 #: Records that are gathered unit by unit at a time: each group costs a look at all of them.
 BLOCK = 2000
 #: Groups drawn to see whether they hold with so many parts, and how many of them may fail.
 DRAWN, MAY_FAIL = 40, 2
+
+
+def alike(points: Floats, k: int, requirements: Sequence[Requirement]) -> Partition | None:
+    """Groups of records alike in a ranked column, if groups of near records would mostly fail as well.
+
+    Then all records are gathered anew, whatever groups a method makes: its search would be in vain.
+    """
+    from scipy.spatial import cKDTree
+
+    n, ranked = len(points), [r for r in requirements if r.ranks() is not None]
+    if not ranked or not FEW < n <= MOST_GATHERED:
+        return None
+    drawn = points[np.linspace(0, n - 1, 5 * DRAWN).astype(np.int64)]
+    near = cKDTree(points).query(drawn, range(1, k + 1))[1]
+    for requirement in ranked:
+        if np.mean([requirement.holds(members) for members in near]) < 1 - 2 * MANY:
+            labels = np.empty(n, np.int64)
+            labels[np.argsort(requirement.ranks(), kind="stable")] = np.minimum(np.arange(n) // k, n // k - 1)
+            return Partition(labels)
+    return None
 
 
 def parts_of(requirement: Requirement, ranks: Ints | Floats, rows: Ints, k: int) -> int:

@@ -16,11 +16,12 @@ from shoal.plan.rules import Rule
 from shoal.requirements.base import Requirement
 from shoal.stages.encode import Drawn, Levels, Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
+from shoal.stages.gather import alike
 from shoal.stages.impute import impute
 from shoal.stages.moments import Scale
 from shoal.stages.refine_gaps import refine_gaps, values_there
-from shoal.stages.regroup import regroup_for_totals
-from shoal.stages.require import asked_of, confidential_of, failing, hold, refuse_infeasible
+from shoal.stages.regroup import refuse_totals, regroup_for_totals
+from shoal.stages.require import asked_of, confidential_of, failing, hold, refuse_infeasible, refuse_thin
 
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).
@@ -69,7 +70,8 @@ def group(
     points = space.matrix if info.input == "raw" else _points(plan, columns, space, scales, patterns)
     limit = (time_limit or info.seconds) if "time_limit" in info.supplied else None
     plain = not required and all(column.gaps is None for column in columns)
-    partition = run_within(
+    start = alike(points, plan.k, required) if info.key == "auto" and patterns is None else None
+    partition = start or run_within(
         info,
         raw_matrix(columns) if info.input == "raw" else points,
         plan.k,
@@ -111,6 +113,9 @@ def foreseen(
     required = asked_of(plan, columns, weight, units, watched)
     refuse_need(info, confidential_of(required))
     refuse_infeasible(required, strata, len(columns[0].values), plan.k, whole)
+    refuse_thin(plan, columns, strata, weight, units)
+    if plan.preserve == "totals":
+        refuse_totals(columns, strata, plan.k)
     return info, required
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import Floats, Ints
-from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.plan import Plan
@@ -87,11 +86,6 @@ def protect_part(
     groups = []
     for column in columns:
         thin = thin_cells(plan, column, partition, weight, units)
-        if thin is not None and column.categorical and column.gaps is None:
-            raise InputError(
-                f"column {column.name!r} has groups with too few contributors, and no gap that could stand "
-                "for them: leave it or the weight out, or ask for less (contributors=1, contributor_share=1)"
-            )
         values = publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments)
         groups.append(rounded_groups(plan, column, values).without(thin))
     loss, sums = measure(space, columns, groups, partition, weight, moments), dict[Any, Floats]()

@@ -18,6 +18,8 @@ from shoal.kernels.search.required import NOTHING, Asked, Kernels, compiled
 PASSES = 100
 #: A record is moved if the loss falls by this part of the mean loss of a record: less is rounding.
 LEAST = 1e-9
+#: Bytes for what is known of groups with a record of one kind in the place of one of another.
+MOST_TOLD = 1 << 26
 
 
 def refine_gaps(
@@ -76,8 +78,11 @@ def refine_stratum(
     return gs.labels
 
 
-def in_groups(points: Floats, has: Bools, labels: Ints) -> Groups:
-    """The records as the search takes them; every group is taken for changed."""
+def in_groups(points: Floats, has: Bools, labels: Ints, kinds: int = 0) -> Groups:
+    """The records as the search takes them; every group is taken for changed.
+
+    `kinds` is how many kinds of records requirements tell apart.
+    """
     n, d = points.shape
     P, there = np.zeros((n + 1, d)), np.zeros((n + 1, d), np.int8)  # one row more, for `no record`
     P[:n], there[:n] = points - points.mean(axis=0), has
@@ -87,7 +92,8 @@ def in_groups(points: Floats, has: Bools, labels: Ints) -> Groups:
     C, counts = np.zeros((groups, d)), np.zeros((groups, d), np.int64)
     means(P, there, labels, C, counts)
     changed, fails, worth = np.zeros(groups, np.int64), np.zeros(groups, bool), np.zeros(groups)
-    return Groups(P, there, C, counts, sizes, labels, after, before, changed, fails, worth)
+    told = np.zeros((groups if groups * kinds**2 <= MOST_TOLD else 0, kinds, kinds), np.int8)
+    return Groups(P, there, C, counts, sizes, labels, after, before, changed, fails, worth, told)
 
 
 def settle(

@@ -6,6 +6,7 @@ group, several do, or a group is dissolved among the others.
 """
 
 from collections.abc import Callable, Sequence
+from math import gcd
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,32 @@ class _State(NamedTuple):
 
     extra: float
     labels: Ints
+
+
+def refuse_totals(columns: Sequence[Column], strata: Ints | None, k: int) -> None:
+    """Say before the work which totals no grouping keeps: for their divisor, or as too few records differ.
+
+    Fewer than 2k records are one group, 2k are one or two; more can have sizes without a common divisor.
+    A group that publishes more than the least value adds at least k to the total, one for each record.
+    """
+    for column in columns:
+        if not has_whole_total(column) or column.gaps is not None:  # of gaps it is not known where they go
+            continue
+        n, values = len(column.values), column.values
+        sizes = [n] if strata is None else np.bincount(strata).tolist()
+        divisor = gcd(*(size if size < 2 * k else k if size == 2 * k else 1 for size in sizes))
+        total, low, high = sum(values.tolist()), int(values.min()), int(values.max())
+        why = f"with k={k} every group has a multiple of {divisor} records" if total % divisor else ""
+        for away, end in ((total - n * low, f"above {low}"), (n * high - total, f"below {high}")):
+            if 0 < away < k:
+                why = (
+                    why or f"all records together lie {away} {end}, but a group that does adds k={k} or more"
+                )
+        if why:
+            raise InputError(
+                f"column {column.name!r} cannot keep its total {total} in whole numbers: {why}; lower k, or "
+                "leave preserve='totals' out"
+            )
 
 
 def regroup_for_totals(

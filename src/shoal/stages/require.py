@@ -22,7 +22,7 @@ from shoal.requirements.diversity import Diversity
 from shoal.requirements.dominance import Dominance
 from shoal.requirements.spread import Spread
 from shoal.requirements.units import Units
-from shoal.stages.gather import blocks_of, gather, parts_of, region
+from shoal.stages.gather import FEW, MANY, MOST_GATHERED, blocks_of, gather, parts_of, region
 from shoal.stages.refine_gaps import LEAST, candidates, in_groups, settle
 
 if TYPE_CHECKING:
@@ -36,14 +36,6 @@ _OF_A_COLUMN: dict[str, type[Diversity | Closeness | Spread]] = {
     "closeness": Closeness,
     "spread": Spread,
 }
-#: Where more than this share of groups has too few units, their records are gathered anew, unit by unit.
-MANY = 0.25
-#: Records whose groups are gathered anew, each with one of each part of a ranked column, where so many fail
-#: that mergers would make groups of thousands. Each group looks at all that are free (1 s of processor time
-#: for 30,000 records in groups of 5). Small tables do so for closeness only: for the rest they are shaken.
-MOST_GATHERED = 100_000
-#: Up to so many records all methods that make groups t-close are tried, so that none of them loses less.
-FEW = 2000
 #: In larger tables closeness looks at k + 7 neighbours: on adult (30,162 records) the repair takes 5.4 s of
 #: processor time instead of 7 with 2k + 8, and 3.38 % is lost instead of 3.33. A move must lower the loss by
 #: this part of the mean loss of a record: it saves passes and costs little.
@@ -62,7 +54,9 @@ def asked_of(
     """What the groups of these columns must hold by the plan; what holds anyway is not asked."""
     asked: list[Requirement] = [] if units is None or plan.k == 1 else [Units.of(units, plan.k)]
     rules: dict[bytes, Requirement] = {}
-    for column in columns if plan.thin == "widen" else ():
+    for column in columns:
+        if plan.thin != "widen" and not _without_gap(column):
+            continue
         rule = _thin_rule(plan, column, weight, units)
         if rule is not None:
             rules.setdefault(rule.codes.tobytes(), rule)
@@ -88,9 +82,7 @@ def refuse_infeasible(
     """Say before the work what no partition can hold; and what only one group of all records can."""
     if not requirements:
         return
-    order = np.arange(n) if strata is None else np.argsort(strata, kind="stable")
-    ends = np.cumsum(np.bincount(np.zeros(n, np.int64) if strata is None else strata))[:-1]
-    for rows in np.split(order, ends):
+    for rows in _rows_of(strata, n):
         _feasible(requirements, rows, n, whole)
     for requirement in requirements if strata is None and n >= 2 * k else ():
         least = requirement.least(k) if isinstance(requirement, Closeness) else 0.0
@@ -98,6 +90,32 @@ def refuse_infeasible(
             near = requirement.written(least)
             do = "leave that out" if near is None else f"ask for closeness {near} or more"
             raise InputError(f"only one group of all {n} records has {requirement.asked}: {do}")
+
+
+def refuse_thin(
+    plan: Plan, columns: Sequence[Column], strata: Ints | None, weight: Floats | None, units: Ints | None
+) -> None:
+    """Say before the work which cells have too few contributors in any grouping, and cannot be gaps."""
+    where = "the table" if strata is None else "a stratum"
+    for column in filter(_without_gap, columns):
+        rule = _thin_rule(plan, column, weight, units)
+        if rule is not None and not all(map(rule.holds, _rows_of(strata, len(column.values)))):
+            raise InputError(
+                f"column {column.name!r} has too few contributors in {where}, and no gap that could stand "
+                "for them: leave it or the weight out, or ask for less (contributors=1, contributor_share=1)"
+            )
+
+
+def _without_gap(column: Column) -> bool:
+    """Whether no gap can stand for a cell of too few: a category that has none."""
+    return column.categorical and column.gaps is None
+
+
+def _rows_of(strata: Ints | None, n: int) -> list[Ints]:
+    """The records of each stratum."""
+    if strata is None:
+        return [np.arange(n)]
+    return np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
 
 
 def _feasible(
@@ -297,7 +315,7 @@ class _Stratum:
     def _groups(self, labels: Ints, touched: Bools) -> Groups:
         """The groups of these labels as the search takes them; those of `touched` are taken for changed."""
         part = Partition(labels)
-        gs = in_groups(self.points, self.has, part.labels)
+        gs = in_groups(self.points, self.has, part.labels, int(self.tables[1].kinds[-1]) + 1)
         gs.changed[:] = -1
         gs.changed[part.labels[touched]] = 0
         gs.fails[:] = _failing(part, self.tables)

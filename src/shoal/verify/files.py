@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,7 @@ def check(
     strata: Sequence[str] | Ints | None = None,
     unit: str | Sequence[str] = (),
     plan: Plan | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> list[Finding | Held]:
     """Count, in a release, how many records share each combination of the columns.
 
@@ -78,6 +79,8 @@ def check(
     plan : Plan, optional
         The plan of the release: it names columns that are not protected, levels that may be unused, and
         what each group must hold beyond k.
+    progress : callable, optional
+        Told, of a large table, which share of its columns was read.
 
     Returns
     -------
@@ -97,11 +100,13 @@ def check(
     >>> [finding.passed for finding in shoal.check(release.table, 5, ["turnover", "wages"])]
     [True]
     """
-    contents = _contents(release)
+    reads = _Reads(progress)
+    contents = _contents(release, reads)
     table = contents.table if contents.cells is None else contents.cells
     blocks = _blocks(contents.table, columns, per_column, blocks, plan)
     within = [] if strata is None or isinstance(strata, np.ndarray) else list(strata)
     _refuse_unknown(table, [*within, *(name for block in blocks for name in block)])
+    reads.expected = sum(map(len, blocks)) + len(within)
     keys = [table[name] for name in within] + ([strata] if isinstance(strata, np.ndarray) else [])
     owners = [unit] if isinstance(unit, str) else list(unit)
     told = set(owners) <= set(table.column_names)
@@ -131,6 +136,7 @@ def check_original(
     totals_kept: bool = False,
     plan: Plan | None = None,
     merged: Collection[str] = (),
+    progress: Callable[[float], object] | None = None,
 ) -> Agreement:
     """Compare a release with its original: its rows and the untouched columns.
 
@@ -155,6 +161,8 @@ def check_original(
         The plan of the release.
     merged : collection of str
         Stratum columns in which small strata may publish what they were merged with.
+    progress : callable, optional
+        As for `check`.
 
     Returns
     -------
@@ -175,7 +183,9 @@ def check_original(
     >>> check_original(release.table, firms, ["turnover", "wages"]).passed
     True
     """
-    (table, written), (before, cells) = _contents(release), _contents(original)
+    reads = _Reads(progress)
+    (table, written), (before, cells) = _contents(release, reads), _contents(original, reads)
+    reads.expected = len(table.column_names) + 2 * len(before.column_names)  # once more for the order of rows
     blocks = _blocks(table, columns, per_column, blocks, plan)
     protected = [name for block in blocks for name in block]
     unit = () if plan is None else plan.unit
@@ -279,14 +289,25 @@ def _beside_rows(table: pa.Table, plan: Plan | None) -> Iterator[str]:
             yield f"column {name!r} lists levels that no row has: {unused}"
 
 
-def _contents(given: Any) -> Contents:
+class _Reads:
+    """Told of each column that is read: tells the share of those expected."""
+
+    def __init__(self, progress: Callable[[float], object] | None):
+        self._progress, self._done, self.expected = progress or (lambda share: None), 0, 1
+
+    def __call__(self) -> None:
+        self._done += 1
+        self._progress(min(1.0, self._done / self.expected))
+
+
+def _contents(given: Any, seen: Callable[[], None]) -> Contents:
     """A table of any kind, or what a file, a folder of parts or a table of a database holds."""
     if not isinstance(given, (str, os.PathLike)):
         return Contents(as_arrow(given))
     if is_remote(given):
         with speaking_of(near := kept(str(given)), str(given)):
-            return _contents(near)
-    if (large := large_table(given)) is not None:
+            return _contents(near, seen)
+    if (large := large_table(given, seen=seen)) is not None:
         return Contents(large)
     return Contents(read(given)) if is_url(given) else read_contents(given)
 

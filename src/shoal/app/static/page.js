@@ -2,7 +2,7 @@
 (() => {
   if (location.search) history.replaceState(null, "", location.pathname); // the code is used
 
-  const send = (zone, file) => {
+  const send = (zone, file, next) => {
     if (file.name.toLowerCase().endsWith(".toml")) {
       file.slice(0, 1e6).text().then((text) => emitEvent("shoal-plan", { text }));
       return;
@@ -39,7 +39,8 @@
       clearInterval(clock);
       bar.hidden = stop.hidden = true;
       state.textContent = "";
-      emitEvent("shoal-uploaded", answer);
+      if (answer.layout && next) send(zone, next); // the file that was dropped with its layout
+      else emitEvent("shoal-uploaded", answer);
     };
     request.onload = () => {
       try {
@@ -53,10 +54,16 @@
     request.send(file);
   };
 
+  const sendAll = (zone, files) => {
+    const layout = [...files].find((file) => /layout\.csv$/i.test(file.name));
+    const table = [...files].find((file) => file !== layout);
+    send(zone, layout || table, table);
+  };
+
   const zoneOf = (event) => event.target.closest?.(".drop");
   document.addEventListener("change", (event) => {
     if (event.target.type === "file" && zoneOf(event) && event.target.files.length) {
-      send(zoneOf(event), event.target.files[0]);
+      sendAll(zoneOf(event), event.target.files);
       event.target.value = "";
     }
   });
@@ -66,7 +73,7 @@
       event.preventDefault();
       const zone = zoneOf(event) || document.querySelector(".drop");
       zone?.classList.toggle("over", kind === "dragover");
-      if (kind === "drop" && zone && event.dataTransfer.files.length) send(zone, event.dataTransfer.files[0]);
+      if (kind === "drop" && zone && event.dataTransfer.files.length) sendAll(zone, event.dataTransfer.files);
     });
   }
 

@@ -16,6 +16,7 @@ from shoal.errors import ShoalError
 from shoal.io.formats import fixed
 from shoal.words import ROLES, TYPES
 
+TYPED = "Types are text, integer and number; places count from 1."
 SESSIONS = 10  # saved ones that are listed, the newest
 MEANINGS = {
     "quasi": "grouped on and replaced",
@@ -141,8 +142,8 @@ def _header(tab: Tab, work: Work) -> None:
 
 
 def _layout(tab: Tab) -> None:
-    """Where the layout of fixed widths is pasted, before the file is dropped."""
-    words = f"Fixed widths ({', '.join(fixed.ENDINGS)}): paste the layout first"
+    """The layout of fixed widths, as it was dropped, or where it is pasted before the file is dropped."""
+    words = f"Fixed widths ({', '.join(fixed.ENDINGS)}): the layout"
     with ui.expansion(words, value=bool(tab.session.layout)).classes("more"):
         given = ui.textarea(
             "Layout",
@@ -151,7 +152,7 @@ def _layout(tab: Tab) -> None:
             on_change=lambda event: setattr(tab.session, "layout", str(event.value or "")),
         )
         given.props("outlined autogrow").classes("wide")
-        show(Markup("<p class='soft'>{}</p>"), "Types are text, integer and number; places count from 1.")
+        show(Markup("<p class='soft'>{}</p>"), "Drop it with its file, or paste it here first. " + TYPED)
 
 
 def _bulk(tab: Tab, facts: dict[str, Any]) -> None:

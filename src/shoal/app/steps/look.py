@@ -130,9 +130,10 @@ def _panel(tab: Tab, run: Run, named: bool) -> None:
                 charts.draw(
                     charts.group_map(facts["map"]), "Map of records and the centres of their groups", 320
                 )
-        with card("Group sizes", "How many groups have how many records."):
-            words = f"Groups of {outcome['smallest_group']} to {outcome['largest_group']} records"
-            charts.draw(charts.group_sizes(outcome["sizes"]), words)
+        counted = outcome["counted"]
+        with card("Group sizes", f"How many groups have how many {counted}."):
+            words = f"Groups of {outcome['smallest_group']} to {outcome['largest_group']} {counted}"
+            charts.draw(charts.group_sizes(outcome["sizes"], counted), words)
         with card("Risk before and after", "Somebody knows true values and takes the nearest record."):
             links = [risk["linkage"] for risk in (before, after)]
             shares = [shown(link["overall"], "share") for link in links]

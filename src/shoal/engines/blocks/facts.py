@@ -54,20 +54,26 @@ class Distinct:
 
     def __init__(self) -> None:
         self.values: NDArray = np.zeros(0, np.int64)
-        self.counts, self.gaps = np.zeros(0, np.int64), 0
+        self.counts, self.gaps, self._name = np.zeros(0, np.int64), 0, ""
 
-    def add(self, column: Column, often: Ints | None = None) -> None:
-        """The cells of one more batch, each so often."""
-        often = np.ones(len(column.values), np.int64) if often is None else often
-        there = slice(None) if column.gaps is None else ~column.gaps
-        values, counts = column.values[there], often[there]
-        self.gaps += int(often.sum() - counts.sum())
+    def add(self, column: Column) -> None:
+        """The cells of one more batch."""
+        self._name, values = column.name, column.present
+        self.gaps += column.gap_count
+        self._take(values, np.ones(len(values), np.int64))
+
+    def merge(self, other: "Distinct") -> None:
+        """Those of another part of the table."""
+        self._name, self.gaps = other._name, self.gaps + other.gaps
+        self._take(other.values, other.counts)
+
+    def _take(self, values: NDArray, counts: Ints) -> None:
         values = np.concatenate([self.values, values]) if len(self.values) else values
         self.values, place = np.unique(values, return_inverse=True)
         self.counts = np.bincount(place, np.append(self.counts, counts)).astype(np.int64)
         if len(self.values) > MOST_DISTINCT:
             raise InputError(
-                f"column {column.name!r} has more than {MOST_DISTINCT:,} different numbers, too many for "
+                f"column {self._name!r} has more than {MOST_DISTINCT:,} different numbers, too many for "
                 "closeness in blocks: round it first, leave that out, or protect the table in memory "
                 "(--engine memory)"
             )

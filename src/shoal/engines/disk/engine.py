@@ -17,12 +17,12 @@ import pyarrow as pa
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import protect_block
 from shoal.engines.blocks.columns import Needed
+from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sha256_of
 from shoal.engines.blocks.steps import find
 from shoal.engines.blocks.strata import merge
 from shoal.engines.disk.groups import Groups, Parts
-from shoal.engines.disk.layout import keys_of
 from shoal.engines.disk.look import look
 from shoal.engines.disk.nearby import nearby
 from shoal.engines.disk.recoded import RecodedTable, gather
@@ -98,7 +98,8 @@ def run(
     if len(table) < plan.k:
         raise too_few(plan.k, len(table))
     asked = columns_to_protect(plan, table.schema)
-    keys, keys_note = keys_of(plan, table, [column.name for column in asked.chosen], target, partition_by)
+    chosen = [column.name for column in asked.chosen]
+    keys, keys_note = keys_of(plan, table.schema, table.keys, chosen, target, partition_by)
     if plan.missing == "drop":
         table = _complete(plan, table, asked)
     recoding, asked, steps = find(plan, asked, partial(gather, table), len(table))
@@ -108,16 +109,17 @@ def run(
     size = block_records or block_size(len(table))
     folders = Folders(keys) if keys else None
     seen = look(plan, table, asked, size, folders, lambda part: report(SHARES[0] * part))
-    needed = asked.listing(seen.listed, seen.distinct, seen.moments, joined)
+    needed, recoding_loss = seen.statistics.listing(joined)
     if plan.merge_small_strata:
-        merging, needed, more = merge(plan, needed, seen.facts(needed), partial(gather, table))
+        merging, needed, more = merge(plan, needed, seen.statistics.facts(needed), partial(gather, table))
         table, steps = table if merging is None else RecodedTable(table, merging), [*steps, *more]
         merged = () if merging is None else merging.changed
     said = look_at_some(plan, needed, seen.some, merged)
     parts = [needed.part(names) for names in plan.parts([column.name for column in needed.chosen])]
     plans = []
     for part in parts:
-        plans.append(blocks or make_plan(plan, part.chosen, seen.facts(part), seen.sample, size))
+        facts = seen.statistics.facts(part)
+        plans.append(blocks or make_plan(plan, part.chosen, facts, seen.sample, size))
         plans[-1].require(plan, part.chosen)
         if plans[-1].records != len(table):
             raise InputError(f"the block plan is of {plans[-1].records} records, but there are {len(table)}")
@@ -173,7 +175,7 @@ def run(
             kept=[name for name in schema.names if name not in groups.columns],
             records=len(table),
             held=groups.held,
-            recoding_loss=needed.recoding_loss(seen.moments, joined),
+            recoding_loss=recoding_loss,
             least=groups.least if all(len(one.counts) == 1 for one in plans) else None,
             unique_on_categories=unique[0],
             unique_rows=unique[1],

@@ -7,32 +7,24 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.arrays import Ints
-from shoal.engines.blocks.columns import Needed, StoredColumn
-from shoal.engines.blocks.facts import Distinct, Tally, tally
+from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.plan import sample_size
+from shoal.engines.blocks.statistics import Statistics
 from shoal.engines.disk.recoded import RecodedTable
 from shoal.frame.order import Key
 from shoal.io.hive import Folders
 from shoal.io.parquet import ParquetTable
 from shoal.plan import Plan
 from shoal.stages.kept import SAMPLE
-from shoal.stages.moments import Moments
-from shoal.stages.prepare import as_weights, refuse_no_weight
 
 
 class Seen(NamedTuple):
     """What one reading of the whole table finds."""
 
     some: Any  # rows drawn by chance from all of it, an Arrow table
-    moments: dict[str, Moments]  # of numbers
-    listed: dict[str, dict[Any, int]]  # of categories: how often each cell occurs
-    distinct: dict[str, Distinct]  # of numbers: how often each occurs, where closeness is asked
+    statistics: Statistics
     sample: Any  # what blocks are cut by, an Arrow table
     key: Key | None  # of the order of rows; None if it stays
-
-    def facts(self, needed: Needed) -> list[Moments | Tally]:
-        """What is known of each column to protect."""
-        return [c.moments() if c.categorical else self.moments[c.name] for c in needed.chosen]
 
     def places(self, records: int, folders: Folders | None) -> Ints | None:
         """For each row of the input its place in the output; None if it is the same."""
@@ -59,33 +51,17 @@ def look(
         return np.sort(np.random.default_rng(seed).choice(len(table), min(count, len(table)), replace=False))
 
     names = [column.name for column in needed.chosen]
-    compared = [(rule.field, column) for rule, column in needed.watched if not column.categorical]
-    numbers = [*needed.chosen, *needed.was, *(column for word, column in compared if word == "spread")]
-    moments = {column.at: Moments() for column in (*numbers, *needed.moved) if not column.categorical}
-    distinct = {column.at: Distinct() for word, column in compared if word == "closeness"}
-    listed: dict[str, dict[Any, int]] = {column.at: {} for column in needed.counted}
-    weighs = needed.weight is None
     cut_by, looked_at = drawn(plan.seed, sample_size(len(table), target)), drawn(0, SAMPLE)
     sample, some = [], []
     key = None if plan.order == "keep" else Key(table.schema.names, plan.canonical(names))
     was = {of: name for name, of in table.recoding.added.items()} if isinstance(table, RecodedTable) else {}
-    read = [*needed.columns, *needed.counted, *needed.moved]
+    statistics = Statistics(needed)
     for begin, batch in table.batches([*table.schema.names, *was.values()]):
 
         def here(rows: Ints, begin: int = begin, end: int = begin + len(batch)) -> Ints:
             return rows[slice(*np.searchsorted(rows, [begin, end]))] - begin
 
-        for stored in {(c.at, c.categorical): c for c in reversed(read)}.values():  # each once
-            if isinstance(stored, StoredColumn) and stored.categorical:
-                tally(listed[stored.at], stored.cells(batch.column(stored.at)))
-                continue
-            column = stored.of(batch, begin)
-            if stored.at in distinct:
-                distinct[stored.at].add(column)
-            if stored is needed.weight:
-                weighs |= bool(as_weights(column, begin).any())
-            elif stored.at in moments:
-                moments[stored.at] += Moments.of(column.present, column.gap_count)
+        statistics.add(batch, begin)
         sample.append(batch.select(names).take(pa.array(here(cut_by))))
         some.append(batch.take(pa.array(here(looked_at))))
         if key is not None:
@@ -93,6 +69,4 @@ def look(
         if folders is not None:
             folders.add(batch)
         report((begin + len(batch)) / len(table))
-    if not weighs:
-        refuse_no_weight(plan.weight, np.zeros(0))
-    return Seen(pa.Table.from_batches(some), moments, listed, distinct, pa.Table.from_batches(sample), key)
+    return Seen(pa.Table.from_batches(some), statistics, pa.Table.from_batches(sample), key)

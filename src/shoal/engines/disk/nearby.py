@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from shoal.errors import InputError
+from shoal.frame.series import stream_of
 from shoal.io import parquet, stores
 from shoal.io.databases.address import is_remote, shown
 from shoal.io.databases.sql import is_url
@@ -51,15 +52,20 @@ def nearby(run: Callable[..., Outcome]) -> Callable[..., Outcome]:
                 parquet.refuse_target(Path("-"), Path(target), replace)
                 parquet.refuse_missing_folder(Path(target).parent)
                 beside = str(Path(target).parent)
-            source = needed.enter_context(stores.brought(source, beside))
-            if _ending(source, TEXTS):
+            stream = stream_of(source)
+            source = source if stream else needed.enter_context(stores.brought(source, beside))
+            if stream or _ending(source, TEXTS):
                 if beside is None and not is_remote(there):
-                    parquet.refuse_target(Path(source), Path(target), replace)
+                    parquet.refuse_target(Path("-") if stream else Path(source), Path(target), replace)
                     parquet.refuse_missing_folder(Path(target).parent)
                     beside = str(Path(target).parent)
                 folder = needed.enter_context(private_folder("shoal-text", beside))
-                LongText(Path(source)).to_parquet(made := folder / "table.parquet")
-                needed.enter_context(stores.speaking_of(made, str(source)))
+                made = folder / "table.parquet"
+                if stream:
+                    parquet.write_batches(made, *stream)
+                else:
+                    LongText(Path(source)).to_parquet(made)
+                needed.enter_context(stores.speaking_of(made, "the stream" if stream else str(source)))
                 source = made
             return run(plan, source, target, replace=replace, **options)
 

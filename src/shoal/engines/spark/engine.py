@@ -1,22 +1,24 @@
 """A Spark DataFrame, protected block by block on the cluster; the driver sees a sample."""
 
 import hashlib
-import json
 import os
 import pickle
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
 import pyarrow as pa
 
-from shoal.engines.blocks.columns import Moved, Needed, StoredColumn
-from shoal.engines.blocks.facts import MOST_DISTINCT, Distinct, Tally
+from shoal.engines.blocks.columns import Needed
+from shoal.engines.blocks.facts import Tally
+from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some, refuse_names
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
+from shoal.engines.blocks.statistics import gathered
 from shoal.engines.blocks.steps import Recoding, find
 from shoal.engines.blocks.strata import Merging, merge
 from shoal.engines.spark.fingerprint import fingerprint, hashable
@@ -34,11 +36,10 @@ from shoal.engines.spark.tasks import (
     assign_blocks,
     assign_leaves,
     count_leaves,
-    find_moments,
+    each,
     gather,
-    keep_complete,
-    recode,
     release_block,
+    told_in,
 )
 from shoal.engines.spark.write import write
 from shoal.errors import InputError, too_few
@@ -48,7 +49,7 @@ from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE, identifiers
 from shoal.stages.moments import Moments
-from shoal.stages.prepare import left_out, refuse_no_weight
+from shoal.stages.prepare import left_out
 
 
 @explicit(Plan, loose=True, positional=1)
@@ -97,7 +98,9 @@ def protect(
     return _protect(Plan(k, **fields), df, block_plan, block_records)
 
 
-def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None) -> SparkRelease:
+def _protect(
+    plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None, notes: Sequence[str] = ()
+) -> SparkRelease:
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructType
 
@@ -108,50 +111,63 @@ def _protect(plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int |
         asked = columns_to_protect(plan, df.limit(0).toArrow().schema)
         whole = df.count() if plan.missing == "drop" else 0
         if plan.missing == "drop":
-            df = df.mapInArrow(keep_complete(asked), df.schema)
+            complete = each(lambda batch: batch.filter(pa.array(asked.complete(batch))))
+            df = df.mapInArrow(complete, df.schema)
         original, was = df, list[str]()
         recoding, asked, steps = find(plan, asked, partial(_gather, df), df.count() if plan.stepped else 0)
         if recoding is not None:
             df = _recoded(df, recoding)
             was += recoding.added
-        needed, lost = _listed(df, asked, {} if recoding is None else recoding.steps.levels)
-        facts = _facts(df, needed) if blocks is None or plan.merge_small_strata else []
+        statistics = gathered(asked, partial(_gather, df))
+        needed, lost = statistics.listing({} if recoding is None else recoding.steps.levels)
         merged: Sequence[str] = ()
         if plan.merge_small_strata:
-            merging, needed, more = merge(plan, needed, facts, partial(_gather, df))
+            merging, needed, more = merge(plan, needed, statistics.facts(needed), partial(_gather, df))
             steps += more
             if merging is not None:
                 df, merged = _recoded(df, merging), merging.changed
                 was += merging.added
         units = _units(plan, df)
-        records = facts[0].present + facts[0].gaps if blocks is None else blocks.records
+        records = statistics.records if blocks is None else blocks.records
         left = [left_out(whole, records, plan.k)] if whole > records else []
         if records < plan.k:
             raise too_few(plan.k, records)
+        chosen = {column.name for column in needed.chosen}
+        both = [column.name for column in needed.strata if column.name in chosen]
+        if plan.apart and both:
+            raise InputError(
+                f"stratum {both[0]!r} is protected too, and on a cluster columns that are grouped apart are "
+                "replaced one after another: leave one of these out, or protect on disk (--engine disk)"
+            )
         said = (*left, *steps, *look_at_some(plan, needed, _some(df, SAMPLE, records, 0), merged))
-        if blocks is None:
-            blocks = _plan(plan, units, needed, facts, records, block_records or block_size(records))
-    blocks.require(plan, needed.chosen)
+        names, size = [column.name for column in needed.chosen], block_records or block_size(records)
+        parts = [needed.part(some) for some in plan.parts(names)]
+        plans = [blocks or _plan(plan, units, part, statistics.facts(part), records, size) for part in parts]
+    for part, one in zip(parts, plans):
+        one.require(plan, part.chosen)
     with speaking("Spark could not look at the data"):
-        salt = _salt(plan, original, blocks.names)
+        salt = _salt(plan, original, names)
     dropped = [*plan.named("identifier"), *plan.unnumbered]
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
     told_by = {
         f"{IDS}{j}": F.xxhash64(*hashable(df.select(f"`{name}`")))
-        for j, name in enumerate(identifiers(plan, original.columns, blocks.names))
+        for j, name in enumerate(identifiers(plan, original.columns, names))
     }
     place = {PLACE: F.xxhash64(F.lit(salt), *hashable(df)), TIE: F.xxhash64(*hashable(df.drop(*dropped)))}
-    assigned = units.withColumns(place | told_by).drop(*dropped)
-    out = _bare(assigned.drop(TIE, *told_by, *was).schema).add(FACTS, "string")
-    if plan.unit:
-        assigned = _homed(assigned, blocks, needed)
-    schema = StructType([f for f in assigned.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
-    assigned = assigned.mapInArrow(assign_blocks(blocks, needed), schema)
-    measured = assigned.groupBy(BLOCK).applyInArrow(release_block(blocks, needed), out)
+    measured = units.withColumns(place | told_by).drop(*dropped)
+    for j, (part, one) in enumerate(zip(parts, plans)):
+        last = j == len(parts) - 1
+        out = _bare(measured.drop(TIE, *told_by, *was).schema if last else measured.schema)
+        if plan.unit:
+            measured = _homed(measured, one, part)
+        schema = StructType([f for f in measured.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
+        assigned = measured.mapInArrow(each(partial(assign_blocks, one, part)), schema)
+        made = release_block(one, part, j, last)
+        measured = assigned.groupBy(BLOCK).applyInArrow(made, out.add(f"{FACTS}{j}", "string"))
     told = [field.name for field in df.schema.fields if field.metadata]
-    said = (*said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
-    table = measured.drop(FACTS, PLACE, UNIT)
-    return SparkRelease(table, blocks, df.drop(*was), measured, began, said, lost)
+    said = (*notes, *said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
+    table = measured.drop(*told_in(measured), PLACE, UNIT)
+    return SparkRelease(table, plans, df.drop(*was), measured, began, said, lost)
 
 
 def _gather(df: Any, names: Sequence[str], find: Any) -> list[Any]:
@@ -173,7 +189,7 @@ def _recoded(df: Any, recoding: Recoding | Merging) -> Any:
     if isinstance(recoding, Recoding) and recoding.steps.key is not None:
         unit = recoding.steps.plan.unit[0]
         fields[unit] = StructField(unit, LongType())
-    return df.mapInArrow(recode(recoding), type(df.schema)([*fields.values(), *added]))
+    return df.mapInArrow(each(recoding.apply), type(df.schema)([*fields.values(), *added]))
 
 
 def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
@@ -182,7 +198,7 @@ def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
     from pyspark.sql import functions as F
 
     schema = type(units.schema)([*units.schema.fields]).add(KEY, "long").add(LEAF, "long")
-    leaves = units.mapInArrow(assign_leaves(blocks, needed), schema)
+    leaves = units.mapInArrow(each(partial(assign_leaves, blocks, needed)), schema)
     whose = [UNIT, *(f"`{column.at}`" for column in needed.strata)]
     home = F.min(F.struct(KEY, LEAF)).over(Window.partitionBy(*whose))
     return leaves.withColumn(LEAF, home[LEAF]).drop(KEY)
@@ -225,11 +241,6 @@ def _refuse(plan: Plan) -> None:
     """What a cluster cannot do in principle."""
     if plan.order == "keep":
         raise InputError("a cluster keeps no order of rows: leave order='keep' out, or protect in memory")
-    if plan.apart:
-        raise InputError(
-            "columns grouped apart (per_column, blocks) need a shuffle of all records for each part, which "
-            "is not built for clusters: leave that out, or protect on one machine (--engine disk)"
-        )
     if plan.time_limit is not None:
         raise InputError(
             "a cluster may make a block twice, and both must be the same, whatever the clock says: "
@@ -242,51 +253,6 @@ def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
     found = fingerprint(df, df.columns, (1, 2))
     digest = hashlib.blake2b(f"{found} {plan.canonical(columns)}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
-
-
-def _listed(df: Any, needed: Needed, joined: Mapping[str, Any]) -> tuple[Needed, dict[str, float]]:
-    """The same with the different cells of each category, and with what rules compare groups with.
-
-    With it, what columns lose that are recoded only.
-    """
-
-    def counted(name: str) -> Any:
-        return df.groupBy(f"`{name}`").count()
-
-    names = {column.at for column in needed.counted}
-    compared = [(rule.field, column) for rule, column in needed.watched if not column.categorical]
-    distinct = {column.at: Distinct() for word, column in compared if word == "closeness"}
-    for name, column in {column.at: column for _, column in compared if column.at in distinct}.items():
-        cells = counted(name).limit(MOST_DISTINCT + 2).toArrow()
-        distinct[name].add(column.read(cells[name]), np.asarray(cells["count"]))
-    wide = [column for word, column in compared if word == "spread"]
-    wide += [column for column in needed.was if not column.categorical]
-    numbers = [*wide, *needed.moved]
-    moments = dict(zip((column.at for column in numbers), _moments(df, numbers, None))) if numbers else {}
-    tallies = {name: dict(counted(name).collect()) for name in names}
-    needed = needed.listing(tallies, distinct, moments, joined)
-    return needed, needed.recoding_loss(moments, joined)
-
-
-def _facts(df: Any, needed: Needed) -> list[Moments | Tally]:
-    """What is known of each column to protect; weights are looked at on the way."""
-    numbers = [column for column in needed.chosen if not column.categorical]
-    numbers += [] if needed.weight is None else [needed.weight]
-    found = dict(zip((column.name for column in numbers), _moments(df, numbers, needed.weight)))
-    if needed.weight is not None and not found[needed.weight.name].top:
-        refuse_no_weight(needed.weight.name, np.zeros(0))
-    return [column.moments() if column.categorical else found[column.name] for column in needed.chosen]
-
-
-def _moments(df: Any, chosen: Sequence[StoredColumn | Moved], weight: StoredColumn | None) -> list[Moments]:
-    moments = [Moments()] * len(chosen)
-    quasi = df.select(*dict.fromkeys(f"`{name}`" for column in chosen for name in column.reads))
-    for row in quasi.mapInArrow(find_moments(chosen, weight), "moments string").collect():
-        found = json.loads(row["moments"])
-        if isinstance(found, dict):
-            raise InputError(found["error"])
-        moments = [one + Moments(*new) for one, new in zip(moments, found)]
-    return moments
 
 
 def _plan(
@@ -305,11 +271,11 @@ def _plan(
     blocks = make_plan(plan, needed.chosen, facts, sample, size)
     if plan.unit:
         by_leaf = _homed(quasi, blocks, needed).groupBy(LEAF)
-        counted = by_leaf.agg(F.count(F.lit(1)), F.countDistinct(UNIT))
+        counted = by_leaf.agg(F.count(F.lit(1)), F.countDistinct(UNIT)).collect()
+        found = {leaf: (records, units) for leaf, records, units in counted}
     else:
-        leaves = quasi.mapInArrow(count_leaves(blocks, needed), "leaf bigint, records bigint")
-        counted = leaves.groupBy("leaf").agg(F.sum("records"), F.sum("records"))
-    found = {leaf: (records, units) for leaf, records, units in counted.collect()}
+        leaves = sum(_gather(quasi, needed.names, partial(count_leaves, blocks, needed)), Counter[int]())
+        found = {leaf: (count, count) for leaf, count in leaves.items()}
     return blocks.placed(found, needed.title)
 
 
@@ -341,8 +307,6 @@ def run(
 ) -> Outcome:
     """Protect Parquet files that driver and workers can reach; what `shoal protect --engine spark` does."""
     _refuse(plan)
-    if partition_by:
-        raise InputError("Spark writes no folders named by cells yet: leave that out, or use --engine disk")
     for named in (source, target):
         if is_remote(named):
             raise InputError(
@@ -350,10 +314,14 @@ def run(
                 "shoal.spark.protect, or use --engine disk"
             )
     table = ParquetTable(source)
-    columns_to_protect(plan, table.schema)
+    chosen = [column.name for column in columns_to_protect(plan, table.schema).chosen]
+    keys, note = keys_of(plan, table.schema, table.keys, chosen, Path(target), partition_by)
     with session(master) as spark:
         with speaking("Spark could not read the files"):
             df = _read(spark, table)
         size = block_records or block_size(len(table))
-        spark.conf.set("spark.sql.shuffle.partitions", str(4 * -(-len(table) // size)))
-        return write(_protect(plan, df, None, size), os.path.abspath(target), replace=replace)
+        parts = str(4 * -(-len(table) // size))  # of the files too: the same on any number of workers
+        spark.conf.set("spark.sql.shuffle.partitions", parts)
+        spark.conf.set("spark.sql.files.minPartitionNum", parts)
+        release = _protect(plan, df, None, size, (*table.notes, *note))
+        return write(release, os.path.abspath(target), replace=replace, partition_by=keys)

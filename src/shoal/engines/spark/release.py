@@ -1,6 +1,6 @@
 """What `shoal.spark.protect` gives back, until it is written."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,21 @@ class SparkRelease:
     """
 
     table: Any
-    plan: BlockPlan
+    plans: Sequence[BlockPlan]  # one for each part of columns that are grouped together
     original: Any
     measured: Any  # the table with the facts of its blocks
     began: float
     notes: tuple[str, ...] = ()
     recoding_loss: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def plan(self) -> BlockPlan:
+        return self.plans[0]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are protected."""
+        return [name for blocks in self.plans for name in blocks.names]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "table":

@@ -3,7 +3,8 @@
 import json
 import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -11,43 +12,21 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.engines.blocks.block import protect_block
-from shoal.engines.blocks.columns import MERGED, WAS, Moved, Needed, StoredColumn
+from shoal.engines.blocks.columns import MERGED, WAS, Needed
 from shoal.engines.blocks.plan import BlockPlan
-from shoal.engines.blocks.steps import Recoding
-from shoal.engines.blocks.strata import Merging
+from shoal.engines.blocks.steps import Batches
 from shoal.errors import CheckFailed, InputError
 from shoal.stages.kept import few_units
-from shoal.stages.moments import Moments
 from shoal.stages.part import COUNTS
-from shoal.stages.prepare import as_weights
 from shoal.stages.units import group_sizes
 
 BLOCK, TIE, PLACE, UNIT = "__shoal_block", "__shoal_tie", "__shoal_place", "__shoal_unit"
 KEY, LEAF = "__shoal_key", "__shoal_leaf"
 #: Numbers for the values of columns that look like identifiers: IDS + "0", IDS + "1", ..
 IDS = "__shoal_id"
-#: What is known of each block as JSON, told on its first row and null on all others.
+#: What is known of each block as JSON, told on its first row and null on all others; one column for each part
+#: of columns that are grouped together: FACTS + "0", FACTS + "1", ..
 FACTS = "__shoal_facts"
-
-
-def find_moments(columns: Sequence[StoredColumn | Moved], weight: StoredColumn | None = None) -> Callable:
-    """One row for each partition: the moments of these columns as JSON, or what is wrong with them."""
-
-    def task(batches):
-        moments = [Moments()] * len(columns)
-        try:
-            for batch in batches:
-                for j, stored in enumerate(columns):
-                    column = stored.of(batch)
-                    if stored == weight:
-                        as_weights(column, None)
-                    moments[j] += Moments.of(column.present, column.gap_count)
-            answer = json.dumps([list(one) for one in moments])
-        except InputError as error:
-            answer = json.dumps({"error": str(error)})
-        yield pa.RecordBatch.from_pydict({"moments": [answer]})
-
-    return task
 
 
 def gather(find: Callable[[Any], Any]) -> Callable:
@@ -63,68 +42,45 @@ def gather(find: Callable[[Any], Any]) -> Callable:
     return task
 
 
-def recode(recoding: Recoding | Merging) -> Callable:
-    """The batches as the plan's steps make them, or with small strata merged."""
+def each(change: Callable[[Any], Any]) -> Callable:
+    """Every batch, changed."""
 
     def task(batches):
-        for batch in batches:
-            yield recoding.apply(batch)
+        return map(change, batches)
 
     return task
 
 
-def keep_complete(needed: Needed) -> Callable:
-    """The records without a gap in a column to protect."""
-
-    def task(batches):
-        for batch in batches:
-            yield batch.filter(pa.array(needed.complete(batch)))
-
-    return task
-
-
-def count_leaves(plan: BlockPlan, needed: Needed) -> Callable:
-    """For each batch, how many records each leaf has."""
-
-    def task(batches):
-        for batch in batches:
-            leaves, counts = np.unique(plan.leaves_in(needed, needed.read(batch)), return_counts=True)
-            yield pa.RecordBatch.from_pydict({"leaf": leaves, "records": counts})
-
-    return task
+def count_leaves(plan: BlockPlan, needed: Needed, batches: Batches) -> Counter[int]:
+    """How many records each leaf has."""
+    found = Counter[int]()
+    for _, batch in batches:
+        leaves, counts = np.unique(plan.leaves_in(needed, needed.read(batch)), return_counts=True)
+        found.update(dict(zip(leaves.tolist(), counts.tolist())))
+    return found
 
 
-def assign_leaves(plan: BlockPlan, needed: Needed) -> Callable:
-    """The batches with the key and the leaf of each record."""
-
-    def task(batches):
-        for batch in batches:
-            leaves = plan.leaves_in(needed, needed.read(batch))
-            keyed = batch.append_column(KEY, pa.array(plan.keys_of(batch)))
-            yield keyed.append_column(LEAF, pa.array(leaves))
-
-    return task
+def assign_leaves(plan: BlockPlan, needed: Needed, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch with the key and the leaf of each record."""
+    leaves = plan.leaves_in(needed, needed.read(batch))
+    return batch.append_column(KEY, pa.array(plan.keys_of(batch))).append_column(LEAF, pa.array(leaves))
 
 
-def assign_blocks(plan: BlockPlan, needed: Needed) -> Callable:
-    """The batches with one more column: the block of each record; a unit's records know their leaf."""
-
-    def task(batches):
-        for batch in batches:
-            if LEAF in batch.schema.names:
-                leaves, ties = np.asarray(batch.column(LEAF)), _numbers(batch, UNIT)
-                batch = batch.drop_columns([LEAF])
-            else:
-                leaves = plan.leaves_in(needed, needed.read(batch))
-                ties = _numbers(batch, TIE)
-            blocks = plan.blocks_of(leaves, ties)
-            yield batch.append_column(BLOCK, pa.array(blocks, pa.int32()))
-
-    return task
+def assign_blocks(plan: BlockPlan, needed: Needed, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch with one more column: the block of each record; a unit's records know their leaf."""
+    if LEAF in batch.schema.names:
+        leaves, ties = np.asarray(batch.column(LEAF)), _numbers(batch, UNIT)
+        batch = batch.drop_columns([LEAF])
+    else:
+        leaves, ties = plan.leaves_in(needed, needed.read(batch)), _numbers(batch, TIE)
+    return batch.append_column(BLOCK, pa.array(plan.blocks_of(leaves, ties), pa.int32()))
 
 
-def release_block(plan: BlockPlan, needed: Needed) -> Callable:
-    """A block's records with their protected columns replaced, and what is known of the block."""
+def release_block(plan: BlockPlan, needed: Needed, part: int = 0, last: bool = True) -> Callable:
+    """A block's records with their protected columns replaced, and what is known of the block.
+
+    The `last` part of columns leaves out what the grouping needed beside them.
+    """
 
     def task(key, table):
         os.environ.setdefault("SHOAL_THREADS", "1")
@@ -144,6 +100,7 @@ def release_block(plan: BlockPlan, needed: Needed) -> Callable:
         ids = [name for name in table.column_names if name.startswith(IDS)]
         sizes = group_sizes(labels, units)
         facts = {
+            "part": part,
             "block": block,
             "groups": len(sizes),
             "sizes": [int(sizes.min()), int(sizes.max())],
@@ -156,10 +113,15 @@ def release_block(plan: BlockPlan, needed: Needed) -> Callable:
             "few": [few_units(np.asarray(table[name]), labels, plan.plan.k) for name in ids],
         }
         told = pa.array([json.dumps(facts)] + [None] * (len(table) - 1), pa.string())
-        was = [name for name in table.column_names if name.startswith((WAS, MERGED))]
-        return table.drop_columns([BLOCK, TIE, *ids, *was]).append_column(FACTS, told)
+        left = [name for name in table.column_names if name.startswith((WAS, MERGED, IDS, TIE))]
+        return table.drop_columns([BLOCK, *(left if last else ())]).append_column(f"{FACTS}{part}", told)
 
     return task
+
+
+def told_in(df: Any) -> list[str]:
+    """The columns of a DataFrame in which blocks tell what is known of them."""
+    return [name for name in df.columns if name.startswith(FACTS)]
 
 
 def _numbers(table: Any, name: str) -> np.ndarray:

@@ -6,19 +6,23 @@ import json
 import os
 import secrets
 from collections.abc import Sequence
+from itertools import chain
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shoal.engines.blocks.plan import BlockPlan, private
+from shoal.engines.blocks.layout import keys_of
+from shoal.engines.blocks.plan import private, sha256_of
 from shoal.engines.memory import linked_note
 from shoal.engines.spark.fingerprint import fingerprint, hashable, salts
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
 from shoal.engines.spark.shared import SharedFolder
-from shoal.engines.spark.tasks import FACTS, PLACE, UNIT
+from shoal.engines.spark.tasks import PLACE, UNIT, told_in
 from shoal.errors import InputError, MachineError
+from shoal.io.hive import MOST, Folders
 from shoal.io.json_text import json_text
 from shoal.io.parquet import MANIFEST, private_note
 from shoal.measures.uniqueness import FEW
@@ -33,13 +37,20 @@ from shoal.verify.count import Finding
 from shoal.verify.requirements import Held
 
 
-def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool = False) -> Outcome:
+def write(
+    release: SparkRelease,
+    path: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    partition_by: str | Sequence[str] = (),
+) -> Outcome:
     """Write what `protect` gave back as a folder of Parquet parts with a manifest, all or nothing.
 
     Rows are sorted by a salted hash: their order tells nothing. Spark writes to a hidden folder beside
     `path`; a failed task is tried again there. What only the owner may know goes to PATH.private.json. The
     parts are read again: every combination is counted, and the rows of all columns that are not protected
-    are compared with the original's by fingerprints that do not depend on their order.
+    are compared with the original's by fingerprints that do not depend on their order. Columns that are
+    published as they are may name folders (`partition_by`).
     """
     from pyspark import StorageLevel
     from pyspark.sql import Observation
@@ -47,40 +58,44 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
 
     if not isinstance(release, SparkRelease):
         raise InputError("only what shoal.spark.protect gave back can be checked: transform the data before")
-    spark, blocks = release.table.sparkSession, release.plan
+    spark, blocks, names = release.table.sparkSession, release.plan, release.names
+    with speaking("Spark could not look at the data"):
+        keys = _keys(release, str(path), partition_by)
     with speaking("Spark cannot reach the output"):
         place = (_Place if hasattr(spark, "_jsparkSession") else SharedFolder)(spark, str(path), replace)
     seen = Observation()
     measured = release.measured
     if blocks.plan.unit:  # units are not written, so they are counted in what is written from
         measured = measured.persist(StorageLevel.DISK_ONLY)
-    observed = measured.observe(seen, F.collect_list(FACTS).alias("facts"))
+    told = told_in(measured)
+    observed = measured.observe(seen, *[F.collect_list(column).alias(column) for column in told])
     try:
         with speaking("Spark could not finish, nothing is published"):
-            sorted_rows = observed.drop(FACTS).sort(PLACE, *[f"`{name}`" for name in blocks.names])
-            sorted_rows.drop(PLACE, UNIT).write.parquet(place.made)
-            written = spark.read.parquet(place.made)
+            sorted_rows = observed.drop(*told).sort(*_named(keys), PLACE, *_named(names))
+            sorted_rows.drop(PLACE, UNIT).write.partitionBy(*keys).parquet(place.made)
+            written = spark.read.schema(release.table.schema).parquet(place.made)
             _verify(release, measured, written)
-            facts = sorted(map(json.loads, seen.get["facts"]), key=itemgetter("block"))
+            every = map(json.loads, chain.from_iterable(seen.get[column] for column in told))
+            facts = sorted(every, key=itemgetter("part", "block"))
             used = sorted({fact["method"] for fact in facts})
             counts = {name: sum(fact["counts"][name] for fact in facts) for name in COUNTS}
             outcome = Outcome.of(
                 blocks.plan,
-                blocks.names,
+                names,
                 np.array([fact["sizes"] for fact in facts]).ravel(),
-                _loss(facts),
+                sum((_loss([f for f in facts if f["part"] == j]) for j in range(len(told))), Loss()),
                 used,
-                [*_told(release, facts), *_linked(blocks, measured), *notes_on(blocks.plan, used, counts)],
+                [*_told(release, facts), *_linked(release, measured), *notes_on(blocks.plan, used, counts)],
                 release.began,
-                kept=[name for name in release.table.columns if name not in blocks.names],
+                kept=[name for name in release.table.columns if name not in names],
                 records=blocks.records,
                 held=[Held(**held) for fact in facts for held in fact["held"]],
-                unique_on_categories=_unique(written, [*blocks.names, *_few_valued(written, blocks.names)]),
+                unique_on_categories=_unique(written, [*names, *_few_valued(written, names)]),
                 unique_rows=_unique(written, written.columns),
                 recoding_loss=release.recoding_loss,
                 engine="spark",
-                blocks=len(blocks.counts),
-                plan_sha256=blocks.sha256(),
+                blocks=max(len(one.counts) for one in release.plans),
+                plan_sha256=sha256_of(release.plans),
             )
             outcome = dataclasses.replace(outcome, groups=sum(fact["groups"] for fact in facts))
             parts = spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(place.made)
@@ -88,11 +103,11 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
             manifest = {
                 **outcome.public(),
                 "parts": [
-                    {"name": row["path"].rsplit("/", 1)[1], "bytes": row["length"], "sha256": row["sha256"]}
-                    for row in sorted(listed)
+                    {"name": "/".join(path.split("/")[-1 - len(keys) :]), "bytes": size, "sha256": digest}
+                    for path, size, digest in sorted(listed)
                 ],
             }
-            outcome = outcome.noting(place.write_private(private(outcome, [blocks])))
+            outcome = outcome.noting(place.write_private(private(outcome, release.plans)))
             place.publish(json_text(manifest, indent=1) + "\n")
     finally:
         measured.unpersist()
@@ -100,11 +115,24 @@ def write(release: SparkRelease, path: str | os.PathLike[str], *, replace: bool 
     return outcome
 
 
+def _keys(release: SparkRelease, path: str, asked: str | Sequence[str]) -> list[str]:
+    """The columns that name folders, after a look at all of their cells."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    schema = to_arrow_schema(release.table.schema)
+    keys, _ = keys_of(release.plan.plan, schema, (), release.names, Path(path), asked)
+    if keys:
+        cells = release.original.select(*_named(keys)).distinct().limit(MOST + 1).toArrow()
+        for batch in cells.combine_chunks().to_batches():
+            Folders(keys).add(batch)
+    return keys
+
+
 def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
     """Gather the evidence on the cluster, and judge it as every release is judged."""
     from pyspark.sql import functions as F
 
-    plan, names = release.plan.plan, list(release.plan.names)
+    plan, names = release.plan.plan, release.names
     dropped = {*plan.named("identifier"), *plan.unnumbered, *names}
     untouched = [name for name in release.original.columns if name not in dropped]
     salted = salts()
@@ -120,14 +148,16 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
             faults.append("the rows are not what they should be")
     counted, how = ("units", F.countDistinct(UNIT)) if plan.unit else ("records", F.count(F.lit(1)))
     within = [name for name in plan.strata if name not in names]
-    by_combination = (measured if plan.unit else written).groupBy(*_named([*names, *within]))
-    sizes = by_combination.agg(F.count(F.lit(1)).alias("rows"), how.alias("size"))
-    short = F.sum((F.col("size") < plan.k).cast("long"))
-    row = sizes.agg(F.sum("rows"), F.count(F.lit(1)), F.min("size"), short).collect()[0]
-    records, combinations, rarest, too_few = (int(value or 0) for value in row)
-    finding = Finding(plan.k, tuple(names), records, combinations, rarest, too_few, counted)
+    parts, findings = [list(blocks.names) for blocks in release.plans], []
+    for part in parts:
+        by_combination = (measured if plan.unit else written).groupBy(*_named([*part, *within]))
+        sizes = by_combination.agg(F.count(F.lit(1)).alias("rows"), how.alias("size"))
+        short = F.sum((F.col("size") < plan.k).cast("long"))
+        row = sizes.agg(F.sum("rows"), F.count(F.lit(1)), F.min("size"), short).collect()[0]
+        records, combinations, rarest, too_few = (int(value or 0) for value in row)
+        findings.append(Finding(plan.k, tuple(part), records, combinations, rarest, too_few, counted))
     agreement = Agreement(after.rows, tuple(untouched), tuple(faults))
-    policy.require(plan.k, [names], [finding] if agreement.passed else [], agreement, counted)
+    policy.require(plan.k, parts, findings if agreement.passed else [], agreement, counted)
 
 
 def _loss(facts: Sequence[dict[str, Any]]) -> Loss:
@@ -143,8 +173,9 @@ def _told(release: SparkRelease, facts: Sequence[dict[str, Any]]) -> list[str]:
     """Notes on units, and on columns that may tell whom k should protect."""
     from pyspark.sql import functions as F
 
-    plan, names, original = release.plan.plan, release.plan.names, release.original
-    notes = once_note([name for name in names if all(name in fact["once"] for fact in facts)])
+    plan, names, original = release.plan.plan, release.names, release.original
+    parts = [[fact["once"] for fact in facts if fact["part"] == j] for j in range(len(release.plans))]
+    notes = once_note([name for part in parts for name in part[0] if all(name in once for once in part)])
     for j, name in enumerate(identifiers(plan, original.columns, names)):
         few = sum(fact["few"][j] for fact in facts)
         if few:
@@ -155,13 +186,14 @@ def _told(release: SparkRelease, facts: Sequence[dict[str, Any]]) -> list[str]:
     return [*notes, *release.notes]
 
 
-def _linked(blocks: BlockPlan, measured: Any) -> list[str]:
+def _linked(release: SparkRelease, measured: Any) -> list[str]:
     """What units give away whose rows can be linked, by what their rows publish."""
     from pyspark.sql import functions as F
 
-    if blocks.plan.pseudonyms is None:
+    plan = release.plan.plan
+    if plan.pseudonyms is None:
         return []
-    published = F.xxhash64(*_named([*blocks.names, *blocks.plan.strata]))
+    published = F.xxhash64(*_named([*release.names, *plan.strata]))
     rows = measured.groupBy(UNIT).agg(F.sort_array(F.collect_list(published)).alias("rows"))
     row = rows.groupBy("rows").count().agg(F.sum((F.col("count") == 1).cast("long")), F.sum("count"))
     return linked_note(*row.collect()[0])

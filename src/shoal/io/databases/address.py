@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
 from shoal.errors import InputError
-from shoal.io.limits import refuse_names
 
 #: A password ends at the first @ after which the rest is a URL: it may hold any character, unless another @
 #: is left then.
@@ -95,10 +94,6 @@ def quoted(name: str) -> str:
 
 def column_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def refuse_twice(names: list[str], place: Address) -> None:
-    refuse_names(names, place.table)
 
 
 def sentence(error: Exception) -> str:

@@ -12,7 +12,7 @@ from shoal.errors import InputError, needs_extra
 from shoal.frame.metadata import with_details
 from shoal.io import limits
 from shoal.io.atomic import refuse_missing_folder
-from shoal.io.databases.address import Address, refuse_twice, sentence
+from shoal.io.databases.address import Address, sentence
 from shoal.io.databases.sqlite import refuse_planted
 
 BATCH = 16_384  # rows between two looks at the size
@@ -65,7 +65,7 @@ class DuckDB:
         batches, size = [], 0
         with self._watched(place, patience):
             reader = self.connection.sql(place.select).to_arrow_reader(BATCH)
-        refuse_twice(reader.schema.names, place)
+        limits.refuse_names(reader.schema.names, place.table)
         while True:
             with self._watched(place, patience):
                 batch = next(reader, None)

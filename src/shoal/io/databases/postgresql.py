@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError, needs_extra
 from shoal.frame.metadata import with_details
-from shoal.io.databases.address import Address, Server, parted, quoted, refuse_twice, sentence, shown
+from shoal.io.databases.address import Address, Server, parted, quoted, sentence, shown
 from shoal.io.formats import text
+from shoal.io.limits import refuse_names
 
 if TYPE_CHECKING:
     import ssl
@@ -122,7 +123,7 @@ class Postgresql:
     def read(self, place: Address) -> tuple[pa.Table, pa.Table]:
         cursor = self.execute(f"SELECT * FROM ({place.select}) AS chosen LIMIT 0")
         names = [item[0] for item in cursor.description]
-        refuse_twice(names, place)
+        refuse_names(names, place.table)
         types = self._types(place, {item[0]: item[1] for item in cursor.description})
         content = io.BytesIO()
         self.execute(f"COPY ({place.select}) TO STDOUT WITH (FORMAT csv, HEADER)", stream=content)

@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.types as t
 
 from shoal.errors import InputError
+from shoal.frame.levels import written_out
 from shoal.frame.metadata import with_details
 from shoal.io import limits
 from shoal.io.atomic import refuse_missing_folder
-from shoal.io.databases.address import Address, refuse_twice, sentence
+from shoal.io.databases.address import Address, sentence
 from shoal.io.mixed_cells import mixed_column, own_cells
 
 
@@ -64,9 +65,7 @@ class Sqlite:
             if mixed is not None:
                 columns.append(mixed)
                 continue
-            column = table[name]
-            if t.is_dictionary(column.type):
-                column = column.cast(column.type.value_type)
+            column = written_out(table[name])
             if t.is_temporal(column.type) or t.is_decimal(column.type):
                 column = column.cast("string")
             columns.append(column.to_pylist())
@@ -99,7 +98,7 @@ class Sqlite:
         try:
             cursor = self.execute(place.select)
             names = [item[0] for item in cursor.description]
-            refuse_twice(names, place)
+            limits.refuse_names(names, place.table)
             for row in cursor:
                 rows.append(row)
                 last = time.monotonic()

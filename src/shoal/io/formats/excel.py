@@ -143,7 +143,7 @@ def _refuse_header(sheet: Sheet, title: str, row: int, file: Path) -> None:
             f"({file.name}#NAME), or fill it"
         )
     first = next((r for r in sorted(sheet.rows) if sheet.rows[r] >= len(sheet.columns)), min(sheet.rows))
-    remedy = f"name it, or say which row has the names ({file.name}#{title}!{max(first, row + 1)})"
+    remedy = f"or say which row has the names ({file.name}#{title}!{max(first, row + 1)})"
     merged = [
         block
         for block, (top, bottom, left, right) in sheet.merged.items()
@@ -152,13 +152,13 @@ def _refuse_header(sheet: Sheet, title: str, row: int, file: Path) -> None:
     if merged:
         raise InputError(
             f"{where} has merged cells ({merged[0]}) in row {row}, where each column should have a name: "
-            f"unmerge them, or say which row has the names ({file.name}#{title}!{max(first, row + 1)})"
+            f"unmerge them, {remedy}"
         )
     if row not in sheet.rows:
-        raise InputError(f"row {row} of {where} names no column: {remedy}")
+        raise InputError(f"row {row} of {where} names no column: name it, {remedy}")
     blank = [column for column in sheet.columns if column not in sheet.named]
     if blank:
-        raise InputError(f"column {letters(blank[0])} of {where} has no name in row {row}: {remedy}")
+        raise InputError(f"column {letters(blank[0])} of {where} has no name in row {row}: name it, {remedy}")
 
 
 def _contents(sheet: Sheet, names: list[Any], body: Any, path: Path, facts: dict[str, Any]) -> Contents:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.frame.levels import written_out
 from shoal.io.contents import Contents
 from shoal.io.formats.text import encoding_of, refuse_nul
 from shoal.io.limits import refuse_memory, refuse_names
@@ -61,7 +62,7 @@ def layout_of(path: Path) -> list[Place]:
     if path.stat().st_size > _LARGEST:
         raise InputError(f"{str(path)!r} is no layout: it has more than {_LARGEST >> 20} MB")
     try:
-        lines = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+        lines = list(csv.DictReader(io.StringIO(text_of(path), newline="")))
         places = [_place(line, f"line {at} of {str(path)!r}") for at, line in enumerate(lines, 2)]
     except csv.Error as error:
         raise InputError(f"{str(path)!r} cannot be read as a layout: {error}") from None
@@ -99,13 +100,18 @@ def read(path: Path, layout: Path) -> Contents:
     """The columns of the layout, cut out of every line."""
     places = layout_of(layout)
     refuse_memory(8 * path.stat().st_size, str(path))
-    content = path.read_bytes()
-    refuse_nul([memoryview(content)], str(path))
-    lines = pa.array(content.decode(encoding_of([memoryview(content)])).split("\n"), pa.large_string())
+    lines = pa.array(text_of(path).split("\n"), pa.large_string())
     lines = pc.utf8_rtrim(lines, "\r\x1a")
     lines = lines[: len(lines) - 1] if len(lines) and lines[-1].as_py() == "" else lines
     columns = {p.name: _column(p, lines, str(path)) for p in places}
     return Contents(pa.table({n: c for n, c in columns.items() if c.null_count < len(c) or not len(c)}))
+
+
+def text_of(path: Path) -> str:
+    """What a text file says, in the encoding that its bytes allow."""
+    content = path.read_bytes()
+    refuse_nul([memoryview(content)], str(path))
+    return content.decode(encoding_of([memoryview(content)]))
 
 
 def _column(p: Place, lines: pa.Array, where: str) -> pa.Array:
@@ -165,9 +171,7 @@ def _refuse_strangers(table: pa.Table, places: list[Place]) -> None:
 
 def _padded(column: pa.ChunkedArray, p: Place) -> pa.Array:
     """The cells of a column in its width."""
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = written_out(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     if p.type == "number":
         cells = pa.array(
             [None if v is None else _digits(float(v), p) for v in column.to_pylist()], pa.string()

@@ -11,6 +11,7 @@ from shoal.io.atomic import first_sentence
 from shoal.io.formats import text
 from shoal.io.formats.text import FLOAT, INTEGER, NOTHING, TEXT, WIDE, Dialect
 from shoal.io.limits import refuse_bomb
+from shoal.io.parquet import write_batches
 
 BLOCK = 1 << 24  # bytes that are read together; no record may be longer
 #: Bytes that a packed file may unpack to, and so many times its own size.
@@ -54,22 +55,22 @@ class LongText:
             raise InputError(f"{where!r} cannot be read as a text, it may be cut short: {why}") from None
 
     def _convert(self, target: Path) -> None:
-        import pyarrow.parquet as pq
-
         dialect = text.sniff_pieces(self, str(self.path), self._delimiter)
         found = self._kinds(dialect)
         decimal, kinds = _settled(dialect, found["."], found[","])
         types = {INTEGER: pa.int64(), FLOAT: pa.float64(), TEXT: pa.string()}
         schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
-        with pq.ParquetWriter(target, schema) as writer:
-            for batch in self._batches(dialect):
-                cells = [
-                    column
-                    if kinds[name] == TEXT
-                    else text.as_number(text.without_gaps(column), kinds[name], decimal)
-                    for name, column in zip(batch.schema.names, batch.columns)
-                ]
-                writer.write_batch(pa.RecordBatch.from_arrays(cells, schema=schema))
+
+        def typed(batch: pa.RecordBatch) -> pa.RecordBatch:
+            cells = [
+                column
+                if kinds[name] == TEXT
+                else text.as_number(text.without_gaps(column), kinds[name], decimal)
+                for name, column in zip(batch.schema.names, batch.columns)
+            ]
+            return pa.RecordBatch.from_arrays(cells, schema=schema)
+
+        write_batches(target, schema, map(typed, self._batches(dialect)))
 
     def _batches(self, dialect: Dialect) -> Iterator[pa.RecordBatch]:
         """Every cell as text, one batch after another."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.frame.levels import written_out
 from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import LONGEST_LINE, refuse_memory, refuse_names, refuse_size
@@ -314,9 +315,7 @@ def _quoted(texts: pa.ChunkedArray, signs: str) -> pa.ChunkedArray:
 
 def _cells(column: pa.ChunkedArray, dialect: Dialect, gap: str) -> pa.ChunkedArray:
     """The cells of a column as they are written."""
-    column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = written_out(column.combine_chunks())
     texts = column.cast(pa.large_string())
     if pa.types.is_floating(column.type):  # 7 as 7.0, so that it is read as what it is
         whole = pc.match_substring_regex(texts, r"^-?\d+$")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numba
 from numba.core.caching import _CacheLocator
+from numba.core.runtime import rtsys
 
 
 def _once_a_folder(tried: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -39,9 +40,19 @@ def kernel(function: Any) -> Any:
         made = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no folder can be written to
         return numba.njit(nogil=True)(function)
-    if not hasattr(made, "stats") or _is_private(made.stats.cache_path):  # or the compiler is switched off
+    if not hasattr(made, "stats"):  # the compiler is switched off
         return made
-    return numba.njit(nogil=True)(function)
+    if not _is_private(made.stats.cache_path):
+        return numba.njit(nogil=True)(function)
+    made._cache.load_overload = functools.partial(_load, made._cache)
+    return made
+
+
+def _load(cache: Any, signature: Any, context: Any) -> Any:
+    """Load what was compiled, without all the rules for compiling, which numba would load first."""
+    rtsys.initialize(context)
+    with cache._guard_against_spurious_io_errors():
+        return cache._load_overload(signature, context)
 
 
 @functools.lru_cache

@@ -220,3 +220,52 @@ def grow_cuts(rows, shares, start, holders, weights, divisor, least):
             excess[kept] = total
             kept += 1
     return cuts[:kept], excess[:kept]
+
+
+@kernel
+def eliminated(matrix, order, shares, divisor, least, widest):
+    """Sums of rows of the matrix, modulo the divisor, that are violated by more than `least`.
+
+    matrix[i, g]: whether group g holds record i; it is changed. Groups vanish in this order, each by a row that
+    holds it and that few rows made. Returns the weight of each record in the sums, and by how much they are
+    violated. The divisor is 2 or 3, so that each number is its own inverse.
+    """
+    n, m = matrix.shape
+    weights = np.zeros((n, n), np.int8)
+    sums, left, length = np.ones(n, np.int64), np.ones(n, np.bool_), np.ones(n, np.int64)
+    for i in range(n):
+        weights[i, i] = 1
+    found, excess = [], []
+    for g in order:
+        pivot = -1
+        for i in range(n):
+            if left[i] and matrix[i, g] and (pivot < 0 or length[i] < length[pivot]):
+                pivot = i
+        if pivot < 0:
+            continue
+        left[pivot] = False
+        for i in range(n):
+            if not left[i] or not matrix[i, g]:
+                continue
+            times = divisor - matrix[i, g] * matrix[pivot, g] % divisor
+            sums[i] = (sums[i] + times * sums[pivot]) % divisor
+            length[i] = 0
+            for j in range(n):
+                weights[i, j] = (weights[i, j] + times * weights[pivot, j]) % divisor
+                length[i] += weights[i, j] != 0
+            for j in range(m):
+                matrix[i, j] = (matrix[i, j] + times * matrix[pivot, j]) % divisor
+            for factor in range(1, divisor):
+                rest = 0.0
+                for j in range(m):
+                    rest += (factor * matrix[i, j]) % divisor * shares[j]
+                violated = (factor * sums[i] % divisor - rest) / divisor
+                if violated > least and length[i] <= widest:
+                    excess.append(violated)
+                    found.append((factor, weights[i].copy()))
+    out = np.zeros((len(found), n), np.int8)
+    for t in range(len(found)):
+        factor, weight = found[t]
+        for j in range(n):
+            out[t, j] = factor * weight[j] % divisor
+    return out, np.array(excess)

@@ -14,6 +14,9 @@ from shoal.arrays import Bools, Floats, Ints
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.search.required import holds_after
 
+#: What is told of a group, as long as it does not change.
+NOT_ASKED, HOLDS, FAILS = 0, 1, 2
+
 
 class Groups(NamedTuple):
     """Records in groups. The last row of P and `has` stands for no record: it has no value."""
@@ -29,6 +32,7 @@ class Groups(NamedTuple):
     changed: Ints  # at which move a group last changed; below 0 if it did not
     fails: Bools  # the groups that do not hold what is required
     worth: Floats  # the loss at which it pays to make such a group hold
+    told: NDArray[np.int8]  # whether it holds with a record of one kind in the place of one of another
 
 
 @kernel
@@ -69,32 +73,56 @@ def leaves_one(has, counts, g, out, into):
 
 
 @kernel
-def _better(
-    P, has, C, counts, after, fails, worth, A, B, x, y, z, told, turns, promised, best, holds, asked, members
-):
-    """Change of SSE when x of group A and z of group B change places, which changes that of B by `promised`.
+def _swap(P, has, C, counts, A, B, x, z, whole, shares):
+    """Change of the SSE when x of group A and z of group B change places.
 
-    Or `best` if it is not below it, or if that breaks what a group holds. What a group is worth that then
-    holds is taken off. y is a member of B. `told` keeps whether A and B hold with a record of each kind in
-    the place of x and without one of each: with the sign of yes or no, in which of the `turns` it was asked.
+    Where records have no gap (`whole`) that is a short sum; `shares` is 1 / size of A + 1 / size of B.
     """
-    promised += change(P, has, C, counts, A, x, z)
-    if promised - fails[A] * worth[A] - fails[B] * worth[B] >= best:
-        return best
-    if leaves_one(has, counts, A, x, z) or leaves_one(has, counts, B, z, x):
-        return best
-    if len(asked.which) == 0 or asked.kinds[x] == asked.kinds[z]:  # both groups hold what they held
-        return promised
-    for i, g, begin, out, into in ((0, A, x, x, z), (1, B, y, z, x)):
-        kind = asked.kinds[z]
-        if abs(told[i, kind]) != turns[i]:
-            held = holds_after(holds, asked, members, after, begin, out, into)
-            told[i, kind] = turns[i] if held else -turns[i]
-        if told[i, kind] > 0:
-            promised -= fails[g] * worth[g]
-        elif not fails[g]:
-            return best
-    return promised
+    if not whole or z == len(P) - 1:
+        return change(P, has, C, counts, B, z, x) + change(P, has, C, counts, A, x, z)
+    along = away = 0.0
+    for j in range(P.shape[1]):
+        apart = P[z, j] - P[x, j]
+        along += apart * (C[B, j] - C[A, j])
+        away += apart * apart
+    return 2 * along - away * shares
+
+
+@kernel
+def _breaks(told, fails, kinds, A, B, x, z):
+    """Whether A or B is known to fail when x of A and z of B change places, and does not fail now."""
+    if len(told) == 0:
+        return False
+    in_A, in_B = told[A, kinds[x], kinds[z]], told[B, kinds[z], kinds[x]]
+    return (in_A == FAILS and not fails[A]) or (in_B == FAILS and not fails[B])
+
+
+@kernel
+def _gain(gs, A, B, x, y, z, holds, asked, members):
+    """What the groups are worth that hold when x of A and z of B change places; -inf if one breaks.
+
+    y is a member of B.
+    """
+    gain, kinds, kept = 0.0, asked.kinds, len(gs.told) > 0
+    for g, begin, out, into in ((A, x, x, z), (B, y, z, x)):
+        answer = gs.told[g, kinds[out], kinds[into]] if kept else NOT_ASKED
+        if answer == NOT_ASKED:
+            answer = HOLDS if holds_after(holds, asked, members, gs.after, begin, out, into) else FAILS
+            if kept:
+                gs.told[g, kinds[out], kinds[into]] = answer
+        if answer == HOLDS:
+            gain += gs.fails[g] * gs.worth[g]
+        elif not gs.fails[g]:
+            return -np.inf
+    return gain
+
+
+@kernel
+def _forget(told, g):
+    """Group g has changed: what was told of it no longer holds."""
+    for i in range(told.shape[1] if len(told) > 0 else 0):
+        for j in range(told.shape[2]):
+            told[g, i, j] = NOT_ASKED
 
 
 @kernel
@@ -152,40 +180,42 @@ def descend(gs, neighbours, k, most, least, seen, now, holds, asked, members):
     """Visit each record once and make the move of it that lowers the SSE most, if by more than `least`.
 
     It may go to the group of one of its neighbours, alone or for a member of that group, unless that leaves
-    a group with fewer than k or more than `most` records, or breaks what it holds. `seen` tells after how
-    many moves a record was last visited: what has not changed since is not tried again. Returns the number
-    of moves so far.
+    a group with fewer than k or more than `most` records, or breaks what it holds. What a group is worth that
+    then holds is taken off. `seen` tells after how many moves a record was last visited: what has not
+    changed since is not tried again. Returns the number of moves so far.
     """
     P, has, C, counts, sizes, labels, after = gs.P, gs.has, gs.C, gs.counts, gs.sizes, gs.labels, gs.after
-    changed, fails, worth, nobody = gs.changed, gs.fails, gs.worth, len(labels)
-    looked = np.full(len(sizes), -1)
-    turns, told = np.zeros(2, np.int64), np.zeros((2, len(asked.kinds)), np.int64)
-    for x in range(len(labels)):
+    changed, fails, worth, told, nobody = gs.changed, gs.fails, gs.worth, gs.told, len(labels)
+    looked, rules, kinds, whole = np.full(len(sizes), -1), len(asked.which) > 0, asked.kinds, True
+    for x in range(nobody):
+        for j in range(P.shape[1]):
+            whole &= has[x, j] > 0
+    for x in range(nobody):
         A = labels[x]
-        turns[0] += 1
         best = -least
         place = partner = -1
-        freed = change(P, has, C, counts, A, x, nobody)
         for near in neighbours[x]:
             y = np.int64(near)
             B = labels[y]
             if A == B or looked[B] == x or max(changed[A], changed[B]) <= seen[x]:
                 continue
             looked[B] = x
-            turns[1] += 1
-            # The SSE of A falls by no more than if only x left it.
-            hoped = freed - fails[A] * worth[A] - fails[B] * worth[B]
-            z = nobody if sizes[A] > k and sizes[B] < most else y
-            while z == nobody or sizes[B] <= min(most, 4 * k):  # a larger group need not take one back
-                promised = change(P, has, C, counts, B, z, x)
-                if promised + hoped < best:
-                    promised = _better(
-                        *(P, has, C, counts, after, fails, worth, A, B, x, y, z, told, turns, promised, best),
-                        *(holds, asked, members),
-                    )
-                    if promised < best:
-                        best, place, partner = promised, y, z
-                if z != nobody and after[z] == y:
+            owed, shares = fails[A] * worth[A] + fails[B] * worth[B], 1 / sizes[A] + 1 / sizes[B]
+            z, last = nobody if sizes[A] > k and sizes[B] < most else y, gs.before[y]
+            if sizes[B] > min(most, 4 * k):  # a larger group need not take one back
+                last = nobody
+            while z == nobody or last != nobody:
+                alike = not rules or kinds[x] == kinds[z]  # then both groups hold what they held
+                if alike or not _breaks(told, fails, kinds, A, B, x, z):
+                    promised = _swap(P, has, C, counts, A, B, x, z, whole, shares)
+                    if promised - owed < best and not (
+                        leaves_one(has, counts, A, x, z) or leaves_one(has, counts, B, z, x)
+                    ):
+                        if not alike:
+                            promised -= _gain(gs, A, B, x, y, z, holds, asked, members)
+                        if promised < best:
+                            best, place, partner = promised, y, z
+                if z == last:
                     break
                 z = y if z == nobody else after[z]
         seen[x] = now
@@ -200,6 +230,8 @@ def descend(gs, neighbours, k, most, least, seen, now, holds, asked, members):
             _move(partner, A, beside, labels, sizes, after, gs.before)
         now += 1
         changed[A] = changed[B] = now
+        _forget(told, A)
+        _forget(told, B)
         if fails[A]:
             fails[A] = not holds_after(holds, asked, members, after, beside, nobody, nobody)
         if fails[B]:
@@ -247,4 +279,5 @@ def dissolve(gs, neighbours, least, since, now, holds, asked, members):
             else:
                 now += 1
                 gs.changed[gs.labels[gone[t]]] = now
+                _forget(gs.told, gs.labels[gone[t]])
     return now

@@ -11,9 +11,14 @@ from shoal.plan import Plan
 
 
 def keys_of(
-    plan: Plan, table: Any, protected: Sequence[str], target: Path, asked: str | Sequence[str] | None
+    plan: Plan,
+    schema: Any,
+    named: Sequence[str],
+    protected: Sequence[str],
+    target: Path,
+    asked: str | Sequence[str] | None,
 ) -> tuple[list[str], list[str]]:
-    """The columns asked for, or the source's that are published as they are; and a note on the others.
+    """The columns asked for, or those that `named` the source's and are published as they are; and a note.
 
     The name of a folder is what all rows in it have: only a column that is published as it is can name one.
     """
@@ -23,13 +28,13 @@ def keys_of(
     if asked is None:
         if target.suffix == ".parquet":
             return [], []
-        moved = [name for name in table.keys if name in changed]
+        moved = [name for name in named if name in changed]
         note = (
             f"folders named cells of {', '.join(map(repr, moved))}, changed here: now a column of the files"
         )
-        return [name for name in table.keys if name not in changed | dropped], [note] if moved else []
+        return [name for name in named if name not in changed | dropped], [note] if moved else []
     asked = [asked] if isinstance(asked, str) else list(asked)
-    Frame(table.schema.empty_table()).find(asked)
+    Frame(schema.empty_table()).find(asked)
     if asked and target.suffix == ".parquet":
         raise InputError(f"{str(target)!r} is one file, and has no folders to name: name a folder")
     for name in asked:
@@ -40,5 +45,5 @@ def keys_of(
                 f"column {name!r} is protected or changed, and folders would tell its cells as they were: "
                 "partition by a column that is published as it is"
             )
-    refuse_unnameable(table.schema, asked)
+    refuse_unnameable(schema, asked)
     return asked, []
