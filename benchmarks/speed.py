@@ -6,7 +6,8 @@ python -m benchmarks.speed --largest imhm=100000 fuzzy=20000
 python -m benchmarks.speed --where 100000
 
 The third runs a method once on so many SIM records, after a small run that compiles. The fourth tells where
-the processor seconds of `auto` go. The first asserts that both give the very same partition. The second runs every job in a process of its own,
+the processor seconds of `auto` go. The first asserts that both give the very same partition. The second runs
+every job in a process of its own,
 after a small one that compiles, and tells loss, seconds and peak memory of the whole `shoal.microaggregate`.
 """
 

@@ -32,7 +32,7 @@ class Tuning:
     brief: float = 0.3
     #: Proposals for each record at effort 1, in all, and the fewest of a pass: of fewer, what surrounds them
     #: takes most of the time.
-    proposals: int = 1000
+    proposals: int = 1200
     least: int = 8
     #: With time left, further passes begin at this temperature.
     again: float = 0.3
