@@ -338,8 +338,6 @@ def run(
         with speaking("Spark could not read the files"):
             df = _read(spark, table)
         size = block_records or block_size(len(table))
-        parts = str(4 * -(-len(table) // size))  # of the files too: the same on any number of workers
-        spark.conf.set("spark.sql.shuffle.partitions", parts)
-        spark.conf.set("spark.sql.files.minPartitionNum", parts)
+        spark.conf.set("spark.sql.shuffle.partitions", str(4 * -(-len(table) // size)))
         release = _protect(plan, df, None, size, (*table.notes, *note))
         return write(release, os.path.abspath(target), replace=replace, partition_by=keys)
