@@ -25,8 +25,7 @@ from shoal.bounds import (
     verify,
     verify_groups,
 )
-from shoal.bounds.cuts import PATTERNS, VIOLATED, Cuts, _sorted_cuts, on_grid, separate
-from shoal.bounds.eliminate import eliminate
+from shoal.bounds.cuts import PATTERNS, VIOLATED, Cuts, _sorted_cuts, eliminate, on_grid, separate
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.bounds.verify import by_matrix, by_neighbours, by_prices
 from shoal.cli.commands import app

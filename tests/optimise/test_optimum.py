@@ -20,7 +20,7 @@ from tests.bounds.test_bounds import random_table, sse
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(10))
 def test_equal_to_brute_force(seed):
     """Fifty small tables in each case, with ties, clusters, outliers and lattices among them."""
     for number in range(50 * seed, 50 * seed + 50):

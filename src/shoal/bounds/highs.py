@@ -6,6 +6,9 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.bounds.cuts import Cuts
+from shoal.kernels.search.cuts import counts
+
 
 def quiet_solver(**options: Any) -> highspy.Highs:
     """A solver that prints nothing and uses one thread, so that its outcome is always the same."""
@@ -43,6 +46,41 @@ def set_partitioning(
     solver = quiet_solver(**options)
     solver.passModel(lp)
     return solver
+
+
+def relaxed(rows, costs, n: int, cuts: Cuts, left_over: float, limits=None, **options) -> highspy.Highs:
+    """The linear program over these groups of n records, with cuts; records may be left over at a cost."""
+    lp = set_partitioning(rows, costs, n, presolve="off", **options)
+    every = np.arange(n, dtype=np.int32)
+    lp.addCols(n, np.full(n, left_over), np.zeros(n), np.full(n, np.inf), n, every, every, np.ones(n))
+    add_cuts(lp, np.arange(len(rows)), rows, cuts, n, limits)
+    return lp
+
+
+def add_groups(lp: highspy.Highs, rows: NDArray, costs: NDArray[np.float64], cuts: Cuts, n: int) -> None:
+    """Add groups to a program that has rows for the first n records, then for these cuts."""
+    m = len(rows)
+    group, cut, times = counts(rows, cuts.lists(int(max(n, rows.max() + 1)), np.empty(0)))
+    inner, place = np.nonzero((rows >= 0) & (rows < n))
+    column = np.concatenate([inner, group])
+    order = np.argsort(column, kind="stable")
+    index = np.concatenate([rows[inner, place], n + cut])[order].astype(np.int32)
+    value = np.concatenate([np.ones(len(inner)), times])[order]
+    starts = np.searchsorted(column[order], np.arange(m)).astype(np.int32)
+    lp.addCols(m, costs, np.zeros(m), np.full(m, np.inf), len(index), starts, index, value)
+
+
+def add_cuts(
+    lp: highspy.Highs, columns: NDArray, rows: NDArray, cuts: Cuts, n: int, limits: NDArray | None = None
+) -> None:
+    """Add cuts to a program, with these limits or their own; its column columns[g] is the group rows[g]."""
+    m = len(cuts)
+    group, cut, times = counts(rows, cuts.lists(n, np.empty(0)))
+    order = np.argsort(cut, kind="stable")
+    starts = np.searchsorted(cut[order], np.arange(m)).astype(np.int32)
+    index = np.asarray(columns)[group[order]].astype(np.int32)
+    most = (cuts.limits if limits is None else limits).astype(float)
+    lp.addRows(m, np.full(m, -np.inf), most, len(index), starts, index, times[order].astype(float))
 
 
 def solved(lp: highspy.Highs, seconds: float) -> bool:

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from shoal.bounds.cuts import CUTS, Cuts, on_grid, separate
-from shoal.bounds.highs import quiet_solver, solved
+from shoal.bounds.highs import add_cuts, add_groups, quiet_solver, solved
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.runtime.threads import map_threads, thread_count
-from shoal.kernels.search.cuts import counts, group_costs, reduced_costs
+from shoal.kernels.search.cuts import group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge, list_groups
 
 #: Parts of the table that are priced independently of one another, so that several threads can work. Records
@@ -137,28 +137,14 @@ class Master:
         if m:
             costs = group_costs(self.X, rows)
             self.rows, self.costs = np.concatenate([self.rows, rows]), np.append(self.costs, costs)
-            group, cut, times = counts(rows, self.cuts.lists(len(self.X), np.empty(0)))
-            inner, place = np.nonzero((rows >= 0) & (rows < self.n))
-            column = np.concatenate([inner, group])
-            order = np.argsort(column, kind="stable")
-            index = np.concatenate([rows[inner, place], self.n + cut])[order].astype(np.int32)
-            value = np.concatenate([np.ones(len(inner)), times])[order]
-            starts = np.searchsorted(column[order], np.arange(m)).astype(np.int32)
             inside = costs - self.fixed[rows].sum(1)
-            self.lp.addCols(m, inside, np.zeros(m), np.full(m, np.inf), len(index), starts, index, value)
+            add_groups(self.lp, rows, inside, self.cuts, self.n)
         return m
 
     def add_cuts(self, cuts: Cuts) -> None:
-        m = len(cuts)
-        group, cut, times = counts(self.rows, cuts.lists(len(self.X), np.empty(0)))
-        order = np.argsort(cut, kind="stable")
-        starts = np.searchsorted(cut[order], np.arange(m)).astype(np.int32)
-        columns = (2 * self.n + group[order]).astype(np.int32)
-        limits = cuts.limits.astype(float)
-        matrix = len(columns), starts, columns, times[order].astype(float)
-        self.lp.addRows(m, np.full(m, -np.inf), limits, *matrix)
+        add_cuts(self.lp, 2 * self.n + np.arange(len(self.rows)), self.rows, cuts, len(self.X))
         self.cuts += cuts
-        self.idle = np.append(self.idle, np.zeros(m, np.int64))
+        self.idle = np.append(self.idle, np.zeros(len(cuts), np.int64))
 
     def drop_cuts(self, keep: NDArray[np.bool_]) -> None:
         gone = np.flatnonzero(~keep)

@@ -3,7 +3,6 @@
 Plain code on purpose. Nothing here is shared with the search.
 """
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,11 +10,13 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from shoal.bounds.verify_groups import WORK, _below
+from shoal.kernels.runtime.jit import kernel
 
-#: Records of a block, at most. What is proven does not depend on it.
-BLOCK = 200
-#: Blocks whose proofs are under way before the first must be done.
-AT_ONCE = 64
+#: Records that are halved by place down to this many, then by price down to that. What is proven does not
+#: depend on it.
+BLOCK, PIECE = 200, 50
+#: Parts of the table whose proofs run side by side.
+PARTS = 64
 #: What rounding could take off a distance, as a share of it.
 ROUNDING = 1e-12
 
@@ -29,32 +30,22 @@ def none_below(X: NDArray[np.float64], k: int, prices: NDArray[np.float64]) -> b
     """
     order = np.argsort(-prices, kind="stable")
     X, prices = np.ascontiguousarray(X[order]), prices[order]
-    tree = cKDTree(X)
-    distances, _ = tree.query(X, k=list(range(1, 2 * k)), workers=-1)
+    distances, _ = cKDTree(X).query(X, k=list(range(1, 2 * k)), workers=-1)
     near = np.cumsum(np.square(distances), axis=1)
     del distances
-    steps = np.arange(0, len(X), max(1, len(X) // 1000))
-    overpaid = _overpaid(prices, near, k, lambda values: np.maximum.reduceat(values, steps))
-    overpaid = np.maximum.accumulate(overpaid[:, :, ::-1], axis=2)[:, :, ::-1]  # of all from each step on
-    work = WORK
+    every, work = np.arange(len(X)), WORK
 
-    def proven(rows: NDArray[np.int64]) -> bool:
+    def proven(rows: NDArray[np.int64], some: NDArray[np.int64]) -> bool:
+        """Does none of these records lead such a group? All others of such groups are among `some`."""
         nonlocal work
         low, high = X[rows].min(axis=0), X[rows].max(axis=0)
-        own, own_near = prices[rows], near[rows]
-        most = overpaid[:, :, np.searchsorted(steps, rows[0], side="right") - 1]
-        some, before = rows, len(X) + 1
-        for _ in range(4):
-            reach = _reach(own, own_near, most, k) * (1 + ROUNDING)
-            around = np.sqrt(np.square(high - low).sum()) / 2 + np.sqrt(reach)
-            some = np.array(tree.query_ball_point((low + high) / 2, around * (1 + ROUNDING)), np.int64)
-            some = np.sort(some[some >= rows[0]])
-            beside = np.maximum(np.maximum(X[some] - high, low - X[some]), 0.0)
-            some = some[np.square(beside).sum(axis=1) <= reach]
-            if len(some) > 0.8 * before:
-                break
+        before = np.inf
+        while len(some) < 0.8 * before:
             before = len(some)
-            most = _overpaid(prices[some], near[some], k, np.max)
+            reach = _reach(prices[rows], near[rows], prices[some], near[some], k) * (1 + ROUNDING)
+            some = _beside(X, some, rows[0], low, high, reach)
+        if len(rows) > PIECE:
+            return all(proven(half, some) for half in _halves(X, rows))
         work -= len(some) * len(rows)
         if work < 0:
             return False
@@ -63,42 +54,45 @@ def none_below(X: NDArray[np.float64], k: int, prices: NDArray[np.float64]) -> b
         nothing = np.empty((0, 2 * k - 1), np.int32)
         return _below(records, k, at, prices[some], near[some], none, 0.0, nothing, work) == 0
 
+    parts = [every]
+    while len(parts) < PARTS:
+        parts = [half for rows in parts for half in (_halves(X, rows) if len(rows) > BLOCK else [rows])]
+        if max(map(len, parts)) <= BLOCK:
+            break
     with ThreadPoolExecutor() as pool:
-        waiting: list[NDArray[np.int64]] = []
-        for rows in _blocks(X):
-            waiting.append(rows)
-            if len(waiting) == AT_ONCE:
-                if not all(pool.map(proven, waiting)):
-                    return False
-                waiting = []
-        return all(pool.map(proven, waiting))
+        return all(pool.map(lambda rows: proven(rows, every), parts))
 
 
-def _overpaid(prices, near, k: int, most: Callable) -> NDArray[np.float64]:
-    """The most that a partner, and one of the others, can get beyond what they pay, for each size."""
-    return np.array(
-        [[most(prices - near[:, s - q] / (2 * s)) for s in range(k, 2 * k)] for q in (2, 1)], np.float64
-    )
-
-
-def _reach(own, own_near, overpaid, k: int) -> float:
+def _reach(own, own_near, prices, near, k: int) -> float:
     """The squared distance beyond which no record shares a group below its prices with one of these leads."""
     reach = 0.0
     for s in range(k, 2 * k):
-        partner, other = overpaid[:, s - k]
         lead = (own - own_near[:, s - 2] / (2 * s)).max()
+        partner, other = (float((prices - near[:, s - q] / (2 * s)).max()) for q in (2, 1))
         reach = max(reach, s * float(lead + partner + (s - 2) * other))
     return reach
 
 
-def _blocks(X: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
-    """Cut the records in two at the median of the widest column, again and again."""
-    parts = [np.arange(len(X))]
-    while parts:
-        rows = parts.pop()
-        if len(rows) <= BLOCK:
-            yield np.sort(rows)
-            continue
+@kernel
+def _beside(X, some, first, low, high, reach):
+    """Those of `some`, from record `first` on, whose squared distance to the box is at most the reach."""
+    kept = np.empty(len(some), np.int64)
+    count = 0
+    for c in some:
+        total = 0.0
+        if c >= first:
+            for j in range(X.shape[1]):
+                total += max(X[c, j] - high[j], low[j] - X[c, j], 0.0) ** 2
+            if total <= reach:
+                kept[count] = c
+                count += 1
+    return kept[:count].copy()
+
+
+def _halves(X: NDArray[np.float64], rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Cut the records in two: at the median of the widest column, or few ones by their price."""
+    middle = len(rows) // 2
+    if len(rows) > BLOCK:
         column = np.argmax(np.ptp(X[rows], axis=0))
-        rows = rows[np.argpartition(X[rows, column], len(rows) // 2)]
-        parts += [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+        rows = rows[np.argpartition(X[rows, column], middle)]
+    return [np.sort(rows[:middle]), np.sort(rows[middle:])]

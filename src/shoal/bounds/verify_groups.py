@@ -129,6 +129,27 @@ def _sums_among(X, pool, among, least):
 
 
 @kernel
+def _reaches(k, prices, near, goal):
+    """The squared distance within which each lead has all records of a group below the goal.
+
+    In a group of s, the lead i and c pay d2(i, c) / s for one another, each of them at least half of its
+    s - 2 smallest distances, and each of the s - 2 others half of its s - 1 smallest; all come after i.
+    """
+    n = len(prices)
+    reach = np.zeros(n)
+    slack = 1e-12 * np.abs(prices).max()  # far above rounding, far below the margin of a proof
+    for s in range(k, 2 * k):
+        partner, other = -np.inf, -np.inf
+        for i in range(n - 2, -1, -1):
+            partner = max(partner, prices[i + 1] - near[i + 1, s - 2] / (2 * s))
+            other = max(other, prices[i + 1] - near[i + 1, s - 1] / (2 * s))
+            more = partner + (s - 2) * other if s > 2 else partner
+            lead = prices[i] - near[i, s - 2] / (2 * s)
+            reach[i] = max(reach[i], s * (goal + lead + more + s * slack))
+    return reach
+
+
+@kernel
 def _below(X, k, leads, prices, near, cuts, goal, rows, work):
     """Write the groups below the goal, led by one of these records and otherwise of later ones, into `rows`.
 
@@ -146,17 +167,23 @@ def _below(X, k, leads, prices, near, cuts, goal, rows, work):
     count, at, cost = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
     distance, worth, least = np.empty(n), np.empty(n), np.empty(2 * k)
     among = np.zeros((n, 2 * k - 1))
+    reach = _reaches(k, prices, near, goal)
     for i in leads:
+        within = 0
         for c in range(i + 1, n):
-            distance[c] = _d2(X, i, c)
+            d2 = _d2(X, i, c)
+            if d2 <= reach[i]:
+                pool[0, within] = c
+                distance[within] = d2
+                within += 1
         for s in range(k, 2 * k):
             depth = 1
             _take(i, 1, cuts, held)
             cost[1] = -prices[i]
-            count[1] = n - 1 - i
-            for c in range(i + 1, n):
-                pool[1, c - i - 1] = c
-                added[1, c - i - 1] = distance[c] / s - prices[c]
+            count[1] = within
+            for q in range(within):
+                pool[1, q] = pool[0, q]
+                added[1, q] = distance[q] / s - prices[pool[0, q]]
             at[1] = -1
             sums, before = near, n
             while depth > 0:

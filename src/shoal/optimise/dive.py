@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.cuts import Cuts
-from shoal.bounds.highs import basic, begin_at, set_partitioning, solved
+from shoal.bounds.highs import basic, begin_at, relaxed, set_partitioning, solved
 from shoal.bounds.program import Program, group_rows
-from shoal.bounds.tree import relaxed
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import counts, group_costs
 from shoal.optimise.recombine import groups_of, labels_from
@@ -73,7 +72,8 @@ class Diver:
         rows, cuts = among or (self._cheapest(deadline), program.master.cuts[program.penalties > 0])
         costs = self._scaled(rows, group_costs(program.X, rows))
         lp = relaxed(rows, costs, program.n, cuts, LEFT_OVER)
-        solved(lp, deadline - time.perf_counter())
+        if not solved(lp, deadline - time.perf_counter()):
+            return False
         dive = partial(self._dive, rows, costs, cuts, basic(lp), deadline)
         answers = map_threads(dive, self.random.integers(2**62, size=DIVES).tolist())
         met = [group_rows(self.labels, self.program.k)]
@@ -173,7 +173,7 @@ class _Rest:
         self.rows, self.costs, self.cuts = rows, costs, cuts
         self.fixed = np.zeros(len(rows), bool)
         self.groups, self.records = np.arange(len(rows)), np.arange(n)  # those that the program holds
-        self.held = np.zeros(n + 1, bool)  # by fixed groups; the last is nobody, as rows are filled up with -1
+        self.held = np.zeros(n + 1, bool)  # by fixed groups; the last place is nobody's
         self.lp = relaxed(rows, costs, n, cuts, LEFT_OVER)
         begin_at(self.lp, *start)
 

@@ -226,9 +226,9 @@ def grow_cuts(rows, shares, start, holders, weights, divisor, least):
 def eliminated(matrix, order, shares, divisor, least, widest):
     """Sums of rows of the matrix, modulo the divisor, that are violated by more than `least`.
 
-    matrix[i, g]: whether group g holds record i; it is changed. Groups vanish in this order, each by a row that
-    holds it and that few rows made. Returns the weight of each record in the sums, and by how much they are
-    violated. The divisor is 2 or 3, so that each number is its own inverse.
+    matrix[i, g]: whether group g holds record i; it is changed. Groups vanish in this order, each by the row
+    that the fewest records made. Returns the weight of each record in the sums, and by how much they are
+    violated. The divisor is 2 or 3: each number is its own inverse.
     """
     n, m = matrix.shape
     weights = np.zeros((n, n), np.int8)
