@@ -21,6 +21,7 @@ default_role = "code"  # docstrings write `name`, as Markdown does
 autodoc_typehints = "none"  # the sections of each docstring say the types
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
+napoleon_use_ivar = True  # or the word "columns" in a parameter would be a link to some attribute
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
 nb_execution_mode = "force"
@@ -30,7 +31,9 @@ nb_merge_streams = True
 html_theme = "pydata_sphinx_theme"
 html_title = "shoal"
 html_show_sourcelink = False
+html_sidebars = {"**": ["globaltoc.html"]}  # all pages at the left, by their captions
 html_theme_options = {
+    "navbar_center": [],
     "show_prev_next": True,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],

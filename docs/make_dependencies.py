@@ -27,7 +27,7 @@ REASONS = {
     "narwhals": "pandas, polars and pyarrow tables seen alike",
     "pyarrow": "files, types, and the counting of the check",
     "typer": "the command line",
-    "rich": "tables and progress in the terminal",
+    "rich": "progress in the terminal and in notebooks",
     "Jinja2": "the HTML report",
     "matplotlib": "pictures",
     "nicegui": "the web page",

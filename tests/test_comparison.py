@@ -330,10 +330,30 @@ def test_units_and_contributors_have_a_price():
     asked = {"columns": ["a", "b"], "unit": "person", "contributors": 3, "method": "mdav"}
     release = shoal.microaggregate(table, 3, **asked)
     found = {run.requirements: run.information_loss for run in shoal.price(release, bound_time=None).runs}
-    assert set(found) == {"unit person, contributors=3", "unit person", "contributors=3", ""}
+    three, one = "contributors=3", "contributors=1"
+    assert set(found) == {f"unit person, {three}", f"unit person, {one}", three, one}
     dropped = {"columns": ["a", "b"], "roles": {"person": "identifier"}, "contributors": 1, "method": "mdav"}
-    assert found[""] == shoal.microaggregate(table, 3, **dropped).information_loss
+    assert found[one] == shoal.microaggregate(table, 3, **dropped).information_loss
     assert found["unit person, contributors=3"] == release.information_loss
+    assert [told["reached"] for told in release.outcome.requirements] == [3, 3]
+
+
+def test_the_usual_contributors_have_a_price_where_cells_are_missing():
+    rng = np.random.default_rng(5)
+    cells = rng.normal(size=(60, 2))
+    table = pa.table({"a": cells[:, 0], "b": np.where(rng.random(60) < 0.7, np.nan, cells[:, 1])})
+    asked = {"columns": ["a", "b"], "method": "mdav", "missing": "impute"}
+    release = shoal.microaggregate(table, 3, **asked)
+    (told,) = release.outcome.requirements
+    assert told["said"].startswith("at least 2 contributors to each published cell: asked 2, reached 2, 0 of")
+    assert ("each group has", told["said"]) in release.outcome.rows()
+    found = {run.requirements: run.information_loss for run in shoal.price(release, bound_time=None).runs}
+    lone = shoal.microaggregate(table, 3, **asked, contributors=1)
+    assert found == {"": release.information_loss, "contributors=1": lone.information_loss}
+    assert lone.information_loss < release.information_loss
+    assert lone.outcome.requirements == ()
+    compared = shoal.compare(table, k=3, price=True, bound_time=None, **asked)
+    assert {run.requirements: run.information_loss for run in compared.runs} == found
 
 
 def test_the_command_line_tries_rules_and_tells_prices(tmp_path):

@@ -75,6 +75,14 @@ def test_a_report_says_nothing_of_a_method_that_is_not_known(pair, name):
     assert (folder / name).stat().st_mode & 0o77 == 0
 
 
+def test_rows_that_do_not_keep_their_places_are_told(pair):
+    original, release, _, _ = pair
+    asked = {"columns": COLUMNS, "order": "keep"}
+    wrong = shoal.measure(original, release.take(np.roll(np.arange(60), 7)), **asked)
+    assert any("column 'region' has the same values in other rows" in note for note in wrong.notes)
+    assert not any("in other rows" in note for note in shoal.measure(original, release, **asked).notes)
+
+
 def test_slips(pair):
     original, release, _, folder = pair
     files = (folder / "in.csv", folder / "out.csv")

@@ -16,6 +16,7 @@ from shoal.bounds import bound_matrix, standardised
 from shoal.display import Tabular
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
+from shoal.frame.types import read_column
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.json_text import json_text
@@ -242,8 +243,7 @@ def compare(
     if not sizes or (keys is not None and not keys):
         raise InputError("nothing to compare: name at least one k and one method")
     plans = [Plan(sizes[0], **chosen) for chosen in alternatives(fields)]
-    plans += [less for plan in plans if price for less in without(plan)]
-    return compare_plans(plans, data, sizes, keys, bound_time, sample, workers, progress)
+    return compare_plans(plans, data, sizes, keys, bound_time, sample, workers, progress, price)
 
 
 def compare_plans(
@@ -255,12 +255,14 @@ def compare_plans(
     sample: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    price: bool = False,
 ) -> Comparison:
     """The plans with each of these k and each of these methods; without any, with their own.
 
     A method that needs a requirement is not tried without it, where another of the plans has it.
     """
     frame = frame_of(data)
+    wanted = [*wanted, *(less for plan in wanted if price for less in _less(plan, frame))]
     wanted = [plan.called(frame.names) for plan in wanted]
     first = wanted[0]
     names = tuple(frame.choose(first.columns, {*first.roles, *first.strata, first.weight}))
@@ -281,8 +283,7 @@ def compare_plans(
 def neighbours(release: Release, progress: Progress | None = None) -> Comparison | None:
     """The same plan at half, twice and four times its k, and without its requirements, beside the release.
 
-    It answers "why this k" in a report. None where the release took so long that nobody wants to wait for
-    three more.
+    It answers "why this k" in a report. None where the release took long.
     """
     k = release.plan.k
     if k < 2 or release.seconds > NEIGHBOUR_SECONDS:
@@ -296,7 +297,9 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
         for size in sizes
         if size <= max(k, records // 2)
     ]
-    jobs += [partial(_run, less, release.original) for less in without(release.plan)]
+    jobs += [
+        partial(_run, less, release.original) for less in _less(release.plan, frame_of(release.original))
+    ]
     done = _results(jobs, None, progress)
     return _compared(done, records, release.columns, {})
 
@@ -333,20 +336,32 @@ def price(
     >>> [run.requirements for run in shoal.price(release, bound_time=None).runs]
     ['', 'diversity sector=2']
     """
-    refuse_price(release.plan)
-    jobs: list[Job] = [partial(_run, less, release.original) for less in without(release.plan)]
+    refuse_price(release.plan, frame := frame_of(release.original))
+    jobs: list[Job] = [partial(_run, less, release.original) for less in _less(release.plan, frame)]
     done = _results([partial(Run.of, release), *jobs], None, progress)
-    least = None if bound_time is None else _bound(frame_of(release.original), release.plan, bound_time)
+    least = None if bound_time is None else _bound(frame, release.plan, bound_time)
     bounds = {} if least is None else {release.plan.k: least}
     return _compared(done, len(release.labels), release.columns, bounds)
 
 
-def refuse_price(plan: Plan) -> None:
+def refuse_price(plan: Plan, frame: Frame) -> None:
     """Refuse to price a plan that asks for nothing beyond k."""
-    if not required_by(plan):
-        raise InputError(
-            "the plan asks for no requirement whose price could be told: add one, such as diversity"
-        )
+    why = "the plan asks for no requirement whose price could be told: add one, such as diversity"
+    if not _less(plan, frame):
+        raise InputError(why)
+
+
+def _less(plan: Plan, frame: Frame) -> list[Plan]:
+    """The plan without each of its requirements, and without all.
+
+    Two contributors to each cell have no price unless there are weights, gaps, or zeros apart.
+    """
+    plan = plan.called(frame.names)
+    thin = plan.weight is not None or plan.zeros == "group"
+    for name in frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight}):
+        given = plan.types.get(name), plan.levels.get(name), plan.codes_of(name)
+        thin |= read_column(frame, name, *given).gap_count > 0
+    return without(plan, thin)
 
 
 def _compared(

@@ -262,6 +262,12 @@ def measure_plan(
         notes.append(f"records were counted, not units: the release does not tell {untold[0]!r} of its rows")
     unit = [] if untold else plan.unit
     units = [np.unique(codes_of(tells[str(name)]), return_inverse=True)[1] for name in unit]
+    moved = _moved(paired, as_arrow(after.native), {*map(str, names), str(key)}) if matched else None
+    if moved is not None:
+        notes.append(
+            f"column {moved!r} has the same values in other rows: do rows belong together as you say? If "
+            "not, what compares records is wrong"
+        )
     measured = Measured(
         paired,
         as_arrow(after.native),
@@ -295,6 +301,19 @@ def _frame(given: Any) -> Frame:
     """The table given; the columns of a large Parquet table are read one by one."""
     large = large_table(given)
     return frame_of(given) if large is None else Frame(large)
+
+
+def _moved(before: Any, after: Any, besides: set[str]) -> str | None:
+    """A kept column that has the same cells in both tables, but in other rows; None if there is none."""
+    if isinstance(before, LargeTable) or isinstance(after, LargeTable):
+        return None
+    for name in [name for name in before.column_names if name in after.column_names and name not in besides]:
+        one, other = (_plain(table[name].combine_chunks()) for table in (before, after))
+        if one.type != other.type or one.equals(other) or pa.types.is_nested(one.type):
+            continue
+        if pc.take(one, pc.sort_indices(one)).equals(pc.take(other, pc.sort_indices(other))):
+            return str(name)
+    return None
 
 
 def _shared(before: Frame, after: Frame, besides: set[Any]) -> list[Any]:

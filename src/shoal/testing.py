@@ -82,9 +82,9 @@ def brute_force(X: NDArray, k: int, integer: bool = False) -> float:
             groups[1 << group[0]].append((sum(1 << i for i in group), _sse(X[list(group)], integer)))
     best = [0.0] + [np.inf] * ((1 << n) - 1)
     for mask in range(1, 1 << n):
-        for group, sse in groups[mask & -mask]:
-            if group & mask == group:
-                best[mask] = min(best[mask], best[mask ^ group] + sse)
+        for members, sse in groups[mask & -mask]:
+            if members & mask == members:
+                best[mask] = min(best[mask], best[mask ^ members] + sse)
     return best[-1]
 
 

@@ -14,7 +14,8 @@ from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method, run_within
 from shoal.plan.rules import read_rule
 from shoal.requirements.closeness import Closeness
-from shoal.stages.require import failing, hold
+from shoal.stages.hold import hold
+from shoal.stages.require import failing
 
 KEYS = ("tclose_merge", "tclose_k_first", "tclose_t_first")
 

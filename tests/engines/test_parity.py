@@ -4,7 +4,8 @@ Every field of `Plan` stands in the table below: a new field must be put into it
 """
 
 import json
-from dataclasses import fields
+import re
+from dataclasses import fields, replace
 
 import numpy as np
 import pyarrow as pa
@@ -630,13 +631,38 @@ def test_groups_of_many_blocks_are_compared_with_the_whole_table(asked, table, t
     assert done.exit_code == 0, done.output
 
 
-def test_a_block_that_is_unlike_the_whole_table_is_told(tmp_path):
+def unlike(x):
+    """Values of a column that is not the same all over x: only its last quarter has no flu."""
+    return np.where(x % 3 == 0, "flu", np.where(x < 150, "cough", "cold"))
+
+
+def test_blocks_that_are_unlike_the_whole_table_are_told_before_any_is_grouped(tmp_path, monkeypatch):
     x = np.arange(200.0)
-    pq.write_table(pa.table({"x": x, "ill": np.where(x < 100, "flu", "cold")}), tmp_path / "in.parquet")
-    plan = shoal.Plan(4, columns=["x"], closeness={"ill": 0.2})
-    with pytest.raises(InputError, match=r"a block of .* the nearest that can be had is closeness 0\.5"):
-        disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=50)
+    pq.write_table(pa.table({"x": x, "ill": unlike(x)}), tmp_path / "in.parquet")
+    plan = shoal.Plan(4, columns=["x"], closeness={"ill": 0.1}, method="mdav")
+
+    def run(plan):
+        return disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=50)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shoal.engines.disk.engine.protect_block", None)
+        with pytest.raises(InputError, match="a block of") as refused:
+            run(plan)
     assert not (tmp_path / "out.parquet").exists()
+    nearest = float(re.search(r"the nearest that can be had is closeness (\S+)$", str(refused.value))[1])
+    assert nearest == pytest.approx(0.5, abs=0.02)  # of the last block, farthest from the whole table
+    assert run(replace(plan, closeness={"ill": nearest})).blocks > 2
+
+
+@pytest.mark.parametrize("asked", [{"diversity": {"ill": 3}}, {"spread": {"x": 0.6}}], ids=str)
+def test_what_a_stratum_of_a_block_cannot_hold_is_told_before_any_is_grouped(asked, tmp_path, monkeypatch):
+    x = np.arange(200.0)
+    table = pa.table({"x": x, "ill": unlike(x), "half": np.where(x % 2, "odd", "even")})
+    pq.write_table(table, tmp_path / "in.parquet")
+    plan = shoal.Plan(4, columns=["x"], strata=["half"], method="mdav", **asked)
+    monkeypatch.setattr("shoal.engines.disk.engine.protect_block", None)
+    with pytest.raises(InputError, match=r"of .* records cannot have .* in each group: the nearest that can"):
+        disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet", block_records=30)
 
 
 def test_too_many_different_numbers_are_refused():

@@ -216,7 +216,14 @@ def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_di
     local = disk.run(Plan(**plan), place / "many.parquet", place / "many_disk.parquet", block_records=150)
     assert outcome.blocks == local.blocks > 5
     assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
-    assert [found["failing_groups"] for found in outcome.requirements] == [0, 0, 0]
+    assert [found["failing_groups"] for found in outcome.requirements] == [0, 0, 0, 0]
+    assert [found["reached"] for found in outcome.requirements] == pytest.approx(
+        [found["reached"] for found in local.requirements]
+    )
+    with pytest.raises(
+        InputError, match=r"of .* records cannot have 'ill' distributed within 0.001 of the whole"
+    ):
+        shoal.spark.protect(rows, block_records=150, **plan | {"closeness": {"ill": 0.001}})
     ours = pq.read_table(place / "many_out").sort_by("row").to_pandas()
     theirs = pq.read_table(place / "many_disk.parquet").sort_by("row").to_pandas()
     assert ours.equals(theirs[ours.columns])

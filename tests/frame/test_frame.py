@@ -335,3 +335,10 @@ def test_doubles_beyond_whole_numbers_stay_doubles():
     table = pd.DataFrame({"x": [1e20, 2e20, np.nan, 4e20, 5e20, 9e20, 1e21, np.nan, 3e20]})
     release = shoal.microaggregate(table, 2, order="keep")
     assert release.table["x"].isna().sum() == 2
+
+
+def test_a_name_with_a_comma_is_typed_in_quotes():
+    with pytest.raises(
+        InputError, match=r"""no column 'size': .* in double quotes, such as -c '"size, in m2"'"""
+    ):
+        Frame(pa.table({"size, in m2": [1]})).find(["size", "in m2"])

@@ -73,7 +73,8 @@ SET = {
         "continuous",
     ): "turnover Umsatz chiffre_affaires ventas fatturato assets rent Miete loyer",
     ("amounts", "confidential", "continuous"): (
-        "income household_income Einkommen Haushaltseinkommen revenu ingresos reddito salary Gehalt salaire"
+        "income household_income Einkommen Haushaltseinkommen revenu ingresos reddito salary Gehalt salaire "
+        "Bruttolohn sueldo net_worth"
     ),
     ("whole amounts", "quasi", "integer"): "profit Kosten coût gasto spesa",
     ("kilograms", "quasi", "continuous"): (
@@ -82,7 +83,7 @@ SET = {
     ),
     ("factors", "weight", "continuous"): (
         "weight wgt wght WT sample_weight svyweight poids Gewicht Hochrechnungsfaktor pondération peso "
-        "peso_campionario"
+        "peso_campionario fexp"
     ),
     ("ages", "quasi", "integer"): "age Alter âge edad età",
     (
@@ -91,9 +92,17 @@ SET = {
         "integer",
     ): "survival_months Überlebenszeit survie_mois supervivencia sopravvivenza futime",
     ("codes", "quasi", "nominal"): "sex region Geschlecht sexe sexo sesso educ",
-    ("codes", "confidential", "nominal"): "diagnosis Diagnose religion Krankheit maladie enfermedad malattia",
+    (
+        "codes",
+        "confidential",
+        "nominal",
+    ): "diagnosis Diagnose religion Krankheit Erkrankung maladie enfermedad malattia",
     ("codes", "stratum", "nominal"): "stratum strata Schicht strate estrato",
-    ("counts", "quasi", "integer"): "kids n_children Anzahl_Kinder nb_enfants hijos figli ph.ecog",
+    (
+        "counts",
+        "quasi",
+        "integer",
+    ): "phone_calls address_changes has_email kids n_children Anzahl_Kinder nb_enfants hijos figli ph.ecog",
     ("from one", "quasi", "integer"): "household_size rooms Zimmer num_personas personnes numero_stanze",
     ("years", "quasi", "integer"): "year survey_year Jahr année año anno Erhebungsjahr",
     ("birth years", "quasi", "integer"): "birth_year Geburtsjahr année_naissance",

@@ -54,6 +54,8 @@ def test_sheets_are_chosen_by_name(tmp_path):
     assert shoal.read(f"{path}#a!b").to_pydict() == {"n": [5]}
     table = shoal.read(f"{path}#Sheet 2!2")
     assert table.to_pydict() == {"a": [1, 2], "b": ["x", None]}
+    with pytest.raises(InputError, match="no column 'n': there are 'a', 'b'; only sheet 'Sheet 2' was read"):
+        shoal.microaggregate(f"{path}#Sheet 2!2", 2, columns="n")
     release = shoal.microaggregate(f"{path}#Sheet 2!2", 2, columns="a")
     assert any("only sheet 'Sheet 2' was read; there are also Sheet1, Notes, a!b" in n for n in release.notes)
     release.write(tmp_path / "out.xlsx")

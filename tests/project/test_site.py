@@ -1,6 +1,7 @@
 """The documentation site is whole: `make docs` builds it, these tests need no Sphinx."""
 
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import matplotlib
 import pytest
 from docs import make_commands
 from matplotlib import pyplot
+
+import shoal
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -42,6 +45,16 @@ def test_the_cells_of_a_notebook_run(page, tmp_path, monkeypatch):
     matplotlib.use("agg")
     exec(compile("\n".join(CELLS.findall(page.read_text())), page.name, "exec"), {"__name__": "__main__"})
     pyplot.close("all")
+
+
+def test_the_reference_has_every_public_name_and_none_that_is_gone():
+    text = (DOCS / "api.md").read_text()
+    named = re.findall(r"^\.\. auto(?:function|class|exception|module):: (\S+)$", text, re.MULTILINE)
+    named = [name if name.startswith("shoal.") else f"shoal.{name}" for name in named]
+    for name in named:
+        assert pkgutil.resolve_name(name).__doc__
+    told = {name.split(".")[1] for name in named}
+    assert set(shoal.__all__) - told == {"__version__"}
 
 
 def test_included_files_are_there():

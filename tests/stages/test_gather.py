@@ -9,7 +9,8 @@ from shoal.grouping.runner import run_method
 from shoal.plan.rules import read_rule
 from shoal.requirements import requirements
 from shoal.stages.gather import parts_of, region, tend_to_hold
-from shoal.stages.require import failing, hold
+from shoal.stages.hold import hold
+from shoal.stages.require import failing
 
 
 def closeness(codes, t):

@@ -283,3 +283,8 @@ def test_what_recoded_columns_lose_is_told_by_the_same_definition():
     assert release.outcome.public()["recoding_loss"]["job"] == 50.0
     assert "lost by recoding" in render(build(release, "public"), "text")
     assert not shoal.microaggregate(table, 3, columns=["x"], keep=["pay", "job"]).outcome.recoding_loss
+
+
+def test_one_value_is_told_as_one():
+    release = shoal.microaggregate(np.arange(40), 3, top={0: 38})
+    assert "1 value of 0 above 38 is published as the threshold: 1 is fewer than k=3" in release.notes

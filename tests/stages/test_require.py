@@ -20,8 +20,9 @@ from shoal.requirements.contributors import Contributors
 from shoal.requirements.units import Units
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.group import group
+from shoal.stages.hold import hold
 from shoal.stages.part import protect_part
-from shoal.stages.require import failing, hold
+from shoal.stages.require import failing
 from shoal.verify.groups import check_groups
 
 

@@ -54,14 +54,12 @@ def compare(
     tried likewise.
     """
     from shoal.comparison import compare_plans
-    from shoal.plan.rules import without
 
     refuse_outputs(output)
-    plans = [*wanted, *(less for plan in wanted if price for less in without(plan))]
     with source_of(file) as source, watching() as progress:
         comparison = interruptible(
             lambda: compare_plans(
-                plans, source, sizes or SIZES, methods, bound_time or None, progress=progress
+                *(wanted, source, sizes or SIZES, methods, bound_time or None), progress=progress, price=price
             )
         )
     show(comparison, output)

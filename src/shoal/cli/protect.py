@@ -171,7 +171,7 @@ def protect(
         if price:
             from shoal.comparison import refuse_price
 
-            refuse_price(wanted)
+            refuse_price(wanted, frame)
         with watching() as progress:
             release = interruptible(lambda: run(wanted, frame, progress, strict=True))
             notes = list(release.write(target, replace=replace, safe_cells=safe_cells))

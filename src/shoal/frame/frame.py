@@ -95,10 +95,17 @@ class Frame:
         chosen = []
         for name in names:
             if name not in present and str(name) not in by_text:
-                hint = did_you_mean(str(name), map(str, self.names))
-                raise InputError(f"there is no column {name!r}: {hint}")
+                raise InputError(f"there is no column {name!r}: {self._hint(str(name))}")
             chosen.append(name if name in present else by_text[str(name)])
         return chosen
+
+    def _hint(self, name: str) -> str:
+        """Where a column may be that is not here: quoted, spelled otherwise, or on another sheet."""
+        for other in map(str, self.names):
+            if other.partition(",")[0] == name:
+                return f"a name with a comma stands in double quotes, such as -c '\"{other}\"'"
+        sheets = [note for note in self.notes if note.startswith("only sheet")]
+        return "; ".join([did_you_mean(name, map(str, self.names)), *sheets])
 
     def numbers(self, name: Any) -> tuple[NDArray, Bools | None]:
         """A numeric column as an array of its own number type, and where its gaps are (there it holds 0)."""

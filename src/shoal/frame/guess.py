@@ -26,9 +26,12 @@ _IDENTIFIER = re.compile(
     r"|_(address|adresse|direccion|indirizzo|street|strasse|rue|calle)_|strasse_"
     r"|_(zip|zip_?code|post_?code|postal_code|plz|postleitzahl|code_postal|codigo_postal|cap)_"
 )
+_COUNTED = re.compile(  # what is counted or told of a phone, an address, a name: `phone_calls`, `has_email`
+    r"^_(has|n|nb|num|count|anzahl|use[ds]?|owns)_|_(calls?|count|opened|sent|changes?|moves|bills?|usage|type)_$"
+)
 _WEIGHT = re.compile(
     r"weight_|_weights?_|weights_|_(wgt|wght|wt|pw|poids|peso|pesi|gewicht|gew|hrf)_"
-    r"|wgt_|gewicht_|gewichtung|hochrechnung|ponder|expansion_factor|factor_(de_)?expansion|fattore_(di_)?riporto"
+    r"|wgt_|gewicht_|gewichtung|hochrechnung|ponder|expansion_factor|factor_(de_)?expansion|fattore_(di_)?riporto|_fexp_"
 )
 _BODY = re.compile(  # what is weighed, or becomes lighter
     r"_(loss|gain|change|body|birth|baby|kg|lbs?|grams?|net|gross|car|vehicle|height|bmi|corps|nacer|nascita)_"
@@ -39,7 +42,8 @@ _CONFIDENTIAL = re.compile(
     r"diagnos|disease|illness|krankheit|maladie|enfermedad|malattia|cancer|krebs|tumou?r|_icd(9|10|11)?_|_hiv_|hiv_"
     r"|religio|criminal|convict|sexual|disab|politic|union_?member|gewerkschaft|behinder|handicap"
     r"|survival|surviv|uberleben|survie|supervivencia|sopravviv|time_to_event|_futime_|_(os|pfs)_(time|days|months)_"
-    r"|income|einkommen|_revenus?_|ingresos?_|reddit[oi]_|salar|gehalt|salaire|stipendio|_lohn_"
+    r"|income|einkommen|_revenus?_|ingresos?_|reddit[oi]_|salar|gehalt|salaire|stipendio|lohn_"
+    r"|erkrank|sueldo|net_worth|vermogen|vermoegen|patrimoi?n"
 )
 _YEAR = re.compile(r"year_|jahr_|_(annee|an|ano|anno|yr|annees?)_|^_year|jahrgang")
 _COUNT = re.compile(
@@ -108,7 +112,8 @@ def _spelled(name: Any) -> str:
 
 
 def named_like_identifier(name: Any) -> bool:
-    return bool(_IDENTIFIER.search(_spelled(name)))
+    word = _spelled(name)
+    return bool(_IDENTIFIER.search(word)) and not _COUNTED.search(word)
 
 
 def named_like_weight(name: Any) -> bool:

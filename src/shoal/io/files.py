@@ -111,7 +111,7 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
     wanted = Path(path)
     reader, path = file_format(wanted).read, file_of(wanted)
     if not path.exists():
-        there = [p.name for p in path.parent.glob("*") if p.is_file()] if path.parent.is_dir() else []
+        there = [p.name for p in path.parent.glob("[!.]*") if p.is_file()] if path.parent.is_dir() else []
         hint = f" ({did_you_mean(path.name, there)})" if there else ""
         raise InputError(f"there is no file {str(path)!r}{hint}")
     if not path.is_file():

@@ -60,11 +60,13 @@ class Groups:
 
     def __init__(self, labels: Ints, values: NDArray):
         codes, self.levels = numbered(values)
-        order = np.argsort(labels * self.levels + codes)  # by group, then by value
+        key = labels * self.levels
+        key += codes
+        order = np.argsort(key)  # by group, then by value
+        del key
         self.ranks = codes[order]  # the place of each value among all
         del codes
         self.values = values[order]
-        self.labels = labels[order]
         self.sizes = np.bincount(labels)
         self.starts = np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
         self.ends = self.starts + self.sizes
@@ -82,14 +84,15 @@ class Groups:
     def shares_of_largest(self) -> tuple[NDArray, NDArray]:
         """The share of the largest one, and of the largest two, in the sum of each group's values.
 
-        Values count without their sign. A group whose sum is 0 has no dominating unit.
+        Values count without their sign: the largest lie at the ends. A group whose sum is 0 has no dominating
+        unit.
         """
-        values = self.values
-        if values.min() < 0:
-            values = Groups(self.labels, np.abs(values)).values
-        total = np.add.reduceat(values, self.starts)
-        first = values[self.ends - 1]
-        second = np.where(self.sizes > 1, values[np.maximum(self.ends - 2, 0)], 0)
+        values = np.abs(self.values)
+        low, high = values[self.starts], values[self.ends - 1]
+        inner = np.where(low > high, self.starts + 1, self.ends - 2)  # beside the largest
+        inner = np.clip(inner, 0, len(values) - 1)
+        second = np.where(self.sizes > 1, np.maximum(np.minimum(low, high), values[inner]), 0)
+        total, first = np.add.reduceat(values, self.starts), np.maximum(low, high)
         safe = np.where(total > 0, total, np.inf)
         return first / safe, (first + second) / safe
 
@@ -144,7 +147,8 @@ class Groups:
     def distances_unordered(self) -> NDArray:
         """Total variation distance of each group's categories to those of all, from 0 to 1."""
         share = np.bincount(self.ranks) / len(self.ranks)
-        both, counts = np.unique(self.labels * self.levels + self.ranks, return_counts=True)
+        labels = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        both, counts = np.unique(labels * self.levels + self.ranks, return_counts=True)
         group, code = np.divmod(both, self.levels)
         excess = np.maximum(counts / self.sizes[group] - share[code], 0)
         return np.bincount(group, excess, minlength=len(self.sizes))

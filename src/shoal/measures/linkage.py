@@ -116,7 +116,7 @@ def _intruder(
     first[labels[pool]] = pool
     published, spaces = [], []
     for column in linking:
-        published.append(numbered(column.after[first])[0])
+        published.append(numbered(column.after[first])[0].astype(np.int32))
         spaces.append(_space(column, first, rows))
     classes = [known[first] for known in kept]
 
@@ -209,13 +209,14 @@ def _linked(
     from scipy.spatial import cKDTree
 
     sizes, target = np.bincount(alike, counts), alike[labels[rows]]
-    points = np.empty((len(sizes), sum(space[0].shape[1] for space in spaces) + len(classes)))
-    coordinates, wanted = (np.hstack(side) for side in zip(*spaces))
+    wanted, at, far = np.hstack([true for _, true in spaces]), 0, 0.0
+    points = np.empty((len(sizes), wanted.shape[1] + len(classes)))
+    for coordinates, true in spaces:
+        points[alike, at : at + coordinates.shape[1]] = coordinates
+        at += coordinates.shape[1]
+        far = max(far, *(max(side.max(), -side.min()) for side in (coordinates, true)))
     if classes:
-        apart = 4 * np.sqrt(points.shape[1]) * (1 + max(np.abs(coordinates).max(), np.abs(wanted).max()))
-        coordinates = np.column_stack((coordinates, apart * classes[0]))
-    points[alike] = coordinates
-    if classes:
+        points[alike, -1] = 4 * np.sqrt(points.shape[1]) * (1 + far) * classes[0]
         wanted = np.column_stack((wanted, points[target, -1]))
     tree = cKDTree(points, compact_nodes=False, balanced_tree=False)  # few ask: it is built sooner
     near = min(NEAREST, len(points))

@@ -1,12 +1,13 @@
 """What is at risk: what an intruder can still learn about single records from the released table."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import Ints
+from shoal.arrays import Bools, Ints
 from shoal.measures.columns import Column
 from shoal.measures.groups import Groups, numbered, real_cells, same
 from shoal.measures.linkage import linkage
@@ -109,22 +110,38 @@ def with_groups(
         return measures
     both = both.scaled()
     together, each = both.groups
-    hidden, n = [] if confidential is None else names_of(confidential), len(both.original)
-    watch, rule, real = _Watch(interval, n), _Dominance(dominance, n), {}
-    for c, labels in zip(both.columns, each):
+    hidden = [] if confidential is None else names_of(confidential)
+    watched: dict[Any, dict[str, float]] = {}
+    ruled, real = dict[Any, dict[str, float]](), dict[Any, float]()
+    fixed, dominated = np.zeros((2, len(both.original)), bool)
+    kept = ((both.read(name).scaled(), together, False) for name in hidden)
+    for c, labels, published in chain(((c, labels, True) for c, labels in zip(both.columns, each)), kept):
         groups = Groups(labels, c.before)
-        if not hidden:
-            watch.add(c, labels, groups)
-        if c.numeric:
-            rule.add(c, labels, groups)
+        if not (published and hidden):
+            inside, watched[c.name] = _watched(c, labels, groups, interval)
+            fixed |= inside
+        if c.numeric and c.there.any():
+            inside, ruled[c.name] = _dominated(c, labels, groups, dominance)
+            dominated |= inside
+        if c.numeric and published:
             real[c.name] = real_cells(c.before, c.after, labels)
-    for name in hidden:
-        c = both.read(name).scaled()
-        groups = Groups(together, c.before)
-        watch.add(c, together, groups)
-        if c.numeric:
-            rule.add(c, together, groups)
-    more = [*watch.measures(), *rule.measures()]
+
+    def of(key: str) -> dict[Any, float]:
+        return {name: facts[key] for name, facts in watched.items() if key in facts}
+
+    more = [
+        measure("fixed", fixed.mean(), of("fixed"), {}, reach=_percent(interval)),
+        measure("l_diversity", min(of("fewest").values()), of("fewest"), {}),
+        measure("t_closeness", max(of("farthest").values()), of("farthest"), {"mean": of("mean")}),
+    ]
+    if near := of("near"):
+        more.append(measure("proximity", np.mean(list(near.values())), near, {}, reach=_percent(interval)))
+    if ruled:
+        one, two = dominance
+        shares = {name: facts.pop("share") for name, facts in ruled.items()}
+        detail = {"rule": {"largest_one": one, "largest_two": two}, "columns": ruled}
+        words = {"one": _percent(one), "two": _percent(two)}
+        more.append(measure("dominance", dominated.mean(), shares, detail, **words))
     if real:
         more.append(by_column("real_cells", list(real), np.array(list(real.values()))))
     return Measures([*measures.values(), *more], measures.records, measures.notes)
@@ -188,7 +205,8 @@ def _within(c: Column, reach: float) -> tuple[NDArray, NDArray]:
     gaps = np.isnan(c.before), np.isnan(c.after)
     whole, silent = ~(gaps[0] | gaps[1]), gaps[0] & gaps[1]  # a gap published as a gap is told
     by_sd = (np.abs(c.before - c.after) <= reach * _spread(c.after[~gaps[1]])) | silent
-    placed = np.sort(c.before[~gaps[0]])
+    placed = c.before[~gaps[0]]
+    placed.sort()
     ranks = [_twice_the_rank(placed, values) for values in (c.before, c.after)]
     return by_sd, (np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)) & whole | silent
 
@@ -207,46 +225,22 @@ def _twice_the_rank(placed: NDArray, values: NDArray) -> NDArray[np.intp]:
     return (np.searchsorted(placed, different) + np.searchsorted(placed, different, "right"))[which]
 
 
-class _Watch:
-    """What membership of a group alone gives away about a value, column after column."""
-
-    def __init__(self, reach: float, n: int):
-        self._reach, self._anywhere = reach, np.zeros(n, bool)
-        self._fixed: dict[Any, float] = {}
-        self._fewest: dict[Any, float] = {}
-        self._distance: dict[Any, float] = {}
-        self._mean: dict[Any, float] = {}
-        self._proximity: dict[Any, float] = {}
-
-    def add(self, c: Column, labels: Ints, groups: Groups) -> None:
-        different = groups.distinct()
-        self._fewest[c.name] = float(different.min())
-        tight = different == 1
-        if c.numeric:
-            near = self._reach * _spread(c.before[c.there])
-            tight = tight | (groups.ranges() <= near)
-            some = _present(c, labels, groups)[1] if c.there.any() else None
-            self._proximity[c.name] = 0.0 if some is None else float(some.near(near).mean())
-        inside = tight[labels]
-        self._anywhere |= inside
-        self._fixed[c.name] = float(inside.mean())
-        far = groups.distances_ordered() if c.numeric or c.ordered else groups.distances_unordered()
-        self._distance[c.name] = float(far.max())
-        self._mean[c.name] = float(far @ groups.sizes / len(labels))
-
-    def measures(self) -> list[Measure]:
-        found = [
-            measure("fixed", self._anywhere.mean(), self._fixed, {}, reach=_percent(self._reach)),
-            measure("l_diversity", min(self._fewest.values()), self._fewest, {}),
-            measure("t_closeness", max(self._distance.values()), self._distance, {"mean": self._mean}),
-        ]
-        if self._proximity:
-            share = np.mean(list(self._proximity.values()))
-            found.append(measure("proximity", share, self._proximity, {}, reach=_percent(self._reach)))
-        return found
+def _watched(c: Column, labels: Ints, groups: Groups, reach: float) -> tuple[Bools, dict[str, float]]:
+    """What membership of a group alone gives away about a value: for which records, and how much."""
+    different, facts = groups.distinct(), {}
+    tight = different == 1
+    if c.numeric:
+        near = reach * _spread(c.before[c.there])
+        tight = tight | (groups.ranges() <= near)
+        some = _present(c, labels, groups)[1] if c.there.any() else None
+        facts["near"] = 0.0 if some is None else float(some.near(near).mean())
+    far = groups.distances_ordered() if c.numeric or c.ordered else groups.distances_unordered()
+    facts |= {"fewest": float(different.min()), "farthest": float(far.max())}
+    facts |= {"fixed": float(tight[labels].mean()), "mean": float(far @ groups.sizes / len(labels))}
+    return tight[labels], facts
 
 
-def _present(column: Column, labels: NDArray, groups: Groups) -> tuple[NDArray, Groups]:
+def _present(column: Column, labels: Ints, groups: Groups) -> tuple[Ints, Groups]:
     """The group of each record that has a number, and these groups; `groups` are those of all records."""
     if column.there.all():
         return labels, groups
@@ -254,35 +248,19 @@ def _present(column: Column, labels: NDArray, groups: Groups) -> tuple[NDArray, 
     return codes, Groups(codes, column.before[column.there])
 
 
-class _Dominance:
+def _dominated(
+    c: Column, labels: Ints, groups: Groups, rule: tuple[float, float]
+) -> tuple[Bools, dict[str, float]]:
     """The statistical offices' rule: does one unit, or do two, make up most of a group's total?"""
-
-    def __init__(self, rule: tuple[float, float], n: int):
-        self._rule, self._anywhere = rule, np.zeros(n, bool)
-        self._ruled: dict[Any, float] = {}
-        self._shares: dict[Any, dict[str, float]] = {}
-
-    def add(self, c: Column, labels: Ints, groups: Groups) -> None:
-        if not c.there.any():
-            return
-        codes, groups = _present(c, labels, groups)
-        first, two = groups.shares_of_largest()
-        flagged = (first > self._rule[0]) | (two > self._rule[1]) & (groups.sizes > 2)
-        inside = np.zeros(len(labels), bool)
-        inside[c.there] = flagged[codes]
-        self._ruled[c.name] = float(inside.mean())
-        self._anywhere |= inside
-        self._shares[c.name] = {
-            "groups": int(flagged.sum()),
-            "largest_one": float(first.max()),
-            "largest_two": float(two.max()),
-            "median_largest_one": float(np.median(first)),
-        }
-
-    def measures(self) -> list[Measure]:
-        if not self._ruled:
-            return []
-        one, two = self._rule
-        detail = {"rule": {"largest_one": one, "largest_two": two}, "columns": self._shares}
-        words = {"one": _percent(one), "two": _percent(two)}
-        return [measure("dominance", self._anywhere.mean(), self._ruled, detail, **words)]
+    codes, groups = _present(c, labels, groups)
+    first, two = groups.shares_of_largest()
+    flagged = (first > rule[0]) | (two > rule[1]) & (groups.sizes > 2)
+    inside = np.zeros(len(labels), bool)
+    inside[c.there] = flagged[codes]
+    return inside, {
+        "share": float(inside.mean()),
+        "groups": int(flagged.sum()),
+        "largest_one": float(first.max()),
+        "largest_two": float(two.max()),
+        "median_largest_one": float(np.median(first)),
+    }

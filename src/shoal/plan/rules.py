@@ -130,24 +130,25 @@ def alternatives(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def required_by(plan: Plan) -> str:
-    """What the plan asks of each group beyond k, as it is typed; contributors if more than the usual 2."""
+    """What the plan asks of each group beyond k, as it is typed; contributors unless they are the usual 2."""
     asked = [f"unit {column}" for column in plan.unit]
-    asked += [f"contributors={plan.contributors}"] if plan.contributors > 2 else []
+    asked += [f"contributors={plan.contributors}"] if plan.contributors != 2 else []
     asked += [f"{word} {column}={rule}" for word in KINDS for column, rule in getattr(plan, word).items()]
     return ", ".join(asked)
 
 
-def without(plan: Plan) -> list[Plan]:
+def without(plan: Plan, contributors: bool) -> list[Plan]:
     """The plan without each of its requirements, and without all of them.
 
-    Without units, k counts records; their columns are dropped all the same.
+    Without units, k counts records; their columns are dropped all the same. `contributors` says whether the
+    usual two can cost anything.
     """
     roles = {name: role for name, role in plan.roles.items() if name not in plan.unit}
     roles |= dict.fromkeys(plan.unit, "identifier")
     less: list[dict[str, Any]] = []
     if plan.unit:
         less.append({"unit": (), "roles": roles, "by_record": (), "pseudonyms": None})
-    if plan.contributors > 2:
+    if plan.contributors > 2 or (contributors and plan.contributors == 2):
         less.append({"contributors": 1})
     nothing = {name: value for fields in less for name, value in fields.items()}
     for word in KINDS:

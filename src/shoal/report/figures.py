@@ -92,7 +92,7 @@ def distribution(index: int, facts: Mapping[str, Any]) -> Picture:
         axes.set_title(label(facts["column"], 30))
         axes.margins(x=0.02)
         if index == 0:
-            axes.legend(loc="upper right", handlelength=1.4)
+            axes.legend(loc="best", handlelength=1.4)
 
     moved = 0.5 * float(np.abs(np.array(facts["before"]) - np.array(facts["after"])).sum())
     alt = (
@@ -117,7 +117,7 @@ def _levels(index: int, facts: Mapping[str, Any]) -> Picture:
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(label(facts["column"], 30))
         if index == 0:
-            axes.legend(loc="upper right", handlelength=1.4)
+            axes.legend(loc="best", handlelength=1.4)
 
     words = ", ".join(
         f"{visible(name)} {shown(before, 'share')} and {shown(after, 'share')}"

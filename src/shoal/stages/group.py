@@ -17,11 +17,12 @@ from shoal.requirements.base import Requirement
 from shoal.stages.encode import Drawn, Levels, Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.gather import alike
+from shoal.stages.hold import hold
 from shoal.stages.impute import impute
 from shoal.stages.moments import Scale
 from shoal.stages.refine_gaps import refine_gaps, values_there
 from shoal.stages.regroup import refuse_totals, regroup_for_totals
-from shoal.stages.require import asked_of, confidential_of, failing, hold, refuse_infeasible, refuse_thin
+from shoal.stages.require import asked_of, confidential_of, failing, refuse_infeasible, refuse_thin
 
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).

@@ -19,10 +19,10 @@ from shoal.stages.group import group
 from shoal.stages.loss import Loss, from_table_centre, loss_space, measure
 from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues, publish
-from shoal.stages.require import thin_cells
+from shoal.stages.require import thin_cells, thin_rule
 from shoal.stages.round import rounded_groups
 from shoal.verify.groups import check_groups
-from shoal.verify.requirements import Held
+from shoal.verify.requirements import Held, contributed
 
 #: What is counted while a release is made.
 COUNTS = ("filled", "moved", "thinned", "zeros_lost")
@@ -95,6 +95,10 @@ def protect_part(
     del grouping, space  # their matrix is as large as the table
     cells = {c.name: _spread(c, published, partition) for c, published in zip(columns, groups)}
     held = check_groups(cells, partition.labels, plan.k, strata, units, watched, weight)
+    asked, zeros = min(plan.contributors, plan.k), plan.zeros == "group"
+    if asked > 1 and any(thin_rule(plan, column, weight, units) is not None for column in columns):
+        found = contributed(asked, columns, cells, partition.labels, weight, units, zeros)
+        held = (*held, found)
     filled = thinned = 0
     for column in columns:
         old, new = column.gaps, cells[column.name].gaps

@@ -230,7 +230,8 @@ def ends_of(
         else:
             value, how = limit, f"the threshold: {why}"
         ends.append(End(limit, sign, value))
-        notes.append(f"{len(tail.values):,} values of {where} are published as {how}")
+        many = "1 value of {} is" if len(tail.values) == 1 else f"{len(tail.values):,} values of {{}} are"
+        notes.append(f"{many.format(where)} published as {how}")
     return ends, notes
 
 
@@ -245,7 +246,7 @@ def _too_few(k: int, values: NDArray, limit: Any, units: Ints, weight: Floats | 
     """Why the mean of a tail would tell of single units; None if it does not."""
     distinct, whose = np.unique(units, return_inverse=True)
     if len(distinct) < k:
-        return f"{len(distinct)} are fewer than k={k}"
+        return f"{len(distinct)} {'is' if len(distinct) == 1 else 'are'} fewer than k={k}"
     excess = np.abs(values.astype(np.float64) - float(limit))
     held = np.bincount(whose, excess / excess.max() * (1.0 if weight is None else weight))
     if not held.max() <= DOMINANT * held.sum():

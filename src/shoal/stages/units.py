@@ -159,6 +159,7 @@ def protect_units(
             made.append(inner)
         cells = {column.name: cells[column.name] for column in columns}
         held = check_groups(cells, labels, plan.k, strata, units)
+        held = (*held, *(one for part in made for one in part.held if "contributors" in one.requirement))
         counts = {name: sum(getattr(p, name) for p in made) for name in COUNTS}
         once = tuple(column.name for column in same)
         facts = {**counts, "once": once, "sums": sums, "held": held}

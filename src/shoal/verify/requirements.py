@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -166,6 +166,39 @@ def held(
         *(rule.limit, float(figures.min() if rule.at_least else figures.max()), rule.at_least),
         first=tuple(first),
     )
+
+
+def contributed(
+    asked: int,
+    columns: Sequence[Column],
+    released: Mapping[Any, Column],
+    groups: Ints,
+    weight: Floats | None,
+    units: Ints | None,
+    zeros: bool,
+) -> Held:
+    """How many contributors the published cells of the groups 0, 1, .. have: who has a value, and weight.
+
+    Where all weigh nothing, each with a value counts. With `zeros` apart, a zero is no value.
+    """
+    n, fewest, failing = len(groups), np.inf, np.zeros(int(groups.max()) + 1, bool)
+    who = np.arange(n) if units is None else units
+    for column in columns:
+        there = np.ones(n, bool) if column.gaps is None else ~column.gaps
+        if zeros and not column.categorical:
+            there &= column.values != 0
+        shown = released[column.name].gaps
+        there &= True if shown is None else ~shown
+        if weight is not None:
+            heavy = there & (weight > 0)
+            there &= heavy | (np.bincount(groups, heavy) == 0)[groups]
+        pairs = np.unique(np.stack([groups[there], who[there]]), axis=1)[0]
+        counts = np.bincount(pairs, minlength=len(failing))
+        failing |= (counts > 0) & (counts < asked)
+        fewest = np.where(counts > 0, counts, fewest).min()
+    sizes, whose = np.bincount(groups), f"at least {asked} contributors to each published cell"
+    fails = int(failing.sum()), int(sizes[failing].sum())
+    return Held(whose, n, len(sizes), *fails, asked, float(fewest), True)
 
 
 def figures_of(

@@ -1,6 +1,6 @@
 """One block of a table through all stages: the same on every engine."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,10 +8,38 @@ from numpy.typing import NDArray
 from shoal.arrays import Ints
 from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.plan import BlockPlan
-from shoal.errors import CheckFailed
+from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column
 from shoal.stages.part import Published
+from shoal.stages.require import asked_of, refuse_infeasible
 from shoal.stages.units import protect_units
+from shoal.verify.requirements import figures_of
+
+
+def faults_of(
+    blocks: BlockPlan, needed: Needed, columns: Sequence[Column], units: Ints | None = None
+) -> list[tuple[float, str]]:
+    """For each rule that a block cannot hold, how far it is from it, and that in a sentence."""
+    roles, found = needed.divided(columns, len(blocks.counts) > 1), []
+    n, strata = len(columns[0].values), None
+    if roles.strata is not None:
+        strata = np.unique(roles.strata, return_inverse=True)[1]
+    for rule, column in roles.watched:
+        asked = asked_of(blocks.plan, (), roles.weight, units, [(rule, column)])
+        try:
+            refuse_infeasible(asked, strata, n, blocks.plan.k, "a block")
+        except InputError as error:
+            together = np.zeros(n, np.int64) if strata is None else strata
+            figures = figures_of(rule, column, together, roles.weight, units)[0]
+            found.append((-figures.min() if rule.at_least else figures.max(), str(error)))
+    return found
+
+
+def refuse_faults(found: Iterable[tuple[float, str]]) -> None:
+    """Refuse blocks that cannot hold a rule, by the farthest from it: what that can have, all can."""
+    worst = max(found, default=None)
+    if worst is not None:
+        raise InputError(worst[1])
 
 
 def protect_block(

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.arrays import Ints
-from shoal.engines.blocks.block import protect_block
+from shoal.engines.blocks.block import faults_of, protect_block, refuse_faults
 from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
@@ -262,6 +262,9 @@ def _group(
     """Every block, a few at a time; the outcome does not depend on how many unless the `seconds` run out."""
     end = None if seconds is None else time.perf_counter() + seconds
     chosen = spill.needed.chosen
+    if spill.needed.watched and len(plan.counts) > 1:
+        read = (spill.read(block)[1:] for block in range(len(plan.counts)))
+        refuse_faults(fault for some in read for fault in faults_of(plan, spill.needed, *some))
     groups = Groups(plan, chosen, within)
     done = np.zeros(len(plan.counts))
 

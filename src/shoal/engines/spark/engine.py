@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
+from shoal.engines.blocks.block import refuse_faults
 from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.facts import Tally
 from shoal.engines.blocks.layout import keys_of
@@ -37,6 +38,7 @@ from shoal.engines.spark.tasks import (
     assign_leaves,
     count_leaves,
     each,
+    find_faults,
     gather,
     release_block,
     told_in,
@@ -102,7 +104,6 @@ def _protect(
     plan: Plan, df: Any, blocks: BlockPlan | None, block_records: int | None, notes: Sequence[str] = ()
 ) -> SparkRelease:
     from pyspark.sql import functions as F
-    from pyspark.sql.types import StructType
 
     began = time.perf_counter()
     _refuse(plan)
@@ -155,13 +156,12 @@ def _protect(
     }
     place = {PLACE: F.xxhash64(F.lit(salt), *hashable(df)), TIE: F.xxhash64(*hashable(df.drop(*dropped)))}
     measured = units.withColumns(place | told_by).drop(*dropped)
+    for part, one in zip(parts, plans):
+        _refuse_unheld(measured, one, part)
     for j, (part, one) in enumerate(zip(parts, plans)):
         last = j == len(parts) - 1
         out = _bare(measured.drop(TIE, *told_by, *was).schema if last else measured.schema)
-        if plan.unit:
-            measured = _homed(measured, one, part)
-        schema = StructType([f for f in measured.schema.fields if f.name != LEAF]).add(BLOCK, "integer")
-        assigned = measured.mapInArrow(each(partial(assign_blocks, one, part)), schema)
+        assigned = _assigned(measured, one, part)
         made = release_block(one, part, j, last)
         measured = assigned.groupBy(BLOCK).applyInArrow(made, out.add(f"{FACTS}{j}", "string"))
     told = [field.name for field in df.schema.fields if field.metadata]
@@ -190,6 +190,24 @@ def _recoded(df: Any, recoding: Recoding | Merging) -> Any:
         unit = recoding.steps.plan.unit[0]
         fields[unit] = StructField(unit, LongType())
     return df.mapInArrow(each(recoding.apply), type(df.schema)([*fields.values(), *added]))
+
+
+def _assigned(df: Any, blocks: BlockPlan, needed: Needed) -> Any:
+    """The DataFrame with the block of each record."""
+    df = _homed(df, blocks, needed) if blocks.plan.unit else df
+    fields = [field for field in df.schema.fields if field.name != LEAF]
+    schema = type(df.schema)(fields).add(BLOCK, "integer")
+    return df.mapInArrow(each(partial(assign_blocks, blocks, needed)), schema)
+
+
+def _refuse_unheld(df: Any, blocks: BlockPlan, needed: Needed) -> None:
+    """Say before the work what a block cannot hold of the rules."""
+    if needed.watched and len(blocks.counts) > 1:
+        names = [*needed.names, *([UNIT] if blocks.plan.unit else ()), BLOCK]
+        with speaking("Spark could not look at the data"):
+            chosen = _assigned(df, blocks, needed).select(*(f"`{name}`" for name in names)).groupBy(BLOCK)
+            found = chosen.applyInArrow(find_faults(blocks, needed), "far double, fault string").collect()
+        refuse_faults((row["far"], row["fault"]) for row in found)
 
 
 def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
@@ -320,8 +338,6 @@ def run(
         with speaking("Spark could not read the files"):
             df = _read(spark, table)
         size = block_records or block_size(len(table))
-        parts = str(4 * -(-len(table) // size))  # of the files too: the same on any number of workers
-        spark.conf.set("spark.sql.shuffle.partitions", parts)
-        spark.conf.set("spark.sql.files.minPartitionNum", parts)
+        spark.conf.set("spark.sql.shuffle.partitions", str(4 * -(-len(table) // size)))
         release = _protect(plan, df, None, size, (*table.notes, *note))
         return write(release, os.path.abspath(target), replace=replace, partition_by=keys)

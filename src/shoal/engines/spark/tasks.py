@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.engines.blocks.block import protect_block
+from shoal.engines.blocks.block import faults_of, protect_block
 from shoal.engines.blocks.columns import MERGED, WAS, Needed
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.engines.blocks.steps import Batches
@@ -74,6 +74,18 @@ def assign_blocks(plan: BlockPlan, needed: Needed, batch: pa.RecordBatch) -> pa.
     else:
         leaves, ties = plan.leaves_in(needed, needed.read(batch)), _numbers(batch, TIE)
     return batch.append_column(BLOCK, pa.array(plan.blocks_of(leaves, ties), pa.int32()))
+
+
+def find_faults(plan: BlockPlan, needed: Needed) -> Callable:
+    """What a block cannot hold of the rules."""
+
+    def task(table):
+        units = np.asarray(table[UNIT]) if UNIT in table.column_names else None
+        found = faults_of(plan, needed, needed.read(table), units)
+        rows = [{"far": far, "fault": fault} for far, fault in found]
+        return pa.Table.from_pylist(rows, pa.schema({"far": pa.float64(), "fault": pa.string()}))
+
+    return task
 
 
 def release_block(plan: BlockPlan, needed: Needed, part: int = 0, last: bool = True) -> Callable:
