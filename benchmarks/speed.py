@@ -2,8 +2,12 @@
 
 python -m benchmarks.speed [--sizes 10000 20000 50000 100000] [--others 10000 20000]
 python -m benchmarks.speed --blocks [--sizes 100000 1000000]
+python -m benchmarks.speed --largest imhm=100000 fuzzy=20000
+python -m benchmarks.speed --where 100000
 
-The first asserts that both give the very same partition. The second runs every job in a process of its own,
+The third runs a method once on so many SIM records, after a small run that compiles. The fourth tells where
+the processor seconds of `auto` go. The first asserts that both give the very same partition. The second runs
+every job in a process of its own,
 after a small one that compiles, and tells loss, seconds and peak memory of the whole `shoal.microaggregate`.
 """
 
@@ -18,6 +22,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -183,18 +188,80 @@ def blocks(sizes: list[int]) -> None:
     print("written to", save("speed_blocks", {"k": K, "rows": rows}))
 
 
+def largest(jobs: list[str]) -> None:
+    """Each method once, on the size that is stated for it."""
+    rows = []
+    for job in jobs:
+        key, _, size = job.partition("=")
+        X = standardised(clustered(int(size)))
+        parameters = {"starts": 5} if key == "repordmic" else {}
+        run_method(get_method(key), X[:3000], K, parameters=parameters)
+        cpu, wall, partition = timed(partial(run_method, get_method(key), X, K, parameters=parameters))
+        loss = 100 * partition.sse(X) / (X.shape[1] * (len(X) - 1))
+        words = " ".join([key, *(f"{name}={value}" for name, value in parameters.items())])
+        rows.append({"method": words, "records": int(size), "loss %": round(loss, 4)})
+        rows[-1] |= {"CPU s": round(cpu, 1), "s": round(wall, 1)}
+        print(table(rows[-1:]).splitlines()[-1], flush=True)
+    print("\n" + table(rows))
+    print("written to", save("largest", {"k": K, "rows": rows}))
+
+
+def where(n: int) -> None:
+    """Processor seconds of `auto` in all, and of its parts."""
+    from shoal.optimise import blocks
+
+    parts = {
+        "neighbour lists": (blocks, "nearest"),
+        "start, by MDAV": (blocks, "mdav"),
+        "blocks cut anew": (blocks, "_blocks_of_groups"),
+        "lists of a block": (blocks, "inside"),
+        "annealing": (blocks, "cool"),
+        "comparing partitions": (blocks, "combine"),
+    }
+    spent = dict.fromkeys(parts, 0.0)
+
+    def watch(name: str, function: Callable[..., Any], clock: Callable[[], float]) -> Callable[..., Any]:
+        def watched(*given: Any, **named: Any) -> Any:
+            began = clock()
+            answer = function(*given, **named)
+            spent[name] += clock() - began
+            return answer
+
+        return watched
+
+    shoal.microaggregate(clustered(12_000), K)  # compiles
+    for name, (room, function) in parts.items():
+        clock = time.process_time if function == "nearest" else time.thread_time
+        setattr(room, function, watch(name, getattr(room, function), clock))
+    cpu, _, release = timed(lambda: shoal.microaggregate(clustered(n), K))
+    spent["all else: reading, publishing, checking"] = cpu - sum(spent.values())
+    rows = [
+        {"part": name, "CPU s": round(s, 2), "share %": round(100 * s / cpu)} for name, s in spent.items()
+    ]
+    print(f"{n:,} records, {cpu:.1f} CPU s, loss {release.information_loss:.4f} %\n\n{table(rows)}")
+    print("written to", save("where", {"records": n, "rows": rows}))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", nargs="+", type=int, help="records (mdav, or --blocks)")
     parser.add_argument("--others", nargs="+", type=int, default=OTHERS, help="records for other methods")
     parser.add_argument("--blocks", action="store_true", help="measure `auto` on large tables instead")
+    parser.add_argument(
+        "--largest", nargs="+", metavar="METHOD=RECORDS", help="methods at their largest sizes"
+    )
+    parser.add_argument("--where", type=int, metavar="RECORDS", help="where the time of `auto` goes")
     parser.add_argument("--child", nargs=3, metavar=("JOB", "N", "LIMIT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         child(options.child[0], int(options.child[1]), float(options.child[2]))
         return
     print(header())
-    if options.blocks:
+    if options.where:
+        where(options.where)
+    elif options.largest:
+        largest(options.largest)
+    elif options.blocks:
         blocks(options.sizes or list(LARGE))
     else:
         methods(options.sizes or list(SIZES), options.others)

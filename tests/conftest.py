@@ -39,11 +39,14 @@ LONGEST = [
     "app/test_browser.py",
     "engines/test_spark.py",
     "engines/test_parity.py",
-    "stages/test_require.py",
-    "stages/test_units.py",
-    "optimise/test_optimum.py",
     "project/test_docs.py",
+    "stages/test_require.py",
+    "optimise/test_optimum.py",
     "report/test_report.py",
+    "stages/test_units.py",
+    "engines/test_disk.py",
+    "golden/test_golden.py",
+    "project/test_site.py",
     "verify/test_files.py",
 ]
 #: Files and folders whose tests do not count for tests/coverage_floor.py: they run long through what other

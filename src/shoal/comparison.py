@@ -352,10 +352,7 @@ def refuse_price(plan: Plan, frame: Frame) -> None:
 
 
 def _less(plan: Plan, frame: Frame) -> list[Plan]:
-    """The plan without each of its requirements, and without all.
-
-    Two contributors to each cell have no price unless there are weights, gaps, or zeros apart.
-    """
+    """The plan without each requirement, and without all. Two contributors matter to gaps, weights, zeros."""
     plan = plan.called(frame.names)
     thin = plan.weight is not None or plan.zeros == "group"
     for name in frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight}):

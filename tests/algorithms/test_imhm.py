@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from shoal.algorithms.fuzzy import fuzzy_c_means
+from shoal.algorithms.fuzzy import FAINT, _raise, fuzzy_c_means
 from shoal.algorithms.imhm import reassign
 from shoal.algorithms.orders import npn_order, partition_along
 from shoal.errors import InputError
@@ -61,6 +61,16 @@ def test_fuzzy_c_means_finds_well_separated_clusters():
     for m in (1.1, 2.0):
         labels = Partition(fuzzy_c_means(X, np.array([0, 25, 50]), m)).labels
         assert labels.tolist() == truth.tolist()
+
+
+@pytest.mark.parametrize("m", [1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 2.0])
+def test_memberships_by_roots_and_products_are_powers(m):
+    power = 1 / (m - 1)
+    ratio = np.geomspace(FAINT ** (m - 1), 1.0, 200)
+    base, part = np.empty((2, 200))
+    _raise(ratio, 200, power, base, part)
+    assert part == pytest.approx(ratio**power, rel=1e-13)
+    assert part[-1] == 1.0
 
 
 def test_fuzzy_groups_by_its_seed():

@@ -81,14 +81,16 @@ def test_dissolve_and_create_do_all_or_nothing(table, accept):
         assert sorted(np.flatnonzero(own == g)) == sorted(members[g, : sizes[g]])
 
 
+@pytest.mark.parametrize("ahead", [1, 64])
 @pytest.mark.parametrize("temperature", [0.0, 0.3, 30.0])
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_annealing_keeps_its_books(table, k, temperature):
+def test_annealing_keeps_its_books(table, k, temperature, ahead):
     labels = np.arange(60) // k
     problem, state = state_of(table, k, labels % (60 // k))
     before = refresh(*state[:4]).sum()
     seed = np.array([99], np.uint64)
-    anneal(*state, problem.neighbours, problem.draw, problem.heat, PATIENCE, k, temperature, MOVES, seed)
+    fixed = problem.neighbours, problem.draw, problem.heat, PATIENCE, k
+    anneal(*state, *fixed, temperature, MOVES, seed, ahead)
     _, C, sizes, members, own, places = state
     kept = C.copy()
     after = refresh(*state[:4]).sum()

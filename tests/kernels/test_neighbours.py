@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoal.kernels.neighbours.lists import nearest
+from shoal.kernels.neighbours.lists import inside, nearest
 from tests.compiler import COMPILED
 
 
@@ -64,3 +64,13 @@ def test_all_records_alike_give_the_lowest_others(few):
 def test_threads_change_nothing():
     X = np.random.default_rng(0).normal(size=(12_000 if COMPILED else 2000, 2))
     assert (nearest(X, 4, threads=1)[0] == nearest(X, 4, threads=3)[0]).all()
+
+
+def test_lists_of_a_block_hold_its_own_records_only():
+    near = np.array([[1, 2], [0, 3], [3, 0], [2, 1], [0, 1]], np.int32)
+    block, place = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
+    assert inside(near, np.array([0, 1]), block, place, 0).tolist() == [[1, 1], [0, 0]]
+    assert inside(near, np.array([2, 3]), block, place, 1).tolist() == [[1, 1], [0, 0]]
+    assert inside(near, np.array([4]), block, place, 2).tolist() == [[0, 0]]
+    block, place = np.array([0, 1, 0, 0, 1]), np.array([1, 0, 0, 2, 0])
+    assert inside(near, np.array([2, 0, 3]), block, place, 0).tolist() == [[2, 1], [0, 0], [0, 0]]

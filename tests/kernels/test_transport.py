@@ -62,3 +62,22 @@ def test_only_the_choices_given():
     choices = np.array([[0, 0], [0, 0], [0, 1], [0, 1], [1, 1], [1, 1]])
     costs = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 5.0], [0.0, 3.0], [0.0, 0.0], [0.0, 0.0]])
     assert transport(choices, costs, 2, 2, 3).tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_many_groups_with_few_choices_each():
+    # Points and their nearest centres only: what a chain needs lies near, and must be found there.
+    rng = np.random.default_rng(3)
+    points, k, groups = rng.random((260, 2)), 4, 60
+    own = np.arange(260) % groups
+    squares = np.square(points[:, None] - points[rng.choice(260, groups, replace=False)]).sum(2)
+    choices = np.column_stack([np.argsort(squares, axis=1)[:, :7], own])
+    costs = np.take_along_axis(squares, choices, 1)
+    labels = transport(choices, costs, groups, k, 2 * k - 1)
+    assert set(np.bincount(labels, minlength=groups)) <= set(range(k, 2 * k))
+    assert (choices == labels[:, None]).any(1).all()
+    never, must = 1e4, 1e6
+    allowed = np.full((260, groups), never)
+    np.put_along_axis(allowed, choices, costs, 1)
+    places = np.hstack([np.repeat(allowed - must, k, axis=1), np.repeat(allowed, k - 1, axis=1)])
+    best = places[linear_sum_assignment(places)].sum() + must * k * groups
+    assert squares[np.arange(260), labels].sum() == pytest.approx(best, abs=1e-5)

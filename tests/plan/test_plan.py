@@ -416,3 +416,11 @@ def test_a_number_of_many_digits_is_no_k():
         shoal.Plan(k=10**5000)
     with pytest.raises(InputError, match="at most 38 digits"):
         shoal.Plan(k=3, seed=10**5000)
+
+
+def test_a_rule_is_the_same_as_a_number_and_as_its_text():
+    """Else files of one would not be found again with the other: the plan decides the order of rows."""
+    text = shoal.Plan(3, spread={"x": "0.02"}, diversity={"ill": "3"}, dominance={"x": "1:80"})
+    number = shoal.Plan(3, spread={"x": 0.02}, diversity={"ill": 3}, dominance={"x": "1:80"})
+    assert text == number
+    assert text.canonical(["x"]) == number.canonical(["x"])

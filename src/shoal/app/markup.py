@@ -48,8 +48,3 @@ def card(title: str, words: str) -> ui.element:
     with made:
         show(Markup("<h3>{}</h3><p class='soft'>{}</p>"), title, words)
     return made
-
-
-def text(kind: str, words: Any, css: str = "") -> ui.html:
-    """One element with plain text in it."""
-    return show(Markup("<{0} class='{1}'>{2}</{0}>"), Markup(kind), css, words)

@@ -24,13 +24,15 @@ class Tuning:
     #: Records of a block: few enough for most of what a run touches to stay in a core's own cache, and enough
     #: for few of them to lie at a border (2,000 loses 3 % more, 6,000 no less).
     size: int = 4000
-    #: The table cools once, from pass to pass, and each pass has blocks of its own: the borders of one lie inside
-    #: the blocks of the next. Clusters in many columns gain between 0.5 and 0.12 (from 3 to 0.03 evenly, they
-    #: lose 1.5 % more), few columns and long tails at the two ends (4 % and 2 %).
+    #: The table cools once, from pass to pass, and each pass has blocks of its own: the borders of one lie
+    #: inside the blocks of the next. Clusters in many columns gain between 0.5 and 0.12 (evenly from 3 to
+    #: 0.03 they lose 1.5 % more), few columns and long tails at the two ends (4 % and 2 %).
     heats: tuple[float, ...] = (10, 1, 0.5, 0.43, 0.37, 0.31, 0.26, 0.22, 0.19, 0.16, 0.14, 0.12, 0.05)
-    #: Proposals for each record at effort 1, in all, and the fewest of a pass: below, what surrounds them takes
-    #: most of the time.
-    proposals: int = 760
+    #: The passes above 0.5 have this share of the proposals that others have.
+    brief: float = 0.3
+    #: Proposals for each record at effort 1, in all, and the fewest of a pass: of fewer, what surrounds them
+    #: takes most of the time.
+    proposals: int = 1200
     least: int = 8
     #: With time left, further passes begin at this temperature.
     again: float = 0.3
@@ -99,7 +101,7 @@ class Table:
     ) -> NDArray[np.int64]:
         """Every block once; `proposals` for each record. The last temperature of all ends in a descent."""
         seeds = [int(seed) for seed in rng.integers(2**63, size=len(parts))]
-        block, place = np.empty((2, len(labels)), np.int32)
+        block, place = np.full((2, len(labels)), -1, np.int32)
         for number, rows in enumerate(parts):
             block[rows], place[rows] = number, np.arange(len(rows))
         ahead, descend = self.tuning.ahead, cold == self.tuning.heats[-1]
@@ -112,7 +114,7 @@ class Table:
             problem = weigh(padded(self.X[rows]), self.k, near, self.cost[rows])
             how = int(proposals * len(rows)), hot, clock, cold
             after = cool(problem, before, seeds[number], *how, steps=STEPS, descend=descend, ahead=ahead)
-            return combine(problem, before, after) if hot <= self.tuning.again else after
+            return combine(problem, before, after) if descend else after
 
         return _in_blocks(len(labels), parts, one, share)
 
@@ -196,7 +198,8 @@ def improve(
             parts = _blocks_of_groups(X, labels, rng, tuning.size)
         hot, cold, many = tuning.again, heats[-1], every / 3
         if number < passes:
-            hot, cold, many = heats[number], heats[number + 1], every / passes
+            hot, cold = heats[number], heats[number + 1]
+            many = every / passes * (tuning.brief if cold >= 0.5 else 1.0)
         if clock.limit is not None:
             many = min(many, tuning.haste * clock.left() / pace / max(1, passes - number))
 

@@ -56,7 +56,7 @@ def _quoted(name: Any) -> str:
     return text if plain else '"' + text.replace('"', '""') + '"'
 
 
-def _scalar(text: str) -> Any:
+def scalar(text: str) -> Any:
     """A number where it reads as one, else the text."""
     try:
         return json.loads(text) if text[:1] in "-0123456789" else text
@@ -83,10 +83,10 @@ def _word_or_pairs(words: Sequence[str], option: str) -> Any:
 
 def _codes(words: Sequence[str], option: str) -> Any:
     if not any("=" in word for word in words):
-        return [_scalar(text) for word in words for text in split(word, option)]
+        return [scalar(text) for word in words for text in split(word, option)]
     codes: dict[str, list[Any]] = {}
     for name, word in _assigned(words, option, commas=False):
-        codes.setdefault(name, []).extend(map(_scalar, split(word, option)))
+        codes.setdefault(name, []).extend(map(scalar, split(word, option)))
     return codes
 
 
@@ -95,7 +95,7 @@ def _levels(words: Sequence[str], option: str) -> dict[str, list[str]]:
 
 
 def _numbers(words: Sequence[str], option: str) -> dict[str, Any]:
-    return {name: _scalar(word) for name, word in _assigned(words, option)}
+    return {name: scalar(word) for name, word in _assigned(words, option)}
 
 
 def _rules(words: Sequence[str], option: str) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _rules(words: Sequence[str], option: str) -> dict[str, Any]:
             texts.append(part)
         else:
             texts[-1] += f",{part}"
-    return {name: _scalar(rule) for name, rule in _assigned(texts, option, commas=False)}
+    return {name: scalar(rule) for name, rule in _assigned(texts, option, commas=False)}
 
 
 def _joins(words: Sequence[str], option: str) -> dict[str, dict[str, Any]]:

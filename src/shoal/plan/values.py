@@ -10,7 +10,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, did_you_mean
-from shoal.plan.options import OPTIONS
+from shoal.plan.options import OPTIONS, scalar
 from shoal.plan.steps import joins, roundings, tails
 from shoal.words import CENTROIDS, PRESERVE, ROLES, SCALINGS, TYPES, WORDS
 
@@ -126,6 +126,12 @@ def _mapping(name: str, given: Any) -> dict[Any, Any]:
     return dict(given or {})
 
 
+def _rules(name: str, given: Any) -> dict[Any, Any]:
+    """A number that is written as text is that number: the plan is the same."""
+    rules = _mapping(name, given)
+    return {column: scalar(rule) if isinstance(rule, str) else rule for column, rule in rules.items()}
+
+
 def _word_or_pairs(name: str, given: Any) -> str | Mapping[Any, str]:
     if not isinstance(given, (str, Mapping, type(None))):
         raise InputError(f"{name} is a word, or a word for each column, not {given!r}")
@@ -144,7 +150,8 @@ _BY_SHAPE: dict[str, Maker] = {
     "blocks": _blocks,
     "codes": _codes,
     "word or pairs": _word_or_pairs,
-    **dict.fromkeys(("pairs", "numbers", "rules", "lists", "settings"), _mapping),
+    **dict.fromkeys(("pairs", "numbers", "lists", "settings"), _mapping),
+    "rules": _rules,
 }
 #: By the field, where its shape does not say all.
 _MADE_OF: dict[str, Maker] = {

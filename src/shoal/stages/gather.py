@@ -27,17 +27,17 @@ def alike(points: Floats, k: int, requirements: Sequence[Requirement]) -> Partit
 
     Then all records are gathered anew, whatever groups a method makes: its search would be in vain.
     """
-    n, ranked = len(points), [r for r in requirements if r.ranks() is not None]
+    n, ranked = len(points), [(r, ranks) for r in requirements if (ranks := r.ranks()) is not None]
     if not ranked or not FEW < n <= MOST_GATHERED:
         return None
     from scipy.spatial import cKDTree  # which takes longer to load than most tables to protect
 
     drawn = points[np.linspace(0, n - 1, 5 * DRAWN).astype(np.int64)]
     near = cKDTree(points).query(drawn, range(1, k + 1))[1]
-    for requirement in ranked:
+    for requirement, ranks in ranked:
         if np.mean([requirement.holds(members) for members in near]) < 1 - 2 * MANY:
             labels = np.empty(n, np.int64)
-            labels[np.argsort(requirement.ranks(), kind="stable")] = np.minimum(np.arange(n) // k, n // k - 1)
+            labels[np.argsort(ranks, kind="stable")] = np.minimum(np.arange(n) // k, n // k - 1)
             return Partition(labels)
     return None
 

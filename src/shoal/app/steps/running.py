@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import button, sentence, show, text
+from shoal.app.markup import button, sentence, show
 from shoal.app.tab import Tab
 from shoal.app.work import STAGES, Run
 from shoal.errors import InputError, ShoalError, too_few
@@ -60,7 +60,9 @@ def build(tab: Tab) -> None:
     rows = ui.element("div").classes("runs")
     made: dict[int, Row] = {}
     with rows:
-        nothing = text("p", "No run yet. Each one is kept: you can go back to any of them.", "soft")
+        nothing = show(
+            Markup("<p class='soft'>No run yet. Each one is kept: you can go back to any of them.</p>")
+        )
 
     def listed() -> None:
         nothing.set_visibility(not work.runs)
@@ -138,7 +140,7 @@ class Row:
         self.body.clear()
         with self.body:
             if run.error:
-                text("p", sentence(run.error), "warn")
+                show(Markup("<p class='warn'>{}</p>"), sentence(run.error))
             elif run.over:
                 show(_outcome(run))
             else:

@@ -294,9 +294,6 @@ def _more(tab: Tab, put: Any) -> None:
         with ui.element("div").classes("checks"):
             for field, label in CHECKS.items():
                 value = draft.prove if field == "prove" else bool(draft.get(field))
-                change = lambda e, field=field: put(field, _checked(field, e.value))  # noqa: E731
+                said = ("totals", None) if field == "preserve" else (True, False)
+                change = lambda e, field=field, said=said: put(field, said[0 if e.value else 1])  # noqa: E731
                 ui.checkbox(label, value=value, on_change=change)
-
-
-def _checked(field: str, value: bool) -> Any:
-    return value if field != "preserve" else "totals" if value else None

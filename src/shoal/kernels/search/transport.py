@@ -1,10 +1,10 @@
 """Records to groups at least total cost, with a least and a greatest group size: a transportation problem.
 
 Its linear program has whole-number optima. Begin with every record in its cheapest group, whatever the sizes;
-then repair the sizes record by record, each along the cheapest chain of moves: from a group that is too large
-to the nearest that lacks a record or has room for one, then to each group that is too small from the nearest
-that can spare one. Every such search ends near its group. Chains are shortest paths under prices of the groups
-which keep every single move from gaining, so the last assignment is the cheapest.
+then repair the sizes record by record, each along the cheapest chain of moves: from a group that is too
+large to the nearest that lacks a record or has room for one, then to each group that is too small from the
+nearest that can spare one. Every such search ends near its group. Chains are shortest paths under prices of
+the groups, and by these prices no other move gains: so the last assignment is the cheapest.
 """
 
 import heapq
@@ -19,9 +19,9 @@ def _search(choices, costs, lists, state, source, limit, distance, via):
     """Dijkstra from a group to the nearest node that ends its chain; returns that node.
 
     Nodes 0..g-1 are the groups, g is the outside, which receives every group's records: `state` holds each
-    group's flow to it, what each node has too many (below 0: lacks), and the prices. If the source has too many,
-    records move away from it, and groups below `limit` lead outside; else records move towards it, and groups
-    above `limit` have one from outside. `via[node]` is (node before, record that moves, choice).
+    group's flow to it, what each node has too many (below 0: lacks), and the prices. If the source has too
+    many, records move away from it, and groups below `limit` lead outside; else records move towards it, and
+    groups above `limit` have one from outside. `via[node]` is (node before, record that moves, choice).
     """
     listed, begin, group, cost, head, after = lists
     flow, excess, price = state
