@@ -100,7 +100,7 @@ def solved(lp: highspy.Highs, seconds: float) -> bool:
 
 def basic(lp: highspy.Highs) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which columns, and which rows, are basic in the solution."""
-    _, variables = lp.getBasicVariables()
+    _, variables = lp.getBasicVariables()  # type: ignore[attr-defined]  # missing in its stubs
     columns, rows = np.zeros(lp.getNumCol(), bool), np.zeros(lp.getNumRow(), bool)
     columns[variables[variables >= 0]] = True
     rows[-1 - variables[variables < 0]] = True
