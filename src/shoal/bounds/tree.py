@@ -263,7 +263,7 @@ class _NodeProgram:
                 lp.changeColsBounds(len(out), out, none, np.full(len(out), np.inf))
                 lp.setBasis(basis)
             self.scores[pair] = rises[0] * rises[1]
-        return max([*old, *tried], key=lambda pair: self.scores.get(pair, score.get(pair)))
+        return max([*old, *tried], key=lambda pair: self.scores.get(pair, score.get(pair, 0.0)))
 
     def _pairs(self) -> list[tuple[int, int]]:
         """Pairs of records that the solution takes together in part, by rising share.

@@ -188,7 +188,7 @@ class _Rest:
         self.fixed |= fresh
         self.held[self.rows[fresh]] = True
         self.held[-1] = False
-        free = ~self.held[self.rows[self.groups]].any(1)
+        free: NDArray[np.bool_] = ~np.any(self.held[self.rows[self.groups]], axis=1)
         if not free.any():
             return False
         if free.mean() < SHRUNK:
