@@ -29,10 +29,10 @@ class Tuning:
     #: 0.03 they lose 1.5 % more), few columns and long tails at the two ends (4 % and 2 %).
     heats: tuple[float, ...] = (10, 1, 0.5, 0.43, 0.37, 0.31, 0.26, 0.22, 0.19, 0.16, 0.14, 0.12, 0.05)
     #: The passes above 0.5 have this share of the proposals that others have.
-    brief: float = 0.3
+    brief: float = 0.6
     #: Proposals for each record at effort 1, in all, and the fewest of a pass: of fewer, what surrounds them
     #: takes most of the time.
-    proposals: int = 1200
+    proposals: int = 1400
     least: int = 8
     #: With time left, further passes begin at this temperature.
     again: float = 0.3
