@@ -493,7 +493,7 @@ def test_mixed_columns_are_reported():
 
 
 def test_many_group_sizes_are_drawn_in_classes():
-    picture = group_sizes({str(size): 3 for size in range(5, 200)}).svg()
+    picture = group_sizes({str(size): 3 for size in range(5, 200)}, "records").svg()
     assert "Bar chart of group sizes" in picture
     assert "–" in picture
 
