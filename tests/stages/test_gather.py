@@ -8,7 +8,7 @@ from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method
 from shoal.plan.rules import read_rule
 from shoal.requirements import requirements
-from shoal.stages.gather import parts_of, region, tend_to_hold
+from shoal.stages.gather import alike, parts_of, region, tend_to_hold
 from shoal.stages.hold import hold
 from shoal.stages.require import failing
 
@@ -28,6 +28,18 @@ def test_groups_take_as_many_records_as_their_shares_need():
     assert parts_of(rule, rule.ranks(), rows, 5) == 6
     assert parts_of(rule, rule.ranks(), rows, 4) == 4  # exactly one each
     assert parts_of(rule, rule.ranks(), rows, 300) == 300
+
+
+def test_the_search_is_spared_where_near_records_would_mostly_fail():
+    """Groups of records alike come instead; else, and in small tables, those of the method."""
+    x, mixed = np.arange(2400.0)[:, None], np.arange(2400) % 4
+    apart = np.arange(2400) // 600
+    start = alike(x, 4, [closeness(mixed, 0.1), closeness(apart, 0.1)])
+    assert start is not None
+    assert start.sizes.min() == 4
+    assert all(len(np.unique(apart[start.labels == g])) == 1 for g in range(len(start)))
+    assert alike(x, 4, [closeness(mixed, 0.1)]) is None
+    assert alike(x[:400], 4, [closeness(apart[:400], 0.1)]) is None
 
 
 def test_shares_that_no_part_has_end_at_half_of_the_records():
