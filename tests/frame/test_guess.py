@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.frame.frame import Frame
-from shoal.frame.guess import guess_roles
+from shoal.frame.guess import guess_roles, named_like_identifier
 
 N = 200
 
@@ -117,6 +117,12 @@ def guessed(columns):
     return guess_roles(
         Frame(pa.table({n: pa.array(PROFILES[profile](rng)) for n, profile in columns.items()}))
     )
+
+
+@pytest.mark.parametrize("name", ["num_tel", "num_phone", "n_passport", "used_name", "num_iban"])
+def test_a_number_that_names_somebody_is_not_taken_for_a_count(name):
+    """`num` stands for numéro and número as well: what is not safe to pass over stays an identifier."""
+    assert named_like_identifier(name)
 
 
 def test_the_set_is_of_at_least_150_columns():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.search.gaps import change, leaves_one, means
+from shoal.kernels.search.gaps import _swap, change, leaves_one, means
 from shoal.stages.refine_gaps import candidates, refine_stratum
 from tests.compiler import COMPILED
 
@@ -58,6 +58,20 @@ def test_the_change_of_a_move_is_the_difference_of_the_sse(seed, n, d):
         assert promised == pytest.approx(sse(X, has, moved) - sse(X, has, labels), abs=1e-12 * scale)
         alone = leaves_one(there, counts, 0, x, z) or leaves_one(there, counts, 1, z, x)
         assert alone == (lone(has, moved) & ~lone(has, labels)).any()
+
+
+@settings(deadline=None, max_examples=100 if COMPILED else 20)
+@given(st.integers(0, 10**6), st.integers(8, 24), st.integers(1, 5))
+def test_without_gaps_the_short_sum_of_a_swap_is_the_difference_of_the_sse(seed, n, d):
+    X, has, labels = holey(seed, n, d, 3, share=0.0)
+    P, there, C, counts = with_nobody(X, has, labels)
+    shares = sum(1 / np.count_nonzero(labels == g) for g in (0, 1))
+    x, z = (int(np.flatnonzero(labels == g)[0]) for g in (0, 1))
+    moved = labels.copy()
+    moved[x], moved[z] = 1, 0
+    promised = _swap(P, there, C, counts, 0, 1, x, z, True, shares)
+    scale = np.square(X).sum() + 1
+    assert promised == pytest.approx(sse(X, has, moved) - sse(X, has, labels), abs=1e-12 * scale)
 
 
 @settings(deadline=None, max_examples=60 if COMPILED else 8)

@@ -27,7 +27,7 @@ _IDENTIFIER = re.compile(
     r"|_(zip|zip_?code|post_?code|postal_code|plz|postleitzahl|code_postal|codigo_postal|cap)_"
 )
 _COUNTED = re.compile(  # what is counted or told of a phone, an address, a name: `phone_calls`, `has_email`
-    r"^_(has|n|nb|num|count|anzahl|use[ds]?|owns)_|_(calls?|count|opened|sent|changes?|moves|bills?|usage|type)_$"
+    r"^_(has|nb|count|anzahl|owns)_|_(calls?|count|opened|sent|changes?|moves|bills?|usage|type)_$"
 )
 _WEIGHT = re.compile(
     r"weight_|_weights?_|weights_|_(wgt|wght|wt|pw|poids|peso|pesi|gewicht|gew|hrf)_"
