@@ -261,6 +261,17 @@ def test_an_interrupted_upload_leaves_nothing(server):
 
 
 @pytest.mark.no_cover
+def ends_cleanly(server, number):
+    """By any signal: 1, the terminal is closed, 2, Ctrl-C, or 15, a polite kill."""
+    (private,) = server.folder.glob(".shoal-app.*")
+    assert private.stat().st_mode & 0o777 == 0o700
+    started = server.workers()
+    out, err = server.stop(number)
+    assert (server.process.returncode, out, err) == (0, "", "")
+    assert not private.exists()
+    assert not [number for number in started if Path(f"/proc/{number}").exists()]
+
+
 def test_all_uploads_together_are_limited(tmp_path):
     server = Server(tmp_path, "--upload-limit", "1")
     tab, table = server.tab(), b"a,b\n" + b"1,2\n" * 240_000
@@ -270,7 +281,7 @@ def test_all_uploads_together_are_limited(tmp_path):
     assert (answer.status, "All tables together are larger than the 5 MB" in answer.text) == (413, True)
     assert len(tables(server)) == 5
     assert server.ask("/upload", "POST", b"a,b\n1,2\n", X_Name="small.csv", **tab).status == 200
-    assert server.stop() == ("", "")
+    ends_cleanly(server, 1)
 
 
 @pytest.mark.no_cover
@@ -280,7 +291,7 @@ def test_a_module_lying_around_is_not_run(tmp_path):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'hacked')!r}, 'w')")
     server = Server(tmp_path, cwd=tmp_path)
     assert server.ask("/upload", "POST", b"a,b\n1,2\n3,4\n", X_Name="a.csv", **server.tab()).status == 200
-    assert server.stop() == ("", "")
+    ends_cleanly(server, 2)
     assert not (tmp_path / "hacked").exists()
 
 
@@ -306,7 +317,7 @@ def test_the_outer_address_is_let_in_if_it_is_named(tmp_path):
         ("evil.example", "https://evil.example"),
     ):
         assert server.ask("/shoal/page.js", Cookie=cookie, Host=host, Origin=origin).status == 403
-    assert server.stop() == ("", "")
+    ends_cleanly(server, 15)
 
 
 @pytest.mark.no_cover
@@ -322,32 +333,15 @@ def test_an_origin_that_is_none_is_a_sentence(tmp_path, origin):
 
 
 @pytest.mark.no_cover
-def test_a_page_that_was_killed_leaves_nothing_for_good(tmp_path):
-    killed, living = Server(tmp_path), Server(tmp_path)
-    (folder,) = {
-        path for path in tmp_path.glob(".shoal-app.*") if str(killed.port) in (path / "open.html").read_text()
-    }
+def test_a_page_that_was_killed_leaves_nothing_for_good(server):
+    living = set(server.folder.glob(".shoal-app.*"))
+    killed = Server(server.folder)
+    (folder,) = set(server.folder.glob(".shoal-app.*")) - living
     killed.stop(9)
     assert folder.exists()
-    assert Server(tmp_path).stop() == ("", "")
-    assert not folder.exists()
-    assert living.tab()  # its folder is still there
-    assert living.stop() == ("", "")
-    assert not list(tmp_path.glob(".shoal-app.*"))
-
-
-@pytest.mark.no_cover
-@pytest.mark.parametrize("number", [1, 2, 15])  # the terminal is closed, Ctrl-C, and a polite kill
-def test_it_ends_cleanly(tmp_path, number):
-    server = Server(tmp_path)
-    assert server.tab()
-    (private,) = tmp_path.glob(".shoal-app.*")
-    assert private.stat().st_mode & 0o777 == 0o700
-    started = server.workers()
-    out, err = server.stop(number)
-    assert (server.process.returncode, out, err) == (0, "", "")
-    assert not private.exists()
-    assert not [number for number in started if Path(f"/proc/{number}").exists()]
+    assert Server(server.folder).stop() == ("", "")
+    assert set(server.folder.glob(".shoal-app.*")) == living
+    assert server.tab()  # whose folder is still there
 
 
 def test_a_port_that_is_taken_is_a_sentence(server, tmp_path):

@@ -327,13 +327,13 @@ def charge(X, leads, prices, near, k, cuts, budget, rows, costs, weighed):
     distance = np.empty(n)
     among = np.empty(n, np.int64)
     held, due = np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
-    count = np.zeros(1, np.int64)
+    count, every = np.zeros(1, np.int64), np.bool_(False)
     for t in range(len(leads) - 1, -1, -1):
         i = leads[t]
         count[0] = 0
         found = rows[t], costs[t]
         unsearched, work = _lead(
-            X, i, prices, near, k, cuts, held, due, 0.0, found, count, False, budget, distance, among
+            X, i, prices, near, k, cuts, held, due, 0.0, found, count, every, budget, distance, among
         )
         costs[t, count[0] :] = 0.0
         least = costs[t].min()
@@ -349,9 +349,9 @@ def list_groups(X, leads, prices, near, k, cuts, goal, rows, costs):
     among = np.empty(n, np.int64)
     held, due = np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
     count = np.zeros(1, np.int64)
-    found = rows, costs
+    found, every, budget = (rows, costs), np.bool_(True), np.int64(2**62)  # plain constants compile anew
     for i in leads:
-        _lead(X, i, prices, near, k, cuts, held, due, goal, found, count, True, 2**62, distance, among)
+        _lead(X, i, prices, near, k, cuts, held, due, goal, found, count, every, budget, distance, among)
         if count[0] > len(costs):
             break
     return count[0]

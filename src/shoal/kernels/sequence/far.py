@@ -89,7 +89,7 @@ def in_leaps(v, k, kind, inverse, best, size):
     n = len(v)
     base = np.empty(3 * k + 1, v.dtype)
     sums = np.empty(3 * k + 1, v.dtype)
-    left = 0
+    left = np.int64(0)  # with a plain 0, what it is handed to is compiled once more
     for middle in range(k, n, k):
         right = min(middle + k, n)
         _prepare(v, kind, inverse, best, left, middle, right, base, sums)
@@ -100,8 +100,7 @@ def in_leaps(v, k, kind, inverse, best, size):
 @kernel
 def _stretch(k, kind, inverse, base, sums, best, size, middle, right):
     """Find the best starts of the ends middle+1..right; return the last one. Places count from its left."""
-    low = 0
-    end = middle
+    low, end = np.int64(0), middle
     while end < right:
         leap = 1
         while 2 * leap <= min(end - k - low, right - end):
