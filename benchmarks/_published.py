@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,3 +121,15 @@ def beside(printed: float, measured: float) -> str:
     if abs(measured - printed) <= 0.02 * printed:
         return "close"
     return "lower" if measured < printed else "higher"
+
+
+def count_partitions(n: int, k: int) -> int:
+    """In how many ways n records fall into groups of k to 2k-1: too many to look at all of them.
+
+    The recurrence of Laszlo and Mukherjee 2005 (appendix A, where formula (6) lacks an m!) said more simply:
+    the first record shares its group with size-1 of the others, and what remains is divided likewise.
+    """
+    ways = [1] + [0] * n
+    for m in range(k, n + 1):
+        ways[m] = sum(math.comb(m - 1, size - 1) * ways[m - size] for size in range(k, min(2 * k - 1, m) + 1))
+    return ways[n]

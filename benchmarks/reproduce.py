@@ -17,10 +17,9 @@ from typing import Any
 
 from benchmarks._common import DATA, header, save, table
 from benchmarks._explanations import explain
-from benchmarks._published import BOUNDS, KEYS, Printed, beside, printed_losses, verdict
+from benchmarks._published import BOUNDS, KEYS, Printed, beside, count_partitions, printed_losses, verdict
 from benchmarks._reproduce_jobs import Job, perform_all
 from benchmarks.integer_table import ORDERS, printed
-from shoal.grouping.partition import count_partitions
 from shoal.grouping.registry import methods
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results.md"

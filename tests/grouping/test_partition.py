@@ -5,12 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from benchmarks._published import count_partitions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from shoal.errors import CheckFailed
-from shoal.grouping.partition import Partition, Tuning, count_partitions
+from shoal.grouping.partition import Partition, Tuning
 from tests.compiler import COMPILED
 
 

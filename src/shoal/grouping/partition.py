@@ -1,6 +1,5 @@
 """A division of all records into groups, and what it costs."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -206,15 +205,3 @@ def _matrix(X: NDArray) -> Floats:
     X = np.ascontiguousarray(X, np.float64).view()
     X.flags.writeable = False
     return X
-
-
-def count_partitions(n: int, k: int) -> int:
-    """In how many ways n records fall into groups of k to 2k-1: too many to look at all of them.
-
-    The recurrence of Laszlo and Mukherjee 2005 (appendix A, where formula (6) lacks an m!) said more simply:
-    the first record shares its group with size-1 of the others, and what remains is divided likewise.
-    """
-    ways = [1] + [0] * n
-    for m in range(k, n + 1):
-        ways[m] = sum(math.comb(m - 1, size - 1) * ways[m - size] for size in range(k, min(2 * k - 1, m) + 1))
-    return ways[n]

@@ -1,5 +1,6 @@
 """The model as HTML, JSON or text."""
 
+import functools
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -42,6 +43,12 @@ def to_json(model: Mapping[str, Any]) -> str:
 
 def to_html(model: Mapping[str, Any]) -> str:
     """One file with everything in it: style and pictures inline, nothing fetched, no script."""
+    said = sentences(model["audit"], model["outcome"]["records"]) if "audit" in model else []
+    return _template().render(**model, pictures=_pictures(model), said=said)
+
+
+@functools.cache
+def _template() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -57,8 +64,7 @@ def to_html(model: Mapping[str, Any]) -> str:
         finalize=cell,
     )
     page.filters |= {"shown": shown, "digits": digits, "setting": _setting, "count": lambda v: f"{v:,}"}
-    said = sentences(model["audit"], model["outcome"]["records"]) if "audit" in model else []
-    return page.get_template("report.html").render(**model, pictures=_pictures(model), said=said)
+    return page.get_template("report.html")
 
 
 def _setting(value: Any) -> str:
