@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.mdav import mdav
 from shoal.kernels.neighbours.lists import nearest
+from shoal.kernels.runtime.jit import run_packed
 from shoal.kernels.search.anneal import PATIENCE, anneal, cross, refresh
 
 #: The coldest temperature, in mean cost of a record, if a run does not name another.
@@ -149,7 +150,7 @@ def cool(
             break
         if step % FRESH == 0:
             refresh(*state[:4])
-        anneal(*state, *fixed, temperature, proposals // steps, random, ahead)
+        run_packed(anneal, *state, *fixed, temperature, proposals // steps, random, ahead)
     return renumber(state[4])
 
 
