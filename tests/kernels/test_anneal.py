@@ -13,7 +13,8 @@ MOVES = 20_000 if COMPILED else 300
 
 
 def sse(X, groups):
-    return sum(np.square(X[list(g)] - X[list(g)].mean(0)).sum() for g in groups)
+    parts = [X[np.array(list(g), int)] for g in groups]
+    return sum(np.square(part - part.mean(0)).sum() for part in parts)
 
 
 @pytest.fixture
