@@ -9,12 +9,14 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.bounds import standardised
+from shoal.bounds.program import Program
 from shoal.bounds.tree import Tree
 from shoal.bounds.verify_tree import by_tree
 from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import InputError
-from shoal.optimise.optimum import Optimum, optimum_of
+from shoal.optimise.optimum import Optimum, optimum_of, tree_arrays
+from shoal.testing import brute_force
 from tests.bounds.test_bounds import optimum as least_sse
 from tests.bounds.test_bounds import random_table, sse
 
@@ -62,12 +64,14 @@ def test_proven_again_by_other_code_also_from_a_file(proven, tmp_path):
         loaded.verify()
 
 
-def changed(found, **arrays):
+def changed(found, labels=None, **arrays):
+    if labels is not None:
+        found = dataclasses.replace(found, labels=labels)
     certificate = dataclasses.replace(found.certificate, arrays={**found.certificate.arrays, **arrays})
     return dataclasses.replace(found, least=dataclasses.replace(found.least, certificate=certificate))
 
 
-def tampered(arrays):
+def tampered(labels, arrays):
     """Name and arrays of every kind of lie."""
     rng = np.random.default_rng(0)
     nodes, n = len(arrays["pairs"]), arrays["prices"].shape[1]
@@ -130,16 +134,18 @@ def tampered(arrays):
     yield "larger weights", {"weights": 2 * arrays["weights"]}
     yield "records twice in a cut", {"cuts": np.where(arrays["cuts"] >= 0, 7, -1)}
     yield "records beyond the table", {"cuts": arrays["cuts"] + n}
-    labels = arrays["labels"]
-    yield "a record in another group", edited("labels", 0, labels[labels != labels[0]][0])
-    yield "a group too small", edited("labels", 0, labels.max() + 1)
+    for name, factor in (("lower", 0.999), ("higher", 1.001), ("negative", -1.0), ("endless", np.inf)):
+        yield f"a {name} target", {"target": factor * arrays["target"]}
+    yield "two targets", {"target": np.repeat(arrays["target"], 2)}
+    yield "a record in another group", {"labels": np.append(labels[labels != labels[0]][0], labels[1:])}
+    yield "a group too small", {"labels": np.append(labels.max() + 1, labels[1:])}
     yield "one group", {"labels": 0 * labels}
     yield "a label is missing", {"labels": labels[:-1]}
 
 
 def test_every_kind_of_tampering_is_refused(proven):
     _, found = proven
-    lies = list(tampered(found.certificate.arrays))
+    lies = list(tampered(found.labels, found.certificate.arrays))
     assert len(lies) >= 30
     for name, arrays in lies:
         assert not changed(found, **arrays).verify(), name
@@ -172,9 +178,8 @@ def test_a_better_partition_than_the_certificates_is_not_hidden(proven):
     cost = sum(sse(Z, np.flatnonzero(labels == g)) for g in np.unique(labels))
     lost = 100 * cost / np.square(Z).sum()
     least = dataclasses.replace(found.least, sse=cost * (1 - 1e-9), information_loss=lost * (1 - 1e-9))
-    lie = changed(
-        dataclasses.replace(found, labels=labels, information_loss=lost, least=least), labels=labels
-    )
+    lie = dataclasses.replace(found, information_loss=lost, least=least)
+    lie = changed(lie, labels=labels, target=np.array(cost))
     assert lie.proven
     assert not lie.verify()
 
@@ -184,11 +189,43 @@ def test_a_tree_without_end_is_given_up(nodes, why):
     """All groups of 30 records are listed, and the tree divides them at one pair again and again."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     none = np.empty(0, np.int64)
-    arrays = {"labels": np.arange(30) % 10, "pairs": np.tile([0, 1], (nodes, 1))}
+    arrays = {"target": np.array(1e3), "pairs": np.tile([0, 1], (nodes, 1))}
     arrays |= {"prices": np.zeros((nodes + 1, 30)), "owed_start": np.zeros(nodes + 2, np.int64)}
     arrays |= {"cuts": np.empty((0, 3), np.int64), "weights": np.empty((0, 3), np.int64), "divisors": none}
     with pytest.raises(ValueError, match=why):
         by_tree(X, 3, **arrays, owed_cut=none, penalties=np.empty(0))
+
+
+def test_a_target_that_no_partition_is_below_becomes_the_bound():
+    """Where too many groups could be in a better partition, a lower target than its cost is tried."""
+    X = standardised(np.random.default_rng(7).normal(size=(40, 2)))
+    best = optimum_of(X, 3, 60)
+    cost = best.information_loss * np.square(X).sum() / 100
+    program = Program(X, 3)
+    assert program.converge(np.inf, 1e-6)
+    target = 0.9 * (cost * program.scale**2 - program.value) + program.value
+    rows, excess = program.most_groups(target - program.value, 10**6, 1.0, np.inf)
+    assert excess == target - program.value
+    tree = Tree(program.X, 3, rows, program.best, program.master.cuts, program.penalties, target)
+    assert tree.search(np.inf)
+    assert tree.best is None
+    proven = by_tree(X, 3, **tree_arrays(program, tree))
+    assert proven == pytest.approx(target * program.scale**-2, rel=1e-8)
+    assert proven < cost
+    fewer, excess = program.most_groups(target - program.value, len(rows) // 2, 0.01, np.inf)
+    assert len(fewer) <= len(rows) // 2
+    assert 0.01 * target <= excess + program.value < target
+
+
+def test_two_groups_at_most_are_solved_at_once():
+    """Fewer than 3k records: with a group its partition is known, so the list alone decides."""
+    for seed in range(6):
+        X = standardised(np.random.default_rng(seed).normal(size=(12 + seed % 3, 2)))
+        found = optimum_of(X, 5, 60)
+        assert found.proven
+        assert found.verify()
+        assert len(found.certificate.arrays["pairs"]) == 1
+        assert found.information_loss * np.square(X).sum() / 100 == pytest.approx(brute_force(X, 5))
 
 
 def test_stopped_early_it_says_what_it_has(tmp_path):

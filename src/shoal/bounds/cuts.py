@@ -75,6 +75,11 @@ class Cuts:
         """How often groups can fill the divisor, at most."""
         return self.weights.sum(axis=1) // self.divisors
 
+    def keys(self) -> list[bytes]:
+        """A name for each cut, however wide the rows are."""
+        rows = zip(self.records, self.weights, self.weights > 0, self.divisors)
+        return [r[inside].tobytes() + w[inside].tobytes() + bytes([q]) for r, w, inside, q in rows]
+
     def renamed(self, names: NDArray[np.int64]) -> Cuts:
         """The same cuts of records that have other numbers."""
         return Cuts(np.where(self.records >= 0, names[self.records], -1), self.weights, self.divisors)
@@ -106,8 +111,6 @@ def separate(
     shares: NDArray[np.float64],
     known: set[bytes],
     most: int = CUTS,
-    patterns: tuple = PATTERNS,
-    least: float = VIOLATED,
 ) -> Cuts:
     """The most violated cuts of a fractional solution, few for each record so that they spread.
 
@@ -122,21 +125,21 @@ def separate(
     record = compact[group, place]
     order = np.argsort(record, kind="stable")
     table = compact, shares, np.searchsorted(record[order], np.arange(len(names) + 1)), group[order]
-    looks = [((1, 1, 1), 2, partial(violated_triples, *table, least))]
-    for weights, divisor in patterns:
-        looks.append((weights, divisor, partial(grow_cuts, *table, np.array(weights), divisor, least)))
+    looks = [((1, 1, 1), 2, partial(violated_triples, *table, VIOLATED))]
+    for weights, divisor in PATTERNS:
+        looks.append((weights, divisor, partial(grow_cuts, *table, np.array(weights), divisor, VIOLATED)))
     found = map_threads(lambda look: look[2](), looks)
     answers, excess = [], np.concatenate([excess for _, excess in found])
     for (weights, divisor, _), (chosen, _) in zip(looks, found):
         answers.append(_sorted_cuts(names[chosen], np.array(weights), divisor))
     cuts = sum(answers, Cuts.none())
+    keys = cuts.keys()
     taken = np.zeros(int(names.max()) + 1, np.int64)
     chosen = []
     for t in np.argsort(-excess, kind="stable"):
         inside = cuts.records[t][cuts.records[t] >= 0]
-        key = cuts.records[t].tobytes() + cuts.weights[t].tobytes() + bytes([cuts.divisors[t]])
-        if key not in known and taken[inside].max() < CUTS_OF_A_RECORD:
-            known.add(key)
+        if keys[t] not in known and taken[inside].max() < CUTS_OF_A_RECORD:
+            known.add(keys[t])
             taken[inside] += 1
             chosen.append(t)
             if len(chosen) == most:
@@ -161,6 +164,7 @@ def eliminate(
     divisor: int,
     random: np.random.Generator,
     known: set[bytes],
+    widest: int = WIDEST,
 ) -> Cuts:
     """Cuts of any length with divisor 2 or 3 that these shares of groups break, few for each record.
 
@@ -173,12 +177,12 @@ def eliminate(
     matrix = np.zeros((len(names), len(rows)), np.int8)
     matrix[np.searchsorted(names, rows[group, place]), group] = 1
     order = np.argsort(-shares * random.uniform(LEAST_DRAW, 1.0, len(rows)), kind="stable")
-    weights, excess = eliminated(matrix, order, shares, divisor, VIOLATED, WIDEST)
+    weights, excess = eliminated(matrix, order, shares, divisor, VIOLATED, widest)
     taken = np.zeros(len(names), np.int64)
     records, all_weights = [np.empty((0, WIDEST), np.int64)], [np.empty((0, WIDEST), np.int64)]
     for weight in weights[np.argsort(-excess, kind="stable")]:
         inside = np.flatnonzero(weight)
-        key = names[inside].tobytes() + weight[inside].tobytes() + bytes([divisor])
+        key = names[inside].tobytes() + weight[inside].astype(np.int64).tobytes() + bytes([divisor])
         if key not in known and taken[inside].max() < CUTS_OF_A_RECORD:
             known.add(key)
             taken[inside] += 1

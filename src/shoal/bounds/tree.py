@@ -60,13 +60,20 @@ class Node:
 
 
 class Tree:
-    """All nodes over one list of groups; `cost` is that of the best partition, `rows` its groups."""
+    """All nodes over one list of groups, which holds every partition below `cost`; `best` is one, if met."""
 
     def __init__(self, X, k, listed, prices, cuts, penalties, cost: float):
         self.X, self.k, self.n = X, k, len(X)
         self.listed, self.costs = listed, group_costs(X, listed)
+        if self.n < 3 * k:  # each group's partition is known: the rest is one group, or too small
+            outside = (listed[:, :, None] != np.arange(self.n)).all(1)
+            rest = np.argsort(~outside, axis=1, kind="stable")[:, : 2 * k - 1]
+            rest = np.where(np.arange(2 * k - 1) < outside.sum(1)[:, None], rest, -1)
+            both = np.where(outside.sum(1) >= k, self.costs + group_costs(X, rest.astype(np.int32)), np.inf)
+            better = both < cost * (1 - PROVEN / 2)
+            self.listed, self.costs = listed[better], self.costs[better]
         self.cost, self.best = cost, None
-        self.root = Node(np.arange(len(listed), dtype=np.int32), prices, cuts, penalties)
+        self.root = Node(np.arange(len(self.listed), dtype=np.int32), prices, cuts, penalties)
         self.listing = replace(self.root)  # what the groups were listed by
         self.base = prices  # node programs work with costs beyond these, in units of the first distance
         self.root.value = node_value(prices, penalties * cuts.limits, cost)
@@ -79,7 +86,7 @@ class Tree:
     @property
     def bound(self) -> float:
         """What every partition costs at least."""
-        return min([node.value for node in self.open + self.stuck], default=self.cost)
+        return min([node.value for node in self.open + self.stuck], default=self.cost * (1 - PROVEN))
 
     def closed(self, node: Node) -> bool:
         return node.value >= self.cost * (1 - PROVEN)

@@ -20,7 +20,7 @@ from shoal.bounds.verify_tree import by_tree
 #: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
 MARGIN = 1e-9
 #: The arrays of whole numbers.
-WHOLE = ("cuts", "weights", "divisors", "block", "labels", "pairs", "owed_start", "owed_cut")
+WHOLE = ("cuts", "weights", "divisors", "block", "pairs", "owed_start", "owed_cut")
 
 
 def verify(bound: Bound, X: NDArray[np.float64]) -> bool:

@@ -1,9 +1,10 @@
 """The proof of an optimum from the records and the certificate alone. Nothing here is shared with the search.
 
-The certificate has the labels of a partition and a tree. The first prices and penalties list all groups that
-a better partition can hold. Then each node has its own; a node that is divided names a pair of records: its
-first child has them together, its second apart. The nodes stand each before its children. On the way down
-each node drops the groups that its pair or its prices rule out, and each leaf bounds what is left.
+The certificate has a target, mostly what the best partition costs, and a tree. The first prices and penalties
+list all groups that a partition below the target can hold. Then each node has its own; a node that is divided
+names a pair of records: its first child has them together, its second apart. The nodes stand each before its
+children. On the way down each node drops the groups that its pair or its prices rule out, and each leaf
+bounds what is left.
 """
 
 import math
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from shoal.bounds.verify_groups import cut_table, groups_below, limit_penalties
 from shoal.kernels.runtime.jit import kernel
 
-#: No other partition has an SSE below that of the labels by more than this share of it.
+#: No partition has an SSE below the target by more than this share of it.
 PROVEN = 1e-9
 #: More than rounding can add up to, as a share of all prices, penalties and the cost.
 ROUNDING = 1e-12
@@ -29,7 +30,7 @@ LOOKS, HELD = 10**10, 25 * 10**6
 def by_tree(
     X: NDArray[np.float64],
     k: int,
-    labels: NDArray[np.int64],
+    target: NDArray[np.float64],
     pairs: NDArray[np.int64],
     prices: NDArray[np.float64],
     cuts: NDArray[np.int64],
@@ -39,12 +40,14 @@ def by_tree(
     owed_cut: NDArray[np.int64],
     penalties: NDArray[np.float64],
 ) -> float:
-    """The least that any partition can cost, up to that of the labels; ValueError where the tree fails."""
+    """The least that any partition can cost, up to the target; ValueError where the tree fails."""
     n, nodes = len(X), len(pairs)
-    cost = cost_of(X, k, labels)
+    cost = float(target)
     table = cut_table(n, cuts, weights, divisors)
     if pairs.shape != (nodes, 2) or prices.shape != (nodes + 1, n) or not nodes:
         raise ValueError("a node has a pair and a price for each record")
+    if target.shape != () or cost < 0:
+        raise ValueError("the target is a cost")
     if owed_start.shape != (nodes + 2,) or owed_cut.shape != penalties.shape or penalties.ndim != 1:
         raise ValueError("a node has a list of penalties")
     if owed_start[0] != 0 or owed_start[-1] != len(penalties) or (np.diff(owed_start) < 0).any():
@@ -65,12 +68,14 @@ def by_tree(
         return sigma, math.fsum(prices[row]) - math.fsum(owed) - ROUNDING * size
 
     sigma, value = at(0)
-    # A group that exceeds the value by what is missing to the goal is in no better partition. Groups may
+    # A group that exceeds the value by what is missing to the goal is in no partition below it. Groups may
     # undercut these prices by rounding only.
     allowed = PROVEN * cost
     listed = groups_below(X, k, prices[0], table, sigma, max(0.0, goal - value) + allowed, MOST)
     if listed is None:
         raise ValueError("too many groups could be in a better partition")
+    if n < 3 * k:
+        listed = listed[_with_rest(X, k, listed) < goal + ROUNDING * cost]
     if nodes * (len(listed) + len(divisors)) > LOOKS:
         raise ValueError("the tree is too much work")
     costs = _costs(X, listed)
@@ -115,6 +120,16 @@ def cost_of(X: NDArray[np.float64], k: int, labels: NDArray[np.int64]) -> float:
             raise ValueError("a group is too small")
         total = [*total, float(np.square(members - members.mean(axis=0)).sum())]
     return math.fsum(total)
+
+
+def _with_rest(X: NDArray[np.float64], k: int, rows: NDArray) -> NDArray[np.float64]:
+    """What the partition of a group and all other records costs, of fewer than 3k: they are one group."""
+    n = len(X)
+    left = np.tile(np.arange(n + 1), (len(rows), 1))
+    np.put_along_axis(left, rows.astype(np.int64) % (n + 1), n, axis=1)  # -1 is in the last place
+    others = np.sort(left, axis=1)[:, : 2 * k - 1]
+    others = np.where(others < n, others, -1)
+    return np.where((others >= 0).sum(1) >= k, _costs(X, rows) + _costs(X, others), np.inf)
 
 
 @kernel

@@ -91,10 +91,8 @@ class Diver:
 
     def _cheapest(self, deadline: float) -> NDArray[np.int32]:
         """The groups of least excess."""
-        program, goal, rows = self.program, self.gap, None
-        while rows is None and goal > 1e-3 * self.gap:
-            rows = program.every_group(goal, 4 * GROUPS, deadline)
-            goal /= 3
+        program = self.program
+        rows = program.most_groups(self.gap, 4 * GROUPS, 1e-3, deadline)[0]
         listed = [program.master.rows] if rows is None else [program.master.rows, rows]
         own = group_rows(self.labels, program.k).astype(np.int32)
         rows = np.unique(np.sort(np.concatenate([*listed, own]), axis=1)[:, ::-1], axis=0)

@@ -61,7 +61,7 @@ class Optimum:
 
     @property
     def certificate(self) -> Certificate:
-        """Labels and prices, private as they are; see `verify`."""
+        """Prices, private as they are; see `verify`."""
         return self.least.certificate
 
     def __repr__(self) -> str:
@@ -100,13 +100,11 @@ class Optimum:
         """What `save` wrote; it proves nothing before `verify(data)` says so."""
         least = Bound.load(path)
         arrays = dict(least.certificate.arrays)
-        labels, lost = arrays.get("labels"), arrays.pop("lost", None)
+        labels, lost = arrays.pop("labels", None), arrays.pop("lost", None)
         if labels is None or labels.ndim != 1 or labels.dtype.kind != "i":
             raise InputError(f"{str(path)!r} is no certificate of an optimum: it has no labels")
         if lost is None or lost.shape != () or lost.dtype.kind != "f" or not 0 <= lost <= 100 * (1 + 1e-9):
             raise InputError(f"{str(path)!r} is no certificate of an optimum: it has no information loss")
-        if least.certificate.proof != "tree":
-            del arrays["labels"]
         least = replace(least, certificate=replace(least.certificate, arrays=arrays))
         return cls(labels.astype(np.int64), float(lost), least)
 
@@ -199,7 +197,7 @@ def optimum_of(
         proof, method, arrays = "prices", "linear program with cuts", prices.arrays()
     else:
         value = float(min(tree.bound * program.scale**-2, _cost(X, labels) * (1 - PROVEN)))
-        proof, method, arrays = "tree", "branch and bound", {"labels": labels, **tree_arrays(program, tree)}
+        proof, method, arrays = "tree", "branch and bound", tree_arrays(program, tree)
     total = total_sum_of_squares(X)
     certificate = Certificate(proof, k, fingerprint(X, k), arrays)
     loss = 100 * value / total if total > 0 else 0.0
@@ -242,6 +240,7 @@ def tree_arrays(program: Program, tree: Tree) -> dict[str, NDArray]:
     width = cuts.records.shape[1]
     pairs = np.array([node.pair for node in walk])
     return {
+        "target": np.array(tree.cost * unit),
         "pairs": np.where(pairs >= 0, np.sort(program.order[pairs], axis=1), -1),
         "prices": np.stack([node.prices[program.back] for node in nodes]) * unit,
         "cuts": table[:, :width],
