@@ -1,4 +1,4 @@
-"""Spark with executors in processes of their own, set as users set it; a task fails, and a secret is shared."""
+"""Spark with executors in processes of their own, set as users set it: a task fails, a secret is shared."""
 
 import os
 import shutil
@@ -93,10 +93,8 @@ def test_a_release_of_several_executors_one_of_which_fails_is_that_of_disk(spark
     assert check(written, 5, QUASI)[0].passed
     disk.run(plan, tmp_path / "in", tmp_path / "local.parquet", blocks=released.plan)
     assert written.select(QUASI).equals(pq.read_table(tmp_path / "local.parquet").sort_by("id").select(QUASI))
-    assert visible(tmp_path) == ["failed", "in", "local.parquet", "local.parquet.private.json"] + [
-        "out",
-        "out.private.json",
-    ]
+    left = [name for name in visible(tmp_path) if "local" not in name]
+    assert left == ["failed", "in", "out", "out.private.json"]
 
 
 def test_a_cluster_that_shares_no_secret_is_refused(spark, tmp_path):
