@@ -38,6 +38,7 @@ LONGEST = [
     "io/test_hostile_files.py",
     "app/test_browser.py",
     "engines/test_spark.py",
+    "engines/test_spark_cluster.py",
     "engines/test_parity.py",
     "project/test_docs.py",
     "optimise/test_optimum.py",

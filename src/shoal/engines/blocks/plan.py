@@ -249,7 +249,8 @@ def make_plan(
     def grow(rows: Ints) -> Any:
         spread = Z[rows].var(0) if len(rows) > most else np.zeros(1)
         if spread.max() > 0:
-            for j in np.argsort(-spread, kind="stable"):
+            # All columns of a whole table may spread alike: then the first is cut, whatever the rounding.
+            for j in np.argsort(-(spread / spread.max()).round(6), kind="stable"):
                 threshold = _threshold(raw[j][rows])
                 if threshold is not None:
                     low = raw[j][rows] <= threshold

@@ -23,7 +23,7 @@ from shoal.engines.blocks.statistics import gathered
 from shoal.engines.blocks.steps import Recoding, find
 from shoal.engines.blocks.strata import Merging, merge
 from shoal.engines.spark.fingerprint import Fingerprint, fingerprints, hashable, salts
-from shoal.engines.spark.release import SparkRelease, untouched
+from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import session, speaking
 from shoal.engines.spark.tasks import (
     BLOCK,
@@ -138,7 +138,9 @@ def _protect(
                 f"stratum {both[0]!r} is protected too, and on a cluster columns that are grouped apart are "
                 "replaced one after another: leave one of these out, or protect on disk (--engine disk)"
             )
-        salted, stay = salts(), untouched(plan, original, names)
+        dropped = [*plan.named("identifier"), *plan.unnumbered]
+        stay = [name for name in original.columns if name not in (*dropped, *names)]
+        salted = salts()
         unit_gaps = [F.count_if(F.col(f"`{name}`").isNull()) for name in plan.unit]
         (seen, before), gaps = fingerprints(df, [(df.columns, (1, 2)), (stay, salted)], unit_gaps)
         for name, count in zip(plan.unit, gaps):
@@ -160,7 +162,6 @@ def _protect(
     for part, one in zip(parts, plans):
         one.require(plan, part.chosen)
     salt = _salt(plan, seen, names)
-    dropped = [*plan.named("identifier"), *plan.unnumbered]
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
     told_by = {
         f"{IDS}{j}": F.xxhash64(*hashable(df.select(f"`{name}`")))
@@ -179,7 +180,7 @@ def _protect(
     told = [field.name for field in df.schema.fields if field.metadata]
     said = (*notes, *said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
     table = measured.drop(*told_in(measured), PLACE, UNIT)
-    return SparkRelease(table, plans, df.drop(*was), measured, before, salted, began, said, lost)
+    return SparkRelease(table, plans, df.drop(*was), measured, stay, before, salted, began, said, lost)
 
 
 def _gather(df: Any, names: Sequence[str], find: Any) -> list[Any]:
@@ -258,13 +259,9 @@ def _bare(schema: Any) -> Any:
     """The columns and their types alone: levels, comments and what else a schema tells are not published."""
 
     def bare(fact: Any) -> Any:
-        if isinstance(fact, list):
-            return [bare(one) for one in fact]
-        return (
-            {k: {} if k == "metadata" else bare(v) for k, v in fact.items()}
-            if isinstance(fact, dict)
-            else fact
-        )
+        if isinstance(fact, dict):
+            return {name: {} if name == "metadata" else bare(value) for name, value in fact.items()}
+        return [bare(one) for one in fact] if isinstance(fact, list) else fact
 
     return type(schema).fromJson(bare(schema.jsonValue()))
 

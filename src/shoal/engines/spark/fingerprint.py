@@ -1,5 +1,6 @@
 """Rows of a DataFrame as one fingerprint, whatever order they lie in."""
 
+import re
 import secrets
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -47,10 +48,6 @@ def hashable(df: Any, names: Sequence[str] | None = None) -> list[Any]:
     columns = []
     for field in df.schema if names is None else (df.schema[name] for name in names):
         column = F.col(f"`{field.name}`")
-        nested = set(_words(field.dataType.simpleString()))
-        columns.append(F.to_json(F.struct(column)) if {"map", "variant"} & nested else column)
+        nested = re.search(r"\b(map|variant)\b", field.dataType.simpleString())
+        columns.append(F.to_json(F.struct(column)) if nested else column)
     return columns
-
-
-def _words(text: str) -> list[str]:
-    return "".join(letter if letter.isalpha() else " " for letter in text).split()

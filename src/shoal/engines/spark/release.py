@@ -6,7 +6,6 @@ from typing import Any
 
 from shoal.engines.blocks.plan import BlockPlan
 from shoal.engines.spark.fingerprint import Fingerprint
-from shoal.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +20,8 @@ class SparkRelease:
     plans: Sequence[BlockPlan]  # one for each part of columns that are grouped together
     original: Any
     measured: Any  # the table with the facts of its blocks
-    before: Fingerprint  # of what must stay as it is, under these salts
+    untouched: Sequence[str]  # the columns that are published as they are
+    before: Fingerprint  # of these, under the salts
     salts: tuple[int, ...]
     began: float
     notes: tuple[str, ...] = ()
@@ -36,10 +36,6 @@ class SparkRelease:
         """The columns that are protected."""
         return [name for blocks in self.plans for name in blocks.names]
 
-    @property
-    def untouched(self) -> list[str]:
-        return untouched(self.plan.plan, self.original, self.names)
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "table":
             raise AttributeError(name)
@@ -47,9 +43,3 @@ class SparkRelease:
 
     def __getitem__(self, name: Any) -> Any:
         return self.table[name]
-
-
-def untouched(plan: Plan, df: Any, names: Sequence[str]) -> list[str]:
-    """The columns that are published as they are, where these are protected."""
-    dropped = {*plan.named("identifier"), *plan.unnumbered, *names}
-    return [name for name in df.columns if name not in dropped]

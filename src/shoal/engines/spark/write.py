@@ -175,9 +175,8 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> list[str]:
 def _loss(facts: Sequence[dict[str, Any]]) -> Loss:
     """What all blocks lose together."""
     sums: dict[str, Any] = {}
-    for fact in facts:
-        for name, new in fact["sums"].items():
-            sums[name] = sums.get(name, 0) + np.array(new)
+    for name, new in chain.from_iterable(fact["sums"].items() for fact in facts):
+        sums[name] = sums.get(name, 0) + np.array(new)
     return about_centre(sum((Loss(*fact["loss"]) for fact in facts), Loss()), sums)
 
 
