@@ -63,11 +63,15 @@ class Cuts:
         return Cuts(self.records[which], self.weights[which], self.divisors[which])
 
     def __add__(self, other: Cuts) -> Cuts:
-        width = max(self.records.shape[1], other.records.shape[1])
-        return Cuts(
-            np.concatenate([_widened(cuts.records, width, -1) for cuts in (self, other)]),
-            np.concatenate([_widened(cuts.weights, width, 0) for cuts in (self, other)]),
-            np.concatenate([self.divisors, other.divisors]),
+        return self.joined([self, other])
+
+    @classmethod
+    def joined(cls, parts: list[Cuts]) -> Cuts:
+        width = max(cuts.records.shape[1] for cuts in parts)
+        return cls(
+            np.concatenate([_widened(cuts.records, width, -1) for cuts in parts]),
+            np.concatenate([_widened(cuts.weights, width, 0) for cuts in parts]),
+            np.concatenate([cuts.divisors for cuts in parts]),
         )
 
     @property
@@ -132,7 +136,7 @@ def separate(
     answers, excess = [], np.concatenate([excess for _, excess in found])
     for (weights, divisor, _), (chosen, _) in zip(looks, found):
         answers.append(_sorted_cuts(names[chosen], np.array(weights), divisor))
-    cuts = sum(answers, Cuts.none())
+    cuts = Cuts.joined(answers)
     keys = cuts.keys()
     taken = np.zeros(int(names.max()) + 1, np.int64)
     chosen = []

@@ -325,7 +325,7 @@ class Program:
         return np.concatenate(found) if room >= 0 else None
 
     def most_groups(self, excess: float, most: int, share: float, deadline: float):
-        """`every_group` of the largest excess, down to this share, that has no more than `most`; and which."""
+        """`every_group` of the largest excess, down to this share, that has at most so many; and which."""
         tried = excess
         while (rows := self.every_group(tried, most, deadline)) is None and tried * STEP >= share * excess:
             tried *= STEP
