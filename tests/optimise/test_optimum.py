@@ -75,7 +75,7 @@ def tampered(labels, arrays):
     """Name and arrays of every kind of lie."""
     rng = np.random.default_rng(0)
     nodes, n = len(arrays["pairs"]), arrays["prices"].shape[1]
-    leaf = int(np.flatnonzero(arrays["pairs"][:, 0] < 0)[0])
+    leaf = int(np.flatnonzero(arrays["pairs"][:, 0] < 0)[-1])
     inner = int(np.flatnonzero(arrays["pairs"][:, 0] >= 0)[-1])
 
     def edited(name, place, value):

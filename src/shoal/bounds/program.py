@@ -22,6 +22,7 @@ from scipy.spatial import cKDTree
 from shoal.bounds.cuts import CUTS, Cuts, eliminate, on_grid, separate
 from shoal.bounds.highs import add_cuts, add_groups, quiet_solver, solved
 from shoal.bounds.neighbours import near_sums, neighbour_prices
+from shoal.grouping.partition import group_rows
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.kernels.search.cuts import group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge, list_groups
@@ -68,28 +69,13 @@ class Prices:
     records: NDArray[np.float64]
     cuts: Cuts
     penalties: NDArray[np.float64]
-    groups: NDArray[np.int64]  # those of the linear program, filled up with -1
     optimal: bool
-
-    @property
-    def value(self) -> float:
-        return float(self.records.sum() - self.penalties @ self.cuts.limits)
 
     def arrays(self) -> dict[str, NDArray]:
         """As a certificate holds them."""
         cuts = self.cuts
         named = {"cuts": cuts.records, "weights": cuts.weights, "divisors": cuts.divisors}
         return {"prices": self.records, **named, "penalties": self.penalties}
-
-
-def group_rows(labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """The groups of a partition as rows of records, filled up with -1; those of 2k or more are left out."""
-    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    order = np.argsort(labels, kind="stable")
-    within = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    rows = np.full((len(sizes), max(2 * k - 1, sizes.max())), -1)
-    rows[labels[order], within] = order
-    return rows[sizes < 2 * k, : 2 * k - 1]
 
 
 def regions(X: NDArray[np.float64], number: int) -> list[NDArray[np.int64]]:
@@ -283,7 +269,7 @@ class Program:
 
     def cut(self) -> int:
         """Cut off the fractional solution; drop the cuts that have had no penalty for some rounds."""
-        known = set(self.master.cuts.keys())
+        known = set(self.master.cuts.names())
         cuts = separate(*self.fractional, known, max(CUTS, self.n // 8))
         for draw, divisor in itertools.product(range(DRAWS), (2, 3)):
             random = np.random.default_rng(draw)
@@ -333,16 +319,9 @@ class Program:
 
     def prices(self, optimal: bool = False) -> Prices:
         """The best so far, in the numbers and units that the records came with."""
-        used = self.penalties > 0
-        unit = self.scale**-2
-        rows = self.master.rows
-        return Prices(
-            self.best[self.back] * unit,
-            self.master.cuts[used].renamed(self.order),
-            self.penalties[used] * unit,
-            np.where(rows >= 0, self.order[rows], -1),
-            optimal,
-        )
+        used, unit = self.penalties > 0, self.scale**-2
+        cuts = self.master.cuts[used].renamed(self.order)
+        return Prices(self.best[self.back] * unit, cuts, self.penalties[used] * unit, optimal)
 
 
 def solve(

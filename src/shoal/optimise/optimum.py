@@ -184,7 +184,7 @@ def optimum_of(
         left = time_limit - (time.perf_counter() - began)
         return _found(X, labels, bound_matrix(X, k, time_limit=left, start=labels))
 
-    def report(stage: str, bound: float, cost: float) -> None:
+    def report() -> None:
         if progress:
             progress(min(1.0, (time.perf_counter() - began) / time_limit))
 
@@ -236,7 +236,7 @@ def tree_arrays(program: Program, tree: Tree) -> dict[str, NDArray]:
     used = [node.penalties > 0 for node in nodes]
     cuts = Cuts.joined([node.cuts[paid] for node, paid in zip(nodes, used)]).renamed(program.order)
     first: dict[bytes, int] = {}
-    owed_cut = np.array([first.setdefault(key, len(first)) for key in cuts.keys()], np.int64)
+    owed_cut = np.array([first.setdefault(key, len(first)) for key in cuts.names()], np.int64)
     cuts = cuts[np.unique(owed_cut, return_index=True)[1]]
     pairs = np.array([node.pair for node in walk])
     return {

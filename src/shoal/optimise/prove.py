@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.certificate import PROVEN
-from shoal.bounds.program import ENOUGH, Program, group_rows
+from shoal.bounds.program import ENOUGH, Program
 from shoal.bounds.tree import Tree
+from shoal.grouping.partition import group_rows
 from shoal.kernels.search.cuts import reduced_costs
 from shoal.optimise.dive import GROUPS, Diver
 from shoal.optimise.recombine import labels_from
@@ -40,20 +41,12 @@ def solve(
     k: int,
     labels: NDArray[np.int64],
     deadline: float,
-    report: Callable[[str, float, float], None] = lambda stage, bound, cost: None,
+    report: Callable[[], None] = lambda: None,
 ) -> tuple[NDArray[np.int64], Program, Tree | None]:
     """The best partition found from `labels` on, the prices, and the tree if one was begun."""
     program = Program(X, k)
     program.add(group_rows(labels, k))
     diver = Diver(program, labels, 0)
-    unit = program.scale**-2
-
-    def told(stage: str) -> None:
-        report(stage, program.value * unit, diver.cost * unit)
-
-    def told_of(tree: Tree) -> None:
-        report(f"{tree.nodes} nodes", tree.bound * unit, tree.cost * unit)
-
     tree, idle, added = None, 0, 1
     enough = ENOUGH * diver.cost
     now = time.perf_counter()
@@ -63,7 +56,7 @@ def solve(
     few = FEW if sum(math.comb(program.n, size) for size in range(k, 2 * k)) > LISTED else LISTED
     values: list[float] = []
     while program.converge(deadline, enough):
-        told("prices")
+        report()
         gained = program.value - values[-1] if values else np.inf
         values.append(program.value)
         near = program.every_group(diver.gap + PROVEN * diver.cost, few, deadline) is not None
@@ -75,11 +68,11 @@ def solve(
                 tree = _tree(program, diver, SHARE if idle <= PATIENCE else 1e-3, deadline)
                 if tree is not None:
                     _dive_from(tree, diver, deadline)
-                    tree.search(deadline, told_of)
+                    tree.search(deadline, report)
                     break
                 if idle > PATIENCE and not added:
                     break
-            told("dives")
+            report()
         if len(values) > 1:
             enough = min(enough, max(CLOSE * gained, CLOSEST * diver.cost))
         program.purge(diver.gap)
