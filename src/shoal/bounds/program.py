@@ -37,7 +37,7 @@ SPEED = 2e7
 CENTRE = 0.3
 #: The program counts as solved, and cuts are looked for, when the bound is within this share of its value.
 ENOUGH = 2e-4
-#: The same when there is nothing more to cut.
+#: The same when there is nothing more to cut, or cuts gain no more than that.
 CLOSE = 1e-7
 #: Steps in a row without a gain or a new group after which there is nothing more to gain.
 IDLE = 10
@@ -343,12 +343,13 @@ def solve(
     if start is not None:
         program.add(group_rows(start, k))
     enough = ENOUGH
-    optimal = program.value <= 0.0
+    optimal, before = program.value <= 0.0, 0.0
     goal *= program.scale**2
     while not optimal and program.converge(deadline, enough * program.value, give_up=give_up):
         if program.value >= goal:
             break
-        if not program.cut():
+        gained, before = program.value - before, program.value
+        if not program.cut() or gained <= CLOSE * before:
             optimal = enough <= CLOSE
             enough = CLOSE
     return program.prices(optimal)
