@@ -43,6 +43,7 @@ def test_chained_groups_lose_no_more_than_the_groups(key):
 @pytest.mark.parametrize("key", MHM)
 def test_an_order_given_once_serves_every_k(key):
     X = np.random.default_rng(1).normal(size=(90, 3))
+    X.flags.writeable = False  # as methods get it: one compiled version
     order = orders.npn_order(X)
     for k in (2, 3, 8):
         partition = run_method(get_method(key), X, k, parameters={"order": order})
@@ -73,6 +74,7 @@ def test_the_partition_along_an_order_is_the_best(n, k, seed):
 
 def test_orders_by_hand():
     X = np.array([[0.0, 0.0], [3.0, 3.0], [1.0, 1.0], [1.0, 1.0], [-9.0, -9.0]])
+    X.flags.writeable = False  # as methods get it: one compiled version
     assert orders.npn_order(X).tolist() == [4, 0, 2, 3, 1]
     assert orders.pca_order(X).tolist() == [4, 0, 2, 3, 1]
     assert orders.zscore_order(X).tolist() == [4, 0, 2, 3, 1]
@@ -89,6 +91,7 @@ def test_pca_order_has_a_fixed_direction():
 
 def test_the_tour_starts_at_the_farthest_record_and_skips_the_longer_way_there():
     X = np.random.default_rng(2).normal(size=(50, 2))
+    X.flags.writeable = False  # as methods get it: one compiled version
     order = orders.tour_order(X)
     assert order[0] == np.argmax(np.square(X - X.mean(0)).sum(1))
     there, back = np.square(X[order[[1, -1]]] - X[order[0]]).sum(1)

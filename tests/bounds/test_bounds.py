@@ -266,7 +266,7 @@ def test_separated_triples_equal_enumeration():
     for g in range(8):
         rows[g, : inside[:, g].sum()] = np.flatnonzero(inside[:, g])
     start = np.concatenate([[0], np.cumsum(inside.sum(1))])
-    found, excess = violated_triples(rows, shares, start, np.nonzero(inside)[1], 0.02)
+    found, excess = violated_triples(rows, shares, start, np.nonzero(inside)[1].copy(), 0.02)
     found = {tuple(sorted(t)): e for t, e in zip(found.tolist(), excess)}
     expected = {}
     for t in itertools.combinations(range(9), 3):

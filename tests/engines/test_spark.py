@@ -139,7 +139,7 @@ def test_rows_lie_in_an_order_that_tells_nothing_and_hangs_on_the_plan(release, 
     ids = pq.read_table(place / "out")["id"].to_numpy()
     assert abs(np.corrcoef(ids, np.arange(len(ids)))[0, 1]) < 0.1
     plan = released.plan.plan
-    salts = {engine._salt(replace(plan, seed=seed), released.original, QUASI) for seed in (0, 1)}
+    salts = {engine._salt(replace(plan, seed=seed), released.before, QUASI) for seed in (0, 1)}
     assert len(salts) == 2
     with pytest.raises(InputError, match="a cluster keeps no order of rows"):
         shoal.spark.protect(released.original, 5, columns=QUASI, keep=KEPT, order="keep")

@@ -62,6 +62,14 @@ def test_the_command_line_takes_layouts(persons, tmp_path):
     assert done.exit_code == 0, done.output
     again = CliRunner().invoke(app, words)
     assert "exists already" in again.output
+    done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "out.fwf")])  # in the layout of the input
+    assert done.exit_code == 0, done.output
+    assert shoal.read(tmp_path / "out.fwf#l.csv").num_rows == 12
+    (tmp_path / "other").mkdir()
+    done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "other" / "out.fwf")])
+    assert done.exit_code == 2
+    assert "there is no layout" in done.output
+    assert not list((tmp_path / "other").iterdir())
 
 
 def test_numbers_have_as_many_digits_as_fit(tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from shoal.kernels.runtime.jit import packed
 from shoal.kernels.search import anneal as kernels
 from shoal.kernels.search.anneal import PATIENCE, anneal, refresh
 from shoal.optimise.search import pose
@@ -12,7 +13,8 @@ MOVES = 20_000 if COMPILED else 300
 
 
 def sse(X, groups):
-    return sum(np.square(X[list(g)] - X[list(g)].mean(0)).sum() for g in groups)
+    parts = [X[np.array(list(g), int)] for g in groups]
+    return sum(np.square(part - part.mean(0)).sum() for part in parts)
 
 
 @pytest.fixture
@@ -33,8 +35,8 @@ def test_changes_of_exchanges_equal_the_recomputed_sse(table):
     groups = [set(range(5 * g, 5 * g + 5)) for g in range(12)]
     rng = np.random.default_rng(1)
     for _ in range(50):
-        a, b = rng.choice(12, 2, replace=False)
-        x, z = int(rng.choice(list(groups[a]))), int(rng.choice(list(groups[b])))
+        a, b = rng.choice(12, 2, replace=False).astype(np.uint64)
+        x, z = (np.uint64(rng.choice(list(groups[g]))) for g in (a, b))
         before = sse(table, groups)
         after = [set(g) for g in groups]
         after[a] = groups[a] - {x} | {z}
@@ -48,8 +50,8 @@ def test_changes_of_exchanges_equal_the_recomputed_sse(table):
 def test_put_and_take_keep_the_means(table):
     labels = np.repeat(np.arange(15), 4)
     _, (P, C, sizes, members, own, places) = state_of(table, 3, labels)
-    kernels._take(P, C, sizes, members, places, 2, 9)
-    kernels._put(P, C, sizes, members, own, places, 5, 9)
+    kernels._take(P, C, sizes, members, places, np.uint64(2), np.uint64(9))
+    kernels._put(P, C, sizes, members, own, places, np.uint64(5), np.uint64(9))
     X = P[:, :5]
     assert C[2, :5] == pytest.approx(X[[8, 10, 11]].mean(0))
     assert C[5, :5] == pytest.approx(X[[20, 21, 22, 23, 9]].mean(0))
@@ -66,7 +68,7 @@ def test_dissolve_and_create_do_all_or_nothing(table, accept):
     _, C, sizes, members, own, _ = state
     before = refresh(*state[:4]).sum()
     limit = 1e9 if accept else -1e9
-    assert kernels._dissolve(*state, problem.neighbours, 3, 4, limit) == accept
+    assert kernels._dissolve(*state, problem.neighbours, 3, np.uint64(4), limit) == accept
     means = C.copy()
     after = refresh(*state[:4]).sum()
     assert means[sizes > 0] == pytest.approx(C[sizes > 0], abs=1e-9)
@@ -74,8 +76,9 @@ def test_dissolve_and_create_do_all_or_nothing(table, accept):
     if not accept:
         assert after == pytest.approx(before)
         return
-    came = np.empty(6, np.int64)
-    assert kernels._create(*state, problem.neighbours, 3, int(members[0, 0]), 4, limit, came)
+    came = np.empty(6, np.uint64)
+    x, group = np.uint64(members[0, 0]), np.uint64(4)
+    assert kernels._create(*state, problem.neighbours, 3, x, group, limit, came)
     assert sizes[4] == 3
     for g in range(15):
         assert sorted(np.flatnonzero(own == g)) == sorted(members[g, : sizes[g]])
@@ -90,7 +93,8 @@ def test_annealing_keeps_its_books(table, k, temperature, ahead):
     before = refresh(*state[:4]).sum()
     seed = np.array([99], np.uint64)
     fixed = problem.neighbours, problem.draw, problem.heat, PATIENCE, k
-    anneal(*state, *fixed, temperature, MOVES, seed, ahead)
+    given = *state, *fixed, temperature, MOVES, seed, ahead
+    packed(anneal, *given)(*given)
     _, C, sizes, members, own, places = state
     kept = C.copy()
     after = refresh(*state[:4]).sum()

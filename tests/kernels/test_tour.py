@@ -19,7 +19,7 @@ def length(X, tour):
 def improved(X, start, kicks, neighbours=10):
     X = X.view()
     X.flags.writeable = False  # as methods get it: one compiled version
-    near = nearest(X, neighbours)[0]
+    near = nearest(X, neighbours)[0].astype(np.int64)
     return improve_tour(X, near, np.asarray(start), kicks)
 
 

@@ -23,24 +23,30 @@ CHUNK = 2500
 
 @kernel
 def _raise(ratio, many, power, base, part):
-    """part = ratio^power for the first `many` ratios in (0, 1].
+    """part = ratio^power for the first `many` ratios in [0, 1].
 
-    Where two or three times the power is a whole number, as for m = 1.1 to 1.5, by products of a square or
-    cube root: several numbers go side by side, in a third of the time that exp and log take one by one.
+    Where the power, twice or three times of it is a whole number, as for m = 1.1 to 1.5, by products of the
+    ratio or its root: several numbers go side by side, in a third of the time that exp and log take.
     """
-    times = 2 if abs(2.0 * power - round(2.0 * power)) < 1e-9 else 3
+    times = 1
+    while times < 4 and abs(times * power - round(times * power)) >= 1e-9:
+        times += 1
     left = round(times * power)
-    if abs(times * power - left) >= 1e-9:
+    if times == 4 or (times == 3 and power < 1.6):
         for t in range(many):
             part[t] = np.exp(power * np.log(ratio[t]))
         return
     for t in range(many):
-        base[t] = np.sqrt(ratio[t])
+        base[t] = ratio[t]
         part[t] = 1.0
-    if times == 3:
+    if times > 1:
         for t in range(many):
-            base[t] = 0.8 * np.sqrt(base[t])
-        for _ in range(5):  # Halley's: each time the digits that are right are three times as many
+            base[t] = np.sqrt(ratio[t])
+    if times == 3:
+        for t in range(many):  # the cube root to a fifth: with such powers no ratio is below 4e-6
+            root = np.sqrt(base[t])
+            base[t] = root * (0.562 + 0.483 * root) - 0.013
+        for _ in range(3):  # Halley's: each time the digits that are right are three times as many
             for t in range(many):
                 cube = base[t] * base[t] * base[t]
                 base[t] *= np.divide(cube + 2.0 * ratio[t], 2.0 * cube + ratio[t])  # / would look for zeros
@@ -54,6 +60,23 @@ def _raise(ratio, many, power, base, part):
 
 
 @kernel
+def _share(ratio, many, power, base, part):
+    """part = the memberships, to the power m, of one record in clusters with such ratios of distance."""
+    _raise(ratio, many, power, base, part)
+    s0 = s1 = s2 = s3 = 0.0  # one sum would wait for each of its terms
+    for t in range(0, many - 3, 4):
+        s0 += part[t]
+        s1 += part[t + 1]
+        s2 += part[t + 2]
+        s3 += part[t + 3]
+    for t in range(many - many % 4, many):
+        s0 += part[t]
+    scale = ((s0 + s1) + (s2 + s3)) ** -(1.0 + 1.0 / power)
+    for t in range(many):
+        part[t] = part[t] * ratio[t] * scale
+
+
+@kernel
 def _share_out(X, centres, power, faint, labels, first):
     """Records from `first` on to their clusters: weighted sums, weights, and whether a label changed.
 
@@ -64,7 +87,7 @@ def _share_out(X, centres, power, faint, labels, first):
     sums = np.zeros((d, c))
     weights = np.zeros(c)
     distance, part, base = np.empty(c), np.empty(c), np.empty(c)
-    ratio, near = np.empty(c + 1), np.empty(c + 1, np.int64)
+    ratio, near = np.empty(c), np.empty(c + 1, np.int64)
     changed = False
     for i in range(first, min(first + CHUNK, len(X))):
         to_columns(centres, X[i], 0, c, distance)
@@ -75,29 +98,31 @@ def _share_out(X, centres, power, faint, labels, first):
         many = 0
         one = 1.0 if least == 0.0 else 0.0  # then only clusters that lie on the record count, all alike
         for g in range(c):
-            near[many], ratio[many] = g, np.divide(least + one, distance[g] + one)
             many += (distance[g] == least) | (least > faint * distance[g])
-        _raise(ratio, many, power, base, part)
-        total = 0.0
-        for t in range(many):
-            total += part[t]
-        scale = total ** -(1.0 + 1.0 / power)
-        for t in range(many):
-            part[t] = part[t] * ratio[t] * scale
-            weights[near[t]] += part[t]
         if 3 * many < c:
+            many = 0
+            for g in range(c):
+                near[many] = g
+                many += (distance[g] == least) | (least > faint * distance[g])
+            for t in range(many):
+                ratio[t] = np.divide(least + one, distance[near[t]] + one)
+            _share(ratio, many, power, base, part)
+            for t in range(many):
+                weights[near[t]] += part[t]
             for j in range(d):
                 for t in range(many):
                     sums[j, near[t]] += part[t] * X[i, j]
             continue
+        for g in range(c):  # also those without a share: several go side by side
+            ratio[g] = np.divide(least + one, distance[g] + one)
+            ratio[g] *= (distance[g] == least) | (least > faint * distance[g])
+        _share(ratio, c, power, base, part)
         for g in range(c):
-            base[g] = 0.0
-        for t in range(many):
-            base[near[t]] = part[t]
+            weights[g] += part[g]
         for j in range(d):
             value = X[i, j]
-            for g in range(c):  # also those without a share: several go side by side
-                sums[j, g] += base[g] * value
+            for g in range(c):
+                sums[j, g] += part[g] * value
     return sums, weights, changed
 
 

@@ -65,7 +65,7 @@ def tour_order(X: Floats, kicks: int | None = None) -> Order:
     if n > LARGE:
         path = npn_order(X)
     else:
-        path = paths.group_path(X, np.zeros(n, np.int64), near, start, paths.NEAREST)
+        path = paths.group_path(X, np.zeros(n, np.int64), near, start, paths.NEAREST, paths.LARGE)
     tour = improve_tour(X, near, path, min(KICKS * n, MOST_KICKS) if kicks is None else kicks)
     tour = np.roll(tour, -int(np.flatnonzero(tour == start)[0]))
     forth, back = np.square(X[tour[[1, -1]]] - X[start]).sum(1)
@@ -84,7 +84,7 @@ def group_order(X: Floats, labels: ArrayLike, rule: str = "walk", near: Ints | N
     """
     groups = np.unique(labels, return_inverse=True)[1]
     lists = neighbour_lists(X) if near is None else near
-    return paths.group_path(X, groups, lists, paths.farthest_from_centroid(X), RULES[rule])
+    return paths.group_path(X, groups, lists, paths.farthest_from_centroid(X), RULES[rule], paths.LARGE)
 
 
 def neighbour_lists(X: Floats, many: int = NEIGHBOURS) -> Ints:

@@ -15,7 +15,7 @@ from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.kmeans import kmeans
 from shoal.kernels.sequence.cut import cut
-from shoal.kernels.sequence.paths import farthest_from_centroid, group_path
+from shoal.kernels.sequence.paths import LARGE, farthest_from_centroid, group_path
 
 DEFAULT_STARTS = 20
 
@@ -50,11 +50,11 @@ def _sse(X, labels):
 
 
 @kernel
-def _repeat(X, k, labels, near, start, rule):
+def _repeat(X, k, labels, near, start, rule, large):
     """Rounds of ordering and cutting while each gains at least LEAST_GAIN."""
     history = [np.inf]
     while True:
-        order = group_path(X, labels, near, start, rule)
+        order = group_path(X, labels, near, start, rule, large)
         sequence = X[order]
         groups = cut(sequence, k)
         history.append(_sse(sequence, groups))
@@ -86,7 +86,7 @@ def repeated_ordering(
 
     def run(labels: ArrayLike) -> Outcome:
         groups = np.unique(labels, return_inverse=True)[1]
-        return Outcome(*_repeat(X, k, groups, near, first, RULES[insertion]))
+        return Outcome(*_repeat(X, k, groups, near, first, RULES[insertion], LARGE))
 
     return map_threads(run, starts, progress=progress)
 

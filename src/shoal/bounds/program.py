@@ -303,7 +303,7 @@ class Program:
 
         found = []
         for leads in np.array_split(np.arange(self.n), 16):
-            for rows in map_threads(work, [leads[::2], leads[1::2]]):
+            for rows in map_threads(work, [leads[::2].copy(), leads[1::2].copy()]):
                 if rows is None:
                     return None
                 found.append(rows)

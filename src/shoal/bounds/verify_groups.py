@@ -36,7 +36,7 @@ def cut_table(n: int, cuts: NDArray[np.int64], weights: NDArray[np.int64], divis
     order = np.argsort(cuts[cut, place], kind="stable")
     cut, place = cut[order], place[order]
     start = np.searchsorted(cuts[cut, place], np.arange(n + 1))
-    return start, cut, weights[cut, place], divisors
+    return start, cut, weights[cut, place], np.ascontiguousarray(divisors)
 
 
 def limit_penalties(weights: NDArray, divisors: NDArray, penalties: NDArray) -> NDArray[np.float64]:

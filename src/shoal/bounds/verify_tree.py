@@ -53,7 +53,7 @@ def by_tree(
         raise ValueError("lists of penalties follow one another")
     if len(owed_cut) and not 0 <= owed_cut.min() <= owed_cut.max() < len(divisors):
         raise ValueError("a penalty is that of a cut")
-    goal = cost * (1 - PROVEN)
+    goal, prices = cost * (1 - PROVEN), np.ascontiguousarray(prices)
 
     def at(row: int) -> tuple[NDArray[np.float64], float]:
         """The penalties of a row, and what it proves if no group undercuts its prices."""

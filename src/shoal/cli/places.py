@@ -23,7 +23,7 @@ def source_and_target(file: str, output: str | None, replacing: bool = False) ->
         source = str(from_stdin(folder)) if file == "-" else file
         if output is None and is_remote(file):
             raise InputError("where to? name the output with -o: nothing is written to a store unasked")
-        wanted = output or ("-" if file == "-" else beside(file))
+        wanted = in_its_layout(output or ("-" if file == "-" else beside(file)), file)
         target = str(folder / f"stdout{_ending(source)}") if wanted == "-" else wanted
         refuse_target(target, source, replacing)
         yield source, target
@@ -65,7 +65,6 @@ def beside(file: str) -> str:
     """NAME.protected.EXT beside the input, or the table NAME_protected; refused if it exists."""
     from shoal.io.databases.sql import address, is_url
     from shoal.io.files import file_ending, file_of
-    from shoal.io.formats import fixed
 
     if is_url(file):
         if address(file).is_query:
@@ -73,9 +72,17 @@ def beside(file: str) -> str:
         return f"{file}_protected"
     path = file_of(Path(file))
     ending = len(file_ending(path))
-    made = free(path.with_name(f"{path.name[:-ending]}.protected{path.name[-ending:]}"))
-    layout = fixed.place(Path(file))
-    return made if layout is None else f"{made}#{layout[1].name}"
+    return free(path.with_name(f"{path.name[:-ending]}.protected{path.name[-ending:]}"))
+
+
+def in_its_layout(target: str, source: str) -> str:
+    """A text of fixed widths without a layout of its own has that of the table which it comes from."""
+    from shoal.io.formats import fixed
+
+    wanted, given = fixed.place(Path(target)), fixed.place(Path(source))
+    if not wanted or not given or "#" in Path(target).name or wanted[1].exists():
+        return target
+    return f"{target}#{given[1].name}" if wanted[0].parent == given[0].parent else target
 
 
 def free(target: Path) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.mdav import mdav
 from shoal.kernels.neighbours.lists import nearest
+from shoal.kernels.runtime.jit import packed
 from shoal.kernels.search.anneal import PATIENCE, anneal, cross, refresh
 
 #: The coldest temperature, in mean cost of a record, if a run does not name another.
@@ -144,12 +145,13 @@ def cool(
     if descend:
         temperatures[-max(1, steps // 10) :] = 0.0
     fixed = (problem.neighbours, problem.draw, problem.heat, PATIENCE, problem.k)
+    move = packed(anneal, *state, *fixed, 0.0, 0, random, ahead)
     for step, temperature in enumerate(temperatures):
         if clock.left() <= 0:
             break
         if step % FRESH == 0:
             refresh(*state[:4])
-        anneal(*state, *fixed, temperature, proposals // steps, random, ahead)
+        move(*state, *fixed, temperature, proposals // steps, random, ahead)
     return renumber(state[4])
 
 

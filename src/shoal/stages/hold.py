@@ -96,7 +96,7 @@ class _Stratum:
         """Labels of groups that hold.
 
         Small tables are searched again from partitions that were shaken: the records of a group, or of two
-        near ones, were dealt anew.
+        near ones, were dealt anew. Each such partition is searched from once.
         """
         from shoal.algorithms.tclose import tclose_k_first, tclose_merge, tclose_t_first
 
@@ -118,6 +118,7 @@ class _Stratum:
                 again, lower = self._search(self._groups(other, np.ones(len(other), bool)), end)
                 if lower < sse:
                     best, sse = again, lower
+        tried: set[bytes] = set()
         for _ in range(rounds):
             if end is not None and time.perf_counter() > end:
                 break
@@ -125,6 +126,10 @@ class _Stratum:
             pair = np.isin(best, best[[x, self.rng.choice(self.neighbours[x])]])
             shaken, count = best.copy(), int(pair.sum())
             shaken[pair] = len(best) + self.rng.permutation(np.arange(count) % min(2, count // self.k))
+            shaken = Partition(shaken).labels
+            if (dealt := shaken.tobytes() + pair.tobytes()) in tried:
+                continue
+            tried.add(dealt)
             again, lower = self._search(self._groups(shaken, pair), end)
             if lower < sse * (1 - LEAST):
                 best, sse = again, lower

@@ -1,5 +1,6 @@
 """What blocks must know of a whole table, found batch by batch; what parts of the table tell is merged."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -83,4 +84,14 @@ def gathered(needed: Needed, gather: Gather) -> Statistics:
     whole = Statistics(needed)
     for part in gather(whole.names, find):
         whole.merge(part)
+    whole.moments = {name: _short(moments) for name, moments in whole.moments.items()}
     return whole
+
+
+def _short(moments: Moments) -> Moments:
+    """Without the last digits (of 53 binary ones 36 stay), which hang on how the table was divided."""
+    mean, squares = (
+        math.ldexp(round(math.ldexp(part, 36)), power - 36)
+        for part, power in map(math.frexp, (moments.mean, moments.squares))
+    )
+    return moments._replace(mean=mean, squares=squares)

@@ -11,19 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
 import pyarrow as pa
 
 from shoal.engines.blocks.block import refuse_faults
 from shoal.engines.blocks.columns import Needed
-from shoal.engines.blocks.facts import Tally
 from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some, refuse_names
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.blocks.statistics import gathered
 from shoal.engines.blocks.steps import Recoding, find
 from shoal.engines.blocks.strata import Merging, merge
-from shoal.engines.spark.fingerprint import fingerprint, hashable
-from shoal.engines.spark.release import SparkRelease
+from shoal.engines.spark.fingerprint import Fingerprint, fingerprints, hashable, salts
+from shoal.engines.spark.release import SparkRelease, untouched
 from shoal.engines.spark.session import session, speaking
 from shoal.engines.spark.tasks import (
     BLOCK,
@@ -50,7 +50,6 @@ from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE, identifiers
-from shoal.stages.moments import Moments
 from shoal.stages.prepare import left_out
 
 
@@ -128,26 +127,39 @@ def _protect(
             if merging is not None:
                 df, merged = _recoded(df, merging), merging.changed
                 was += merging.added
-        units = _units(plan, df)
         records = statistics.records if blocks is None else blocks.records
         left = [left_out(whole, records, plan.k)] if whole > records else []
         if records < plan.k:
             raise too_few(plan.k, records)
-        chosen = {column.name for column in needed.chosen}
-        both = [column.name for column in needed.strata if column.name in chosen]
+        names, size = [column.name for column in needed.chosen], block_records or block_size(records)
+        both = [column.name for column in needed.strata if column.name in names]
         if plan.apart and both:
             raise InputError(
                 f"stratum {both[0]!r} is protected too, and on a cluster columns that are grouped apart are "
                 "replaced one after another: leave one of these out, or protect on disk (--engine disk)"
             )
-        said = (*left, *steps, *look_at_some(plan, needed, _some(df, SAMPLE, records, 0), merged))
-        names, size = [column.name for column in needed.chosen], block_records or block_size(records)
+        salted, stay = salts(), untouched(plan, original, names)
+        unit_gaps = [F.count_if(F.col(f"`{name}`").isNull()) for name in plan.unit]
+        (seen, before), gaps = fingerprints(df, [(df.columns, (1, 2)), (stay, salted)], unit_gaps)
+        for name, count in zip(plan.unit, gaps):
+            if count:
+                raise InputError(f"column {name!r} has a gap, but every record needs its unit: fill it")
+        named = [F.col(f"`{name}`") for name in plan.unit]
+        units = df.withColumn(UNIT, F.xxhash64(*named)) if named else df
+        some = _some(df, SAMPLE, records, plan.seed)
+        said = (*left, *steps, *look_at_some(plan, needed, some, merged))
         parts = [needed.part(some) for some in plan.parts(names)]
-        plans = [blocks or _plan(plan, units, part, statistics.facts(part), records, size) for part in parts]
+        if blocks is None:
+            wanted = sample_size(records, size)
+            chosen = df.select(*[f"`{name}`" for name in names])
+            sample = some if wanted <= SAMPLE else _some(chosen, wanted, records, plan.seed)
+            drafts = [make_plan(plan, part.chosen, statistics.facts(part), sample, size) for part in parts]
+            plans = _placed(units, list(zip(drafts, parts)))
+        else:
+            plans = [blocks for _ in parts]
     for part, one in zip(parts, plans):
         one.require(plan, part.chosen)
-    with speaking("Spark could not look at the data"):
-        salt = _salt(plan, original, names)
+    salt = _salt(plan, seen, names)
     dropped = [*plan.named("identifier"), *plan.unnumbered]
     # A shuffle keeps no order: records alike in all protected columns are told apart by all the others.
     told_by = {
@@ -167,7 +179,7 @@ def _protect(
     told = [field.name for field in df.schema.fields if field.metadata]
     said = (*notes, *said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
     table = measured.drop(*told_in(measured), PLACE, UNIT)
-    return SparkRelease(table, plans, df.drop(*was), measured, began, said, lost)
+    return SparkRelease(table, plans, df.drop(*was), measured, before, salted, began, said, lost)
 
 
 def _gather(df: Any, names: Sequence[str], find: Any) -> list[Any]:
@@ -223,8 +235,23 @@ def _homed(units: Any, blocks: BlockPlan, needed: Needed) -> Any:
 
 
 def _some(df: Any, wanted: int, records: int, seed: int) -> Any:
-    """About so many records, drawn by chance from all of them, as an Arrow table."""
-    return (df if wanted >= records else df.sample(wanted / records, seed=seed)).toArrow()
+    """About so many records, drawn by chance from all of them, as an Arrow table.
+
+    The draw hangs on the seed and on what the rows hold, not on how Spark divides them: of rows that are
+    alike, their share is kept, and their hash decides whether one more.
+    """
+    from pyspark.sql import functions as F
+
+    rows = df.withColumn(KEY, F.xxhash64(F.lit(seed), *hashable(df)))
+    if wanted < records:
+        chance = F.shiftrightunsigned(KEY, 11) * 2.0**-53
+        copies = F.floor(F.count(F.lit(1)) * F.lit(wanted / records) + chance)
+        drawn = rows.groupBy(KEY).agg(copies.alias(LEAF)).where(F.col(LEAF) > 0)
+        rows = rows.join(F.broadcast(drawn), KEY).dropDuplicates([KEY])
+    some = rows.toArrow().sort_by(KEY)
+    if wanted < records:
+        some = some.take(np.repeat(np.arange(len(some)), some[LEAF]))
+    return some.select(df.columns)
 
 
 def _bare(schema: Any) -> Any:
@@ -242,19 +269,6 @@ def _bare(schema: Any) -> Any:
     return type(schema).fromJson(bare(schema.jsonValue()))
 
 
-def _units(plan: Plan, df: Any) -> Any:
-    """The DataFrame with a number for each unit, where k counts units; every record must have one."""
-    from pyspark.sql import functions as F
-
-    if not plan.unit:
-        return df
-    named = [F.col(f"`{name}`") for name in plan.unit]
-    for name, column in zip(plan.unit, named):
-        if df.where(column.isNull()).limit(1).count():
-            raise InputError(f"column {name!r} has a gap, but every record needs its unit: fill it")
-    return df.withColumn(UNIT, F.xxhash64(*named))
-
-
 def _refuse(plan: Plan) -> None:
     """What a cluster cannot do in principle."""
     if plan.order == "keep":
@@ -266,35 +280,29 @@ def _refuse(plan: Plan) -> None:
         )
 
 
-def _salt(plan: Plan, df: Any, columns: Sequence[str]) -> int:
+def _salt(plan: Plan, seen: Fingerprint, columns: Sequence[str]) -> int:
     """A number by which rows are sorted in files: who has neither the data nor the plan cannot make it."""
-    found = fingerprint(df, df.columns, (1, 2))
-    digest = hashlib.blake2b(f"{found} {plan.canonical(columns)}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"{seen} {plan.canonical(columns)}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
-def _plan(
-    plan: Plan,
-    units: Any,
-    needed: Needed,
-    facts: Sequence[Moments | Tally],
-    records: int,
-    size: int,
-) -> BlockPlan:
-    """A sample of bounded size and exact counts: the only things that come to the driver."""
+def _placed(units: Any, parts: Sequence[tuple[BlockPlan, Needed]]) -> list[BlockPlan]:
+    """The plan of each part of columns, placed by exact counts of its leaves."""
     from pyspark.sql import functions as F
 
-    quasi = units.select(*[f"`{name}`" for name in needed.names], *([UNIT] if plan.unit else []))
-    sample = _some(quasi, sample_size(records, size), records, plan.seed)
-    blocks = make_plan(plan, needed.chosen, facts, sample, size)
-    if plan.unit:
-        by_leaf = _homed(quasi, blocks, needed).groupBy(LEAF)
-        counted = by_leaf.agg(F.count(F.lit(1)), F.countDistinct(UNIT)).collect()
-        found = {leaf: (records, units) for leaf, records, units in counted}
+    names = list(dict.fromkeys(name for _, needed in parts for name in needed.names))
+    if parts[0][0].plan.unit:
+        quasi = units.select(*[f"`{name}`" for name in names], UNIT)
+        counts = []
+        for blocks, needed in parts:
+            by_leaf = _homed(quasi, blocks, needed).groupBy(LEAF)
+            rows = by_leaf.agg(F.count(F.lit(1)), F.countDistinct(UNIT)).collect()
+            counts.append({leaf: (records, units) for leaf, records, units in rows})
     else:
-        leaves = sum(_gather(quasi, needed.names, partial(count_leaves, blocks, needed)), Counter[int]())
-        found = {leaf: (count, count) for leaf, count in leaves.items()}
-    return blocks.placed(found, needed.title)
+        found = zip(*_gather(units, names, partial(count_leaves, parts)))
+        leaves = [sum(counters, Counter[int]()) for counters in found]
+        counts = [{leaf: (count, count) for leaf, count in counter.items()} for counter in leaves]
+    return [blocks.placed(found, needed.title) for (blocks, needed), found in zip(parts, counts)]
 
 
 def _read(spark: Any, table: ParquetTable) -> Any:

@@ -17,25 +17,35 @@ def salts() -> tuple[int, ...]:
     return secrets.randbits(62), secrets.randbits(62)
 
 
-def fingerprint(df: Any, names: Sequence[str], salted: Sequence[int]) -> Fingerprint:
-    """The fingerprint of these columns: equal where the same rows are there, as often as before."""
+def fingerprints(
+    df: Any, asked: Sequence[tuple[Sequence[str], Sequence[int]]], also: Sequence[Any] = ()
+) -> tuple[list[Fingerprint], list[Any]]:
+    """The fingerprints of some columns under some salts, and what else is to be reckoned, in one reading.
+
+    A fingerprint is equal where the same rows are there, as often as before.
+    """
     from pyspark.sql import functions as F
 
-    part = df.select(*[f"`{name}`" for name in names])
     sums = [
-        F.sum(F.xxhash64(F.lit(salt), *hashable(part)).cast("decimal(38,0)")).alias(f"sum{j}")
-        for j, salt in enumerate(salted)
+        F.sum(F.xxhash64(F.lit(salt), *hashable(df, names)).cast("decimal(38,0)"))
+        for names, salted in asked
+        for salt in (salted if names else ())
     ]
-    row = part.agg(F.count(F.lit(1)).alias("rows"), *(sums if names else ())).collect()[0]
-    return Fingerprint(int(row["rows"]), tuple(int(value or 0) for value in row[1:]))
+    rows, *found = df.agg(F.count(F.lit(1)), *sums, *also).collect()[0]
+    numbers = iter(found)
+    made = [
+        Fingerprint(rows, tuple(int(next(numbers) or 0) for _ in (salted if names else ())))
+        for names, salted in asked
+    ]
+    return made, list(numbers)
 
 
-def hashable(df: Any) -> list[Any]:
-    """Every column in a form that Spark can hash: maps and variants as JSON."""
+def hashable(df: Any, names: Sequence[str] | None = None) -> list[Any]:
+    """These columns, or all, in a form that Spark can hash: maps and variants as JSON."""
     from pyspark.sql import functions as F
 
     columns = []
-    for field in df.schema:
+    for field in df.schema if names is None else (df.schema[name] for name in names):
         column = F.col(f"`{field.name}`")
         nested = set(_words(field.dataType.simpleString()))
         columns.append(F.to_json(F.struct(column)) if {"map", "variant"} & nested else column)

@@ -4,7 +4,7 @@ import json
 import os
 import pickle
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -51,12 +51,13 @@ def each(change: Callable[[Any], Any]) -> Callable:
     return task
 
 
-def count_leaves(plan: BlockPlan, needed: Needed, batches: Batches) -> Counter[int]:
-    """How many records each leaf has."""
-    found = Counter[int]()
+def count_leaves(parts: Sequence[tuple[BlockPlan, Needed]], batches: Batches) -> list[Counter[int]]:
+    """How many records each leaf has, for each part of columns that are grouped together."""
+    found = [Counter[int]() for _ in parts]
     for _, batch in batches:
-        leaves, counts = np.unique(plan.leaves_in(needed, needed.read(batch)), return_counts=True)
-        found.update(dict(zip(leaves.tolist(), counts.tolist())))
+        for counter, (plan, needed) in zip(found, parts):
+            leaves, counts = np.unique(plan.leaves_in(needed, needed.read(batch)), return_counts=True)
+            counter.update(dict(zip(leaves.tolist(), counts.tolist())))
     return found
 
 

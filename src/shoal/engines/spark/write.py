@@ -7,7 +7,6 @@ import os
 import secrets
 from collections.abc import Sequence
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.plan import private, sha256_of
 from shoal.engines.memory import linked_note
-from shoal.engines.spark.fingerprint import fingerprint, hashable, salts
+from shoal.engines.spark.fingerprint import fingerprints, hashable
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
 from shoal.engines.spark.shared import SharedFolder
@@ -60,7 +59,7 @@ def write(
         raise InputError("only what shoal.spark.protect gave back can be checked: transform the data before")
     spark, blocks, names = release.table.sparkSession, release.plan, release.names
     with speaking("Spark could not look at the data"):
-        keys = _keys(release, str(path), partition_by)
+        keys, folders = _keys(release, str(path), partition_by)
     with speaking("Spark cannot reach the output"):
         place = (_Place if hasattr(spark, "_jsparkSession") else SharedFolder)(spark, str(path), replace)
     seen = Observation()
@@ -71,12 +70,19 @@ def write(
     observed = measured.observe(seen, *[F.collect_list(column).alias(column) for column in told])
     try:
         with speaking("Spark could not finish, nothing is published"):
-            sorted_rows = observed.drop(*told).sort(*_named(keys), PLACE, *_named(names))
-            sorted_rows.drop(PLACE, UNIT).write.partitionBy(*keys).parquet(place.made)
+            # Dealt out by hash: to sort them all, Spark would make every block twice, first to find ranges.
+            most = int(spark.conf.get("spark.sql.shuffle.partitions"))
+            parts = min(most, max(len(one.counts) for one in release.plans))
+            by = [*_named(keys), F.pmod(PLACE, F.lit(-(-parts // folders)))] if keys else [PLACE]
+            dealt = observed.drop(*told).repartition(max(parts, folders), *by)
+            rows = dealt.sortWithinPartitions(*_named(keys), PLACE, *_named(names))
+            rows.drop(PLACE, UNIT).write.partitionBy(*keys).parquet(place.made)
             written = spark.read.schema(release.table.schema).parquet(place.made)
-            _verify(release, measured, written)
+            few = _verify(release, measured, written)
+            unique_on_categories, unique_rows = _unique(written, [*names, *few], written.columns)
             every = map(json.loads, chain.from_iterable(seen.get[column] for column in told))
-            facts = sorted(every, key=itemgetter("part", "block"))
+            once = {(fact["part"], fact["block"]): fact for fact in every}  # a block may be made twice
+            facts = [once[block] for block in sorted(once)]
             used = sorted({fact["method"] for fact in facts})
             counts = {name: sum(fact["counts"][name] for fact in facts) for name in COUNTS}
             outcome = Outcome.of(
@@ -90,8 +96,8 @@ def write(
                 kept=[name for name in release.table.columns if name not in names],
                 records=blocks.records,
                 held=[Held(**held) for fact in facts for held in fact["held"]],
-                unique_on_categories=_unique(written, [*names, *_few_valued(written, names)]),
-                unique_rows=_unique(written, written.columns),
+                unique_on_categories=unique_on_categories,
+                unique_rows=unique_rows,
                 recoding_loss=release.recoding_loss,
                 engine="spark",
                 blocks=max(len(one.counts) for one in release.plans),
@@ -115,37 +121,42 @@ def write(
     return outcome
 
 
-def _keys(release: SparkRelease, path: str, asked: str | Sequence[str]) -> list[str]:
-    """The columns that name folders, after a look at all of their cells."""
+def _keys(release: SparkRelease, path: str, asked: str | Sequence[str]) -> tuple[list[str], int]:
+    """The columns that name folders, after a look at all of their cells, and how many folders there are."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     schema = to_arrow_schema(release.table.schema)
     keys, _ = keys_of(release.plan.plan, schema, (), release.names, Path(path), asked)
-    if keys:
-        cells = release.original.select(*_named(keys)).distinct().limit(MOST + 1).toArrow()
-        for batch in cells.combine_chunks().to_batches():
-            Folders(keys).add(batch)
-    return keys
+    if not keys:
+        return [], 1
+    cells = release.original.select(*_named(keys)).distinct().limit(MOST + 1).toArrow()
+    for batch in cells.combine_chunks().to_batches():
+        Folders(keys).add(batch)
+    return keys, max(1, len(cells))
 
 
-def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
-    """Gather the evidence on the cluster, and judge it as every release is judged."""
+def _verify(release: SparkRelease, measured: Any, written: Any) -> list[str]:
+    """Gather the evidence on the cluster, and judge it as every release is judged.
+
+    In the same reading columns are found that have few different values, a gap among them: these are told.
+    """
     from pyspark.sql import functions as F
 
-    plan, names = release.plan.plan, release.names
-    dropped = {*plan.named("identifier"), *plan.unnumbered, *names}
-    untouched = [name for name in release.original.columns if name not in dropped]
-    salted = salts()
-    before, after = (fingerprint(df, untouched, salted) for df in (release.original, written))
+    plan, names, untouched, salts = release.plan.plan, release.names, release.untouched, release.salts
+    asked = [(untouched, salts), ([*untouched, *names], salts)]
+    others = [name for name in written.columns if name not in names]
+    sketches = [F.hll_sketch_agg(F.xxhash64(column)) for column in hashable(written, others)]
+    (after, *published), counts = fingerprints(
+        written, asked[: 1 + bool(plan.unit)], [F.hll_sketch_estimate(sketch) for sketch in sketches]
+    )
     faults = []
-    if not before.rows == after.rows == release.plan.records:
+    if not release.before.rows == after.rows == release.plan.records:
         faults.append(f"{release.plan.records} records went in, {after.rows} came out")
-    elif before != after:
+    elif release.before != after:
         faults.append(f"the rows of {', '.join(untouched)} are not what they were")
-    elif plan.unit:  # the rows that have units are those that were written
-        published = [*untouched, *names]
-        if fingerprint(measured, published, salted) != fingerprint(written, published, salted):
-            faults.append("the rows are not what they should be")
+    elif published and fingerprints(measured, asked[1:])[0] != published:
+        # The rows that have units are not those that were written.
+        faults.append("the rows are not what they should be")
     counted, how = ("units", F.countDistinct(UNIT)) if plan.unit else ("records", F.count(F.lit(1)))
     within = [name for name in plan.strata if name not in names]
     parts, findings = [list(blocks.names) for blocks in release.plans], []
@@ -158,6 +169,7 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> None:
         findings.append(Finding(plan.k, tuple(part), records, combinations, rarest, too_few, counted))
     agreement = Agreement(after.rows, tuple(untouched), tuple(faults))
     policy.require(plan.k, parts, findings if agreement.passed else [], agreement, counted)
+    return [name for name, count in zip(others, counts) if count <= FEW]  # sketches of so few are exact
 
 
 def _loss(facts: Sequence[dict[str, Any]]) -> Loss:
@@ -199,27 +211,15 @@ def _linked(release: SparkRelease, measured: Any) -> list[str]:
     return linked_note(*row.collect()[0])
 
 
-def _few_valued(written: Any, protected: Sequence[str]) -> list[str]:
-    """The other columns that have few different values; a gap is a value."""
+def _unique(written: Any, *choices: Sequence[str]) -> list[int]:
+    """For each choice of columns, how many rows no other row equals in these."""
     from pyspark.sql import functions as F
 
-    names = [name for name in written.columns if name not in protected]
-    # Counted up to one in a hundred: far more exact than what "few" means.
-    counts = [
-        F.approx_count_distinct(F.xxhash64(column), 0.01)
-        for column in hashable(written.select(*_named(names)))
-    ]
-    found = written.agg(*counts).collect()[0] if names else ()
-    return [name for name, count in zip(names, found) if count <= FEW]
-
-
-def _unique(written: Any, names: Sequence[str]) -> int:
-    """How many rows no other row equals in these columns."""
-    from pyspark.sql import functions as F
-
-    rows = written.select(*_named(names))
-    alike = rows.select(F.xxhash64(*hashable(rows)).alias("row")).groupBy("row").count()
-    return int(alike.where("count = 1").count())
+    hashes = [F.xxhash64(F.lit(j), *hashable(written, names)) for j, names in enumerate(choices)]
+    rows = written.select(F.posexplode(F.array(*hashes)).alias("choice", "row"))
+    alone = rows.groupBy("choice", "row").count().where("count = 1").groupBy("choice").count()
+    found = {row["choice"]: row["count"] for row in alone.collect()}
+    return [found.get(j, 0) for j in range(len(choices))]
 
 
 def _named(names: Sequence[str]) -> list[str]:

@@ -23,15 +23,21 @@ def between(X, a, b):
 def to_columns(T, point, first, last, out):
     """out[i] = squared distance of `point` to column i of T (d x n), for i in first..last-1.
 
-    The compiler turns the inner loop into vector instructions without reordering any sum.
+    The compiler turns the inner loop into vector instructions without reordering any sum. Two rows go at a
+    time, so that sums are fetched half as often.
     """
     for i in range(first, last):
         out[i] = 0.0
-    for j in range(T.shape[0]):
-        value = point[j]
+    for j in range(0, T.shape[0] - 1, 2):
+        p, q = point[j], point[j + 1]
         for i in range(first, last):
-            difference = T[j, i] - value
-            out[i] += difference * difference
+            a, b = T[j, i] - p, T[j + 1, i] - q
+            out[i] = (out[i] + a * a) + b * b
+    for j in range(T.shape[0] - T.shape[0] % 2, T.shape[0]):
+        p = point[j]
+        for i in range(first, last):
+            a = T[j, i] - p
+            out[i] += a * a
 
 
 def all_squares(X: Floats, Y: Floats) -> Floats:

@@ -94,8 +94,8 @@ WORTH_COMPILING = 500
 _one_at_a_time = Lock()
 
 
-def run_packed(function: Any, *arguments: Any) -> Any:
-    """Call a kernel that does the same to several numbers side by side, and was written for that.
+def packed(function: Any, *arguments: Any) -> Any:
+    """A kernel that does the same to several numbers side by side, ready to be called with such arguments.
 
     It is compiled to do them in one instruction each. The compiler's default is not to look for that.
     """
@@ -108,4 +108,4 @@ def run_packed(function: Any, *arguments: Any) -> Any:
                     function.compile(types)
                 finally:
                     numba.config.SLP_VECTORIZE = usual
-    return function(*arguments)
+    return function

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
-from shoal.kernels.runtime.jit import kernel, run_packed
+from shoal.kernels.runtime.jit import kernel, packed
 from shoal.kernels.runtime.threads import together
 from shoal.kernels.sequence.cut import whole_cost
 from shoal.kernels.sequence.far import ABSOLUTE, RANGE, SSE, WHOLE, in_leaps
@@ -115,7 +115,8 @@ def _in_stretches(
         end = n if i == stretches - 1 else begin + stretch + most - 1
         part = -v[n - end : n - begin][::-1] if mirrored else v[begin:end]
         costs = best[: end - begin + 1]
-        run_packed(several_ends, part, (0,) * k, (0,) * kind, inverse, costs, size[begin : end + 1])
+        given = part, (0,) * k, (0,) * kind, inverse, costs, size[begin : end + 1]
+        packed(several_ends, *given)(*given)
         if end < n:
             best[:most] = costs[-most:]
     return costs[-2 * k :], size

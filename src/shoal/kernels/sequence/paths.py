@@ -153,7 +153,7 @@ def _through(X, record, here, rule, large):
 
 
 @kernel
-def group_path(X, labels, near, start, rule, large=LARGE):
+def group_path(X, labels, near, start, rule, large):
     """Visit all records group by group (labels 0..g-1), beginning with `start` and its group.
 
     After a group is done, the nearest record not yet visited, of those in any other group, is next. `near`
