@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from shoal.algorithms.mdav import mdav
-from shoal.bounds.program import Program, group_rows
+from shoal.bounds.program import Program
+from shoal.grouping.partition import group_rows
 from shoal.optimise.dive import Diver
 from shoal.optimise.prove import solve
 from shoal.optimise.recombine import groups_of

@@ -75,7 +75,7 @@ def tampered(labels, arrays):
     """Name and arrays of every kind of lie."""
     rng = np.random.default_rng(0)
     nodes, n = len(arrays["pairs"]), arrays["prices"].shape[1]
-    leaf = int(np.flatnonzero(arrays["pairs"][:, 0] < 0)[0])
+    leaf = int(np.flatnonzero(arrays["pairs"][:, 0] < 0)[-1])
     inner = int(np.flatnonzero(arrays["pairs"][:, 0] >= 0)[-1])
 
     def edited(name, place, value):
@@ -127,7 +127,7 @@ def tampered(labels, arrays):
     yield "a penalty too many", {"penalties": np.append(arrays["penalties"], 0.5)}
     yield "penalties of other cuts", {"owed_cut": arrays["owed_cut"][::-1]}
     yield "a cut that is not there", edited("owed_cut", 0, 10**6)
-    yield "penalties of other nodes", edited("owed_start", 1, 0)
+    yield "penalties of another node", edited("owed_start", -2, arrays["owed_start"][-1])
     yield "lists that run backwards", edited("owed_start", 1, 10**9)
     yield "larger divisors", {"divisors": arrays["divisors"] + 1}
     yield "divisors of nought", {"divisors": 0 * arrays["divisors"]}

@@ -18,7 +18,7 @@ from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import eliminated, grow_cuts, violated_triples
 
 #: Weights and divisors of the cuts that are looked for beside triples.
-PATTERNS = (
+PATTERNS: tuple[tuple[tuple[int, ...], int], ...] = (
     ((2, 1, 1, 1), 3),
     ((1, 1, 1, 1, 1), 2),
     ((1, 1, 1, 1, 1), 3),
@@ -63,11 +63,15 @@ class Cuts:
         return Cuts(self.records[which], self.weights[which], self.divisors[which])
 
     def __add__(self, other: Cuts) -> Cuts:
-        width = max(self.records.shape[1], other.records.shape[1])
-        return Cuts(
-            np.concatenate([_widened(cuts.records, width, -1) for cuts in (self, other)]),
-            np.concatenate([_widened(cuts.weights, width, 0) for cuts in (self, other)]),
-            np.concatenate([self.divisors, other.divisors]),
+        return self.joined([self, other])
+
+    @classmethod
+    def joined(cls, parts: list[Cuts]) -> Cuts:
+        width = max(cuts.records.shape[1] for cuts in parts)
+        return cls(
+            np.concatenate([_widened(cuts.records, width, -1) for cuts in parts]),
+            np.concatenate([_widened(cuts.weights, width, 0) for cuts in parts]),
+            np.concatenate([cuts.divisors for cuts in parts]),
         )
 
     @property
@@ -75,7 +79,7 @@ class Cuts:
         """How often groups can fill the divisor, at most."""
         return self.weights.sum(axis=1) // self.divisors
 
-    def keys(self) -> list[bytes]:
+    def names(self) -> list[bytes]:
         """A name for each cut, however wide the rows are."""
         rows = zip(self.records, self.weights, self.weights > 0, self.divisors)
         return [r[inside].tobytes() + w[inside].tobytes() + bytes([q]) for r, w, inside, q in rows]
@@ -125,21 +129,20 @@ def separate(
     record = compact[group, place]
     order = np.argsort(record, kind="stable")
     table = compact, shares, np.searchsorted(record[order], np.arange(len(names) + 1)), group[order]
-    looks = [((1, 1, 1), 2, partial(violated_triples, *table, VIOLATED))]
-    for weights, divisor in PATTERNS:
-        looks.append((weights, divisor, partial(grow_cuts, *table, np.array(weights), divisor, VIOLATED)))
-    found = map_threads(lambda look: look[2](), looks)
-    answers, excess = [], np.concatenate([excess for _, excess in found])
-    for (weights, divisor, _), (chosen, _) in zip(looks, found):
-        answers.append(_sorted_cuts(names[chosen], np.array(weights), divisor))
-    cuts = sum(answers, Cuts.none())
-    keys = cuts.keys()
+    looks = [partial(violated_triples, *table, VIOLATED)]
+    looks += [partial(grow_cuts, *table, np.array(p), q, VIOLATED) for p, q in PATTERNS]
+    found = map_threads(lambda look: look(), looks)
+    excess = np.concatenate([excess for _, excess in found])
+    patterns = (((1, 1, 1), 2), *PATTERNS)
+    answers = [_sorted_cuts(names[rows], np.array(p), q) for (p, q), (rows, _) in zip(patterns, found)]
+    cuts = Cuts.joined(answers)
+    names_of = cuts.names()
     taken = np.zeros(int(names.max()) + 1, np.int64)
     chosen = []
     for t in np.argsort(-excess, kind="stable"):
         inside = cuts.records[t][cuts.records[t] >= 0]
-        if keys[t] not in known and taken[inside].max() < CUTS_OF_A_RECORD:
-            known.add(keys[t])
+        if names_of[t] not in known and taken[inside].max() < CUTS_OF_A_RECORD:
+            known.add(names_of[t])
             taken[inside] += 1
             chosen.append(t)
             if len(chosen) == most:

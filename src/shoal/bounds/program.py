@@ -22,6 +22,7 @@ from scipy.spatial import cKDTree
 from shoal.bounds.cuts import CUTS, Cuts, eliminate, on_grid, separate
 from shoal.bounds.highs import add_cuts, add_groups, quiet_solver, solved
 from shoal.bounds.neighbours import near_sums, neighbour_prices
+from shoal.grouping.partition import group_rows
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.kernels.search.cuts import group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge, list_groups
@@ -36,7 +37,7 @@ SPEED = 2e7
 CENTRE = 0.3
 #: The program counts as solved, and cuts are looked for, when the bound is within this share of its value.
 ENOUGH = 2e-4
-#: The same when there is nothing more to cut.
+#: The same when there is nothing more to cut, or cuts gain no more than that.
 CLOSE = 1e-7
 #: Steps in a row without a gain or a new group after which there is nothing more to gain.
 IDLE = 10
@@ -68,28 +69,13 @@ class Prices:
     records: NDArray[np.float64]
     cuts: Cuts
     penalties: NDArray[np.float64]
-    groups: NDArray[np.int64]  # those of the linear program, filled up with -1
     optimal: bool
-
-    @property
-    def value(self) -> float:
-        return float(self.records.sum() - self.penalties @ self.cuts.limits)
 
     def arrays(self) -> dict[str, NDArray]:
         """As a certificate holds them."""
         cuts = self.cuts
         named = {"cuts": cuts.records, "weights": cuts.weights, "divisors": cuts.divisors}
         return {"prices": self.records, **named, "penalties": self.penalties}
-
-
-def group_rows(labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """The groups of a partition as rows of records, filled up with -1; those of 2k or more are left out."""
-    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    order = np.argsort(labels, kind="stable")
-    within = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    rows = np.full((len(sizes), max(2 * k - 1, sizes.max())), -1)
-    rows[labels[order], within] = order
-    return rows[sizes < 2 * k, : 2 * k - 1]
 
 
 def regions(X: NDArray[np.float64], number: int) -> list[NDArray[np.int64]]:
@@ -283,7 +269,7 @@ class Program:
 
     def cut(self) -> int:
         """Cut off the fractional solution; drop the cuts that have had no penalty for some rounds."""
-        known = set(self.master.cuts.keys())
+        known = set(self.master.cuts.names())
         cuts = separate(*self.fractional, known, max(CUTS, self.n // 8))
         for draw, divisor in itertools.product(range(DRAWS), (2, 3)):
             random = np.random.default_rng(draw)
@@ -325,7 +311,7 @@ class Program:
         return np.concatenate(found) if room >= 0 else None
 
     def most_groups(self, excess: float, most: int, share: float, deadline: float):
-        """`every_group` of the largest excess, down to this share, that has at most `most`; and which."""
+        """`every_group` of the largest excess, down to this share, that has at most so many; and which."""
         tried = excess
         while (rows := self.every_group(tried, most, deadline)) is None and tried * STEP >= share * excess:
             tried *= STEP
@@ -333,16 +319,9 @@ class Program:
 
     def prices(self, optimal: bool = False) -> Prices:
         """The best so far, in the numbers and units that the records came with."""
-        used = self.penalties > 0
-        unit = self.scale**-2
-        rows = self.master.rows
-        return Prices(
-            self.best[self.back] * unit,
-            self.master.cuts[used].renamed(self.order),
-            self.penalties[used] * unit,
-            np.where(rows >= 0, self.order[rows], -1),
-            optimal,
-        )
+        used, unit = self.penalties > 0, self.scale**-2
+        cuts = self.master.cuts[used].renamed(self.order)
+        return Prices(self.best[self.back] * unit, cuts, self.penalties[used] * unit, optimal)
 
 
 def solve(
@@ -364,12 +343,13 @@ def solve(
     if start is not None:
         program.add(group_rows(start, k))
     enough = ENOUGH
-    optimal = program.value <= 0.0
+    optimal, before = program.value <= 0.0, 0.0
     goal *= program.scale**2
     while not optimal and program.converge(deadline, enough * program.value, give_up=give_up):
         if program.value >= goal:
             break
-        if not program.cut():
+        gained, before = program.value - before, program.value
+        if not program.cut() or gained <= CLOSE * before:
             optimal = enough <= CLOSE
             enough = CLOSE
     return program.prices(optimal)

@@ -112,7 +112,7 @@ class Tree:
             self.open = [node for node in self.open if not self.closed(node)]
             self.stuck = [node for node in self.stuck if not self.closed(node)]
             if progress:
-                progress(self)
+                progress()
         return not self.open and not self.stuck
 
     def _work(self, node: Node, deadline: float):

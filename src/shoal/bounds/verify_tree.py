@@ -8,7 +8,6 @@ bounds what is left.
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,13 +112,10 @@ def cost_of(X: NDArray[np.float64], k: int, labels: NDArray[np.int64]) -> float:
     """The SSE of the partition; each group has k records at least."""
     if labels.shape != (len(X),):
         raise ValueError("a label for each record")
-    total: Sequence[float] = []
-    for label in np.unique(labels):
-        members = X[labels == label]
-        if len(members) < k:
-            raise ValueError("a group is too small")
-        total = [*total, float(np.square(members - members.mean(axis=0)).sum())]
-    return math.fsum(total)
+    groups = [X[labels == label] for label in np.unique(labels)]
+    if min(map(len, groups)) < k:
+        raise ValueError("a group is too small")
+    return math.fsum(float(np.square(members - members.mean(axis=0)).sum()) for members in groups)
 
 
 def _with_rest(X: NDArray[np.float64], k: int, rows: NDArray) -> NDArray[np.float64]:

@@ -205,3 +205,13 @@ def _matrix(X: NDArray) -> Floats:
     X = np.ascontiguousarray(X, np.float64).view()
     X.flags.writeable = False
     return X
+
+
+def group_rows(labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """The groups of a partition as rows of records, filled up with -1; those of 2k or more are left out."""
+    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    order = np.argsort(labels, kind="stable")
+    within = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows = np.full((len(sizes), max(2 * k - 1, sizes.max())), -1)
+    rows[labels[order], within] = order
+    return rows[sizes < 2 * k, : 2 * k - 1]

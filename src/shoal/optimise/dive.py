@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from shoal.bounds.cuts import Cuts
 from shoal.bounds.highs import basic, begin_at, relaxed, set_partitioning, solved
-from shoal.bounds.program import Program, group_rows
+from shoal.bounds.program import Program
+from shoal.grouping.partition import group_rows
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import counts, group_costs
 from shoal.optimise.recombine import groups_of, labels_from

@@ -184,7 +184,7 @@ def optimum_of(
         left = time_limit - (time.perf_counter() - began)
         return _found(X, labels, bound_matrix(X, k, time_limit=left, start=labels))
 
-    def report(stage: str, bound: float, cost: float) -> None:
+    def report() -> None:
         if progress:
             progress(min(1.0, (time.perf_counter() - began) / time_limit))
 
@@ -234,19 +234,19 @@ def tree_arrays(program: Program, tree: Tree) -> dict[str, NDArray]:
     walk, unit = tree.walk(), program.scale**-2
     nodes = [tree.listing, *walk]
     used = [node.penalties > 0 for node in nodes]
-    cuts = sum((node.cuts[paid] for node, paid in zip(nodes, used)), Cuts.none()).renamed(program.order)
-    table = np.concatenate([cuts.records, cuts.weights, cuts.divisors[:, None]], axis=1)
-    table, owed_cut = np.unique(table, axis=0, return_inverse=True)
-    width = cuts.records.shape[1]
+    cuts = Cuts.joined([node.cuts[paid] for node, paid in zip(nodes, used)]).renamed(program.order)
+    first: dict[bytes, int] = {}
+    owed_cut = np.array([first.setdefault(key, len(first)) for key in cuts.names()], np.int64)
+    cuts = cuts[np.unique(owed_cut, return_index=True)[1]]
     pairs = np.array([node.pair for node in walk])
     return {
         "target": np.array(tree.cost * unit),
         "pairs": np.where(pairs >= 0, np.sort(program.order[pairs], axis=1), -1),
         "prices": np.stack([node.prices[program.back] for node in nodes]) * unit,
-        "cuts": table[:, :width],
-        "weights": table[:, width : 2 * width],
-        "divisors": table[:, -1],
+        "cuts": cuts.records,
+        "weights": cuts.weights,
+        "divisors": cuts.divisors,
         "owed_start": np.cumsum([0, *(int(paid.sum()) for paid in used)]),
-        "owed_cut": owed_cut.ravel(),
+        "owed_cut": owed_cut,
         "penalties": np.concatenate([node.penalties[paid] for node, paid in zip(nodes, used)]) * unit,
     }

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.certificate import PROVEN
-from shoal.bounds.program import ENOUGH, Program, group_rows
+from shoal.bounds.program import ENOUGH, Program
 from shoal.bounds.tree import Tree
+from shoal.grouping.partition import group_rows
 from shoal.kernels.search.cuts import reduced_costs
 from shoal.optimise.dive import GROUPS, Diver
 from shoal.optimise.recombine import labels_from
@@ -22,10 +23,10 @@ CLOSE, CLOSEST = 0.1, 2e-6
 #: Dives begin after a round of cuts that gains less than this share of what all have gained: they find little
 #: before. Tarragona with k = 4: 17.0842 at the bound 17.0793, 17.0804 at 17.0802.
 GAIN = 1e-3
-#: A distance of this share of the loss needs no better partition: the groups are listed at once.
-NEAR = 1e-7
 #: Groups that are listed at most: 1.5 million of k = 4 take 100 MB and about a second.
 LISTED = 1_500_000
+#: So few groups, or as many as can be listed if the table has no more, need no further cuts.
+FEW = 60_000
 #: If the partitions below the best one have more groups, a target between the bound and it takes its place,
 #: at this share of the way at least, unless dives have found nothing for long.
 SHARE = 0.2
@@ -40,46 +41,38 @@ def solve(
     k: int,
     labels: NDArray[np.int64],
     deadline: float,
-    report: Callable[[str, float, float], None] = lambda stage, bound, cost: None,
+    report: Callable[[], None] = lambda: None,
 ) -> tuple[NDArray[np.int64], Program, Tree | None]:
     """The best partition found from `labels` on, the prices, and the tree if one was begun."""
     program = Program(X, k)
     program.add(group_rows(labels, k))
     diver = Diver(program, labels, 0)
-    unit = program.scale**-2
-
-    def told(stage: str) -> None:
-        report(stage, program.value * unit, diver.cost * unit)
-
-    def told_of(tree: Tree) -> None:
-        report(f"{tree.nodes} nodes", tree.bound * unit, tree.cost * unit)
-
     tree, idle, added = None, 0, 1
     enough = ENOUGH * diver.cost
     now = time.perf_counter()
     late = now + FIRST * (deadline - now)
     if not program.converge(late, enough):
         diver.improve(deadline)
-    few = sum(math.comb(program.n, size) for size in range(k, 2 * k)) <= LISTED
+    few = FEW if sum(math.comb(program.n, size) for size in range(k, 2 * k)) > LISTED else LISTED
     values: list[float] = []
     while program.converge(deadline, enough):
-        told("prices")
+        report()
         gained = program.value - values[-1] if values else np.inf
         values.append(program.value)
-        near = few or diver.gap <= NEAR * diver.cost
+        near = program.every_group(diver.gap + PROVEN * diver.cost, few, deadline) is not None
         if near or gained < GAIN * (values[-1] - values[0]) or not added or time.perf_counter() > late:
-            if not near and diver.improve(deadline):
+            if diver.improve(deadline):
                 idle = 0
             else:
                 idle += 1
                 tree = _tree(program, diver, SHARE if idle <= PATIENCE else 1e-3, deadline)
                 if tree is not None:
                     _dive_from(tree, diver, deadline)
-                    tree.search(deadline, told_of)
+                    tree.search(deadline, report)
                     break
                 if idle > PATIENCE and not added:
                     break
-            told("dives")
+            report()
         if len(values) > 1:
             enough = min(enough, max(CLOSE * gained, CLOSEST * diver.cost))
         program.purge(diver.gap)
@@ -98,9 +91,7 @@ def _dive_from(tree: Tree, diver: Diver, deadline: float) -> None:
         lists = root.cuts.lists(tree.n, root.penalties)
         excess = reduced_costs(rows, tree.costs[root.live], root.prices, lists)
         rows = rows[np.argsort(excess, kind="stable")[:GROUPS]]
-    idle = 0
-    while idle < PATIENCE and tree.open and time.perf_counter() < deadline:
-        idle = 0 if diver.improve(deadline, (rows, cuts)) else idle + 1
+    while tree.open and time.perf_counter() < deadline and diver.improve(deadline, (rows, cuts)):
         tree.cost = min(tree.cost, diver.cost)
 
 

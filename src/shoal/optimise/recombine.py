@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.grouping.partition import group_rows
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cover import cover
 from shoal.optimise.search import Clock, Problem, renumber
@@ -79,27 +80,18 @@ class Pool:
 
     def __init__(self, problem: Problem):
         self.problem = problem
-        self.width = 2 * problem.k - 1
-        self.members = np.empty((0, self.width), np.int64)
+        self.members = np.empty((0, 2 * problem.k - 1), np.int64)
         self.cost = np.empty(0)
         self.target = 400  # groups of the pool in a region: halved where programs are hard, grown where not
         self.sweeps = 4  # 1 after a call without a gain: where k is large, groups seldom recur
 
     def add(self, labels: NDArray[np.int64]) -> None:
         """Add the groups of a partition; keep the newest ones if there are very many."""
-        sizes = np.bincount(labels)
-        rows = np.full((len(sizes), self.width), -1)
-        order = np.argsort(labels, kind="stable")
-        within = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows[labels[order], within] = order
-        self.extend(rows, self.problem.sse(labels)[: len(sizes)], 20 * len(sizes))
-
-    def extend(self, members: NDArray[np.int64], cost: NDArray[np.float64], most: int) -> None:
-        """Add groups, and of all keep so many at most."""
+        members = group_rows(labels, self.problem.k)
         rows = np.concatenate([self.members, members])
-        cost = np.concatenate([self.cost, cost])
+        cost = np.concatenate([self.cost, self.problem.sse(labels)[: len(members)]])
         _, last = np.unique(rows[::-1], axis=0, return_index=True)
-        keep = np.sort(len(rows) - 1 - last)[-most:]
+        keep = np.sort(len(rows) - 1 - last)[-20 * len(members) :]
         self.members, self.cost = rows[keep], cost[keep]
 
     def improve(self, labels: NDArray[np.int64], rng: np.random.Generator, clock: Clock) -> NDArray[np.int64]:
