@@ -591,7 +591,7 @@ def test_what_the_order_of_rows_gives_away_is_noted_on_disk(tmp_path):
     said = [note for note in run(plan, tmp_path / "in.parquet").notes if "rows keep their order" in note]
     assert "by 'wage' finds" in said[0]
     assert said[0] in disk.run(plan, tmp_path / "in.parquet", tmp_path / "out.parquet").notes
-    several = disk.run(plan, tmp_path / "in.parquet", tmp_path / "two.parquet", block_records=300)
+    several = disk.run(plan, tmp_path / "in.parquet", tmp_path / "two.parquet", block_records=100)
     assert any("of the" in note and "records of one block" in note for note in several.notes)
 
 
