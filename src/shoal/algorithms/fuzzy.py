@@ -43,7 +43,7 @@ def _raise(ratio, many, power, base, part):
         for t in range(many):
             base[t] = np.sqrt(ratio[t])
     if times == 3:
-        for t in range(many):  # the cube root to a tenth, of 1 itself: with such powers no ratio is below 4e-6
+        for t in range(many):  # the cube root to a tenth; with such powers no ratio is below 4e-6
             root = np.sqrt(base[t])
             base[t] = (root * (68.0 + 61.0 * root) - 1.0) / 128.0
         for _ in range(3):  # Halley's: each time the digits that are right are three times as many
