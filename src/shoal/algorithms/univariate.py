@@ -64,7 +64,7 @@ def univariate_integer(X, k):
         raise InputError(
             "method 'univariate_integer' groups whole numbers: round the column, or use 'univariate'"
         )
-    small = -(2**53) < x.min() and x.max() < 2**53  # doubles hold them
+    small = x.min() > -(2**53) and x.max() < 2**53  # doubles hold them
     values, order = (
         sort(x.astype(np.float64, copy=False)) if small else sort_whole(x.astype(np.int64, copy=False))
     )

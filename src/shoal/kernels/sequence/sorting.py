@@ -1,4 +1,4 @@
-"""Stable sorting of many numbers, two threads: values are dealt into buckets, and each is sorted in the cache.
+"""Stable sorting of many numbers, two threads: they are dealt into buckets, and each is sorted in the cache.
 
 No value is ever looked up at its record: value and record move together, twice. Buckets are narrow where
 values are dense. Around a middle value their borders are evenly spaced; further out they are a fixed ratio
@@ -25,8 +25,8 @@ HALF = 1024
 SAMPLE = 4096
 #: Buckets above LONG values are dealt again: they would leave the cache.
 LONG = 1 << 17
-#: Steps that a bucket's values may take in the last pass, for each value. Where cells did not tell most values
-#: apart, numpy's sort takes over.
+#: Steps that a bucket's values may take in the last pass, for each value. Where cells did not tell most of
+#: them apart, numpy's sort takes over.
 STEPS = 8
 #: Values from which two threads pay: to start the second takes a fixed time.
 TWO_THREADS = 100_000
@@ -103,7 +103,7 @@ def _bits(value):
 
 @kernel
 def _reach(x, middle):
-    """How far the farthest value is from the middle. The compiler compares whole numbers several at a time."""
+    """How far the farthest value is from the middle. Of bits, the compiler compares several at a time."""
     farthest = np.int64(0)
     for i in range(len(x)):
         farthest = max(farthest, _bits(abs(x[i] - middle)))
