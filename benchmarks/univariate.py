@@ -22,7 +22,7 @@ from benchmarks._common import header, save, table
 from shoal.algorithms import univariate
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.sequence import line
-from shoal.kernels.sequence.radix import sort
+from shoal.kernels.sequence.sorting import sort
 
 try:
     from microagg1d import univariate_microaggregation

@@ -81,15 +81,16 @@ class Partition:
 
         For a method that has its records group by group anyway: all that follows is then much faster. The
         more so if it groups by one column and gives its `values`, ascending, in that order: see `moments`.
+        Their array is taken over: fresh memory costs as much time as the work on it.
         `whole`: they are whole numbers, and no sum of squares in a group passes 2**53.
         """
         self = cls.__new__(cls)
         n, count = len(order), len(starts) - 1
         moments = None if values is None else _moments(values, starts, tuning, whole)
-        if moments is not None and count > tuning.many_groups:
+        if values is not None and moments is not None and count > tuning.many_groups:
             published = moments.means if moments.whole is None else moments.whole
-            labels, by_record = hand_back(order, starts, published, tuning.pile)
-            moments = moments._replace(by_record=by_record)
+            moments = moments._replace(by_record=values.view(published.dtype))
+            labels = hand_back(order, starts, published, values.view(published.dtype), tuning.pile)
         else:
             labels = np.empty(n, np.int64)
             _in_halves(n, count, tuning, groups.put, order, starts, np.arange(count), labels)

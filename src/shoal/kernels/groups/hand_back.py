@@ -22,9 +22,9 @@ MOST_PILES = 512
 
 
 def hand_back(
-    order: NDArray[np.uint32], starts: Ints, published: NDArray, pile: int = PILE
-) -> tuple[Ints, NDArray]:
-    """For each record its label, and what its group order[starts[g] : starts[g + 1]] publishes.
+    order: NDArray[np.uint32], starts: Ints, published: NDArray, by_record: NDArray, pile: int = PILE
+) -> Ints:
+    """Each record's label. Into `by_record`: what its group order[starts[g] : starts[g + 1]] publishes.
 
     Two threads begin to fill each pile from its two ends.
     """
@@ -33,7 +33,7 @@ def hand_back(
     rate = (piles << 32) // n  # record i is on the pile i * rate >> 32
     borders = -(-(np.arange(piles + 1) << 32) // rate)
     borders[-1] = n
-    words, by_record = np.empty(n, np.int64), np.empty(n, published.dtype)
+    words = np.empty(n, np.int64)
     arguments = (order, starts, rate, words, by_record, published)
     together(
         partial(_deal, 0, groups // 2, 1, borders[:-1].copy(), *arguments),
@@ -43,7 +43,7 @@ def hand_back(
         partial(_put_in_order, borders[: piles // 2 + 1], words, by_record),
         partial(_put_in_order, borders[piles // 2 :], words, by_record),
     )
-    return words, by_record
+    return words
 
 
 @kernel
