@@ -158,8 +158,8 @@ def bound_matrix(
         method = "linear program with cuts" if len(prices.cuts) else "linear program"
         best = bound(value, method, "prices", **prices.arrays())
     if dense and not prices.optimal and best.information_loss < goal and left() > 0:
-        block, M = semidefinite.solve(X, k, seconds=left())
-        value = semidefinite.proven(X, k, block, M)
+        found = semidefinite.solve(X, k, seconds=left())
+        value = semidefinite.proven(X, k, found)
         if value > best.sse:
-            best = bound(value, "semidefinite", "matrix", block=block, M=M)
+            best = bound(value, "semidefinite", "matrix", **vars(found))
     return best
