@@ -279,22 +279,50 @@ def test_separated_triples_equal_enumeration():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_any_matrix_is_a_certificate(seed):
-    """M need not be good, nor symmetric, nor cover all records."""
+    """M need not be good, nor symmetric, nor cover all records; charges on triples need not be good either."""
     rng = np.random.default_rng(seed)
     X = random_table(seed, 10)
     best = optimum(X, 3)
     for b in (4, 10):
         block = np.sort(rng.choice(10, b, replace=False))
         M = (rng.normal(size=(b, b)) * rng.choice([0.01, 0.1, 1])).astype(np.float32)
-        value = semidefinite.proven(X, 3, block, M)
-        assert value <= best * (1 + 1e-12)
-        assert value == pytest.approx(by_matrix(X, 3, block, M), rel=1e-9, abs=1e-12)
+        triples = np.stack([rng.choice(b, 3, replace=False) for _ in range(8)])
+        for size in (0.0, 0.1):
+            found = semidefinite.Multipliers(block, M, triples, size * rng.random(8))
+            value = semidefinite.proven(X, 3, found)
+            assert value <= best * (1 + 1e-12)
+            assert value == pytest.approx(by_matrix(X, 3, **vars(found)), rel=1e-9, abs=1e-12)
+
+
+def test_no_partition_breaks_a_triple():
+    """Charges may stand on any three records, for they add nothing to a partition: all of seven records."""
+    triples = np.array(list(itertools.permutations(range(7), 3)))
+    for labels in itertools.product(range(3), repeat=7):
+        same = np.equal.outer(labels, labels)
+        Z = same / same.sum(axis=1)
+        i, j, other = triples.T
+        assert (Z[i, j] + Z[i, other] <= Z[i, i] + Z[j, other] + 1e-15).all()
+        T = semidefinite.charged(7, triples[:50], np.ones(50))
+        broken = Z[i, j] + Z[i, other] - Z[i, i] - Z[j, other]
+        assert (T * Z).sum() == pytest.approx(broken[:50].sum(), abs=1e-12)
 
 
 def test_semidefinite_improves_on_neighbours():
     X = np.random.default_rng(1).normal(size=(40, 3))
-    block, M = semidefinite.solve(X, 6, seconds=300)
-    assert semidefinite.proven(X, 6, block, M) > 1.1 * by_neighbours(X, 6)
+    found = semidefinite.solve(X, 6, seconds=300)
+    assert semidefinite.proven(X, 6, found) > 1.1 * by_neighbours(X, 6)
+    assert len(found.triples)
+    plain = semidefinite.Multipliers(found.block, found.M, found.triples[:0], found.charges[:0])
+    assert semidefinite.proven(X, 6, found) > semidefinite.proven(X, 6, plain)
+    for change in (
+        {"charges": -found.charges},
+        {"charges": found.charges[1:]},
+        {"triples": found.triples[:, [0, 0, 1]]},
+        {"triples": found.triples + 40},
+        {"triples": found.triples - 40},
+    ):
+        with pytest.raises(ValueError, match="triple"):
+            by_matrix(X, 6, **(vars(found) | change))
 
 
 @pytest.fixture(scope="module")

@@ -28,9 +28,8 @@ __all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "standardised"
 #: of that size, and the time for them grows with its third power.
 DENSE = 1500
 #: Records that the linear program finds prices for, the dearest, up to k = 5 and above. At larger k the crowd
-#: in the middle is too much work: on EIA with k = 10 all records give 1.74 % in 162 s, the dearest 800 1.77 %
-#: in 116 s.
-LARGEST, LARGEST_ABOVE_5 = 5000, 800
+#: in the middle is too much work: on EIA with k = 10 the dearest 1600 prove 1.841 % in 97 s, 800 1.821 %.
+LARGEST, LARGEST_ABOVE_5 = 5000, 1600
 #: Up to so many times as many records the linear program has half of the time, and the better bound counts.
 #: Of 8000 heavy-tailed records (k = 3) it proves 5.55 %, raised prices 5.11 %; of clusters it proves less.
 BOTH = 4
@@ -158,8 +157,8 @@ def bound_matrix(
         method = "linear program with cuts" if len(prices.cuts) else "linear program"
         best = bound(value, method, "prices", **prices.arrays())
     if dense and not prices.optimal and best.information_loss < goal and left() > 0:
-        block, M = semidefinite.solve(X, k, seconds=left())
-        value = semidefinite.proven(X, k, block, M)
+        found = semidefinite.solve(X, k, seconds=left())
+        value = semidefinite.proven(X, k, found)
         if value > best.sse:
-            best = bound(value, "semidefinite", "matrix", block=block, M=M)
+            best = bound(value, "semidefinite", "matrix", **vars(found))
     return best

@@ -20,7 +20,7 @@ from shoal.bounds.verify_tree import by_tree
 #: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
 MARGIN = 1e-9
 #: The arrays of whole numbers.
-WHOLE = ("cuts", "weights", "divisors", "block", "pairs", "owed_start", "owed_cut")
+WHOLE = ("cuts", "weights", "divisors", "block", "triples", "pairs", "owed_start", "owed_cut")
 
 
 def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
@@ -88,21 +88,42 @@ def by_blocks(X: NDArray[np.float64], k: int, prices: NDArray[np.float64]) -> fl
     return _value_of_prices(prices, np.empty(0))
 
 
-def by_matrix(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArray[np.float32]) -> float:
-    """Rows under half the distances plus M, less the most that M can take back. Row by row, by sorting."""
+def by_matrix(
+    X: NDArray[np.float64],
+    k: int,
+    block: NDArray[np.int64],
+    M: NDArray[np.float32],
+    triples: NDArray[np.int64] = np.empty((0, 3), np.int64),
+    charges: NDArray[np.float64] = np.empty(0),
+) -> float:
+    """Rows under half the distances, M and charges, less the most that M can take back. Row by row, by sorting.
+
+    A charge is on three records: if the first is with both others, these are with one another.
+    """
     n, b = len(X), len(block)
     if M.shape != (b, b) or len(np.unique(block)) != b or block.min() < 0 or block.max() >= n:
         raise ValueError("arrays do not fit the records")
+    if triples.shape != (len(charges), 3) or (charges < 0).any():
+        raise ValueError("a charge has no triple, or is negative")
+    if len(triples) and (triples.min() < 0 or triples.max() >= b or not _apart(triples)):
+        raise ValueError("a triple is not three records of the block")
     paid = _paid_to_neighbours(X, k)
     S = M.astype(np.float64)
+    rows = S.copy()
+    for (i, j, l), charge in zip(triples.tolist(), charges.tolist()):  # noqa: E741
+        for one, other in ((i, j), (j, i), (i, l), (l, i)):
+            rows[one, other] += charge / 2
+        rows[j, l] -= charge / 2
+        rows[l, j] -= charge / 2
+        rows[i, i] -= charge
     sizes = np.arange(k, 2 * k)
     for row, i in enumerate(block):
         cost = np.square(X - X[i]).sum(axis=1) / 2
-        cost[block] += S[row]
+        cost[block] += rows[row]
         itself, cost[i] = cost[i], np.inf
         sums = itself + np.cumsum(np.sort(np.partition(cost, 2 * k - 3)[: 2 * k - 2]))
         paid[i] = (sums[sizes - 2] / sizes).min()
-    size = np.linalg.norm(S)
+    size = np.linalg.norm(S) + charges.sum()
     S = (S + S.T) / 2
     taken = 0.0
     if b == n:
@@ -114,6 +135,12 @@ def by_matrix(X: NDArray[np.float64], k: int, block: NDArray[np.int64], M: NDArr
     taken += np.maximum(values[: math.ceil(rank)], 0).sum() + 1e-12 * (rank + 1) * b * size
     value = math.fsum(paid) - taken - 1e-12 * n * size
     return max(0.0, float(value - MARGIN * (math.fsum(np.abs(paid)) + abs(taken))))
+
+
+def _apart(triples: NDArray[np.int64]) -> bool:
+    """Whether the three records of each triple are three."""
+    i, j, l = triples.T  # noqa: E741
+    return bool(((i != j) & (i != l) & (j != l)).all())
 
 
 def _fingerprint(X: NDArray[np.float64], k: int) -> str:

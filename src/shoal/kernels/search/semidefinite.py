@@ -66,3 +66,36 @@ def row_step(half, outside, M, Z, rho, k, first, last, Y):
                 low = level
         for j in range(n):
             Y[i, j] = min(top, max(0.0, wish[j] + low / rho))
+
+
+@kernel
+def broken_triples(Z, least, each):
+    """Triples (i, j, l), j < l, with Z_ij + Z_il - Z_jl - Z_ii above `least`: the worst `each` of every i."""
+    n = len(Z)
+    triples = np.empty((n * each, 3), np.int64)
+    count = 0
+    near = np.empty(n, np.int64)
+    worst = np.empty(each)
+    for i in range(n):
+        m = 0
+        for j in range(n):
+            if j != i and Z[i, j] > least:
+                near[m] = j
+                m += 1
+        kept = 0
+        for a in range(m):
+            for b in range(a + 1, m):
+                j, l = near[a], near[b]  # noqa: E741
+                broken = Z[i, j] + Z[i, l] - Z[j, l] - Z[i, i]
+                if broken <= least or (kept == each and broken <= worst[each - 1]):
+                    continue
+                place = min(kept, each - 1)
+                kept = min(kept + 1, each)
+                while place > 0 and worst[place - 1] < broken:
+                    worst[place] = worst[place - 1]
+                    triples[count + place] = triples[count + place - 1]
+                    place -= 1
+                worst[place] = broken
+                triples[count + place, 0], triples[count + place, 1], triples[count + place, 2] = i, j, l
+        count += kept
+    return triples[:count]
