@@ -26,7 +26,7 @@ test: $(VENV)/.dev
 	$(PYTEST) --ignore tests/published --cov --cov-report=
 	$(BIN)/python -m tests.coverage_floor
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(KERNEL_TESTS)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(PYTEST) $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(PYTEST) $(KERNEL_TESTS)
 
 test-r: $(VENV)/.core
 	sh r/test.sh $(BIN)/python
