@@ -12,6 +12,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-bui
 HASHED := $(PIP) --use-pep517 --no-deps --require-hashes -r
 SHOAL := $(PIP) --no-deps -e .
 KERNEL_TESTS := tests/kernels tests/grouping/test_partition.py --ignore tests/kernels/test_jit.py
+# The tests start hundreds of processes: each would compile shoal's modules again where Python may not keep them.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo app test test-r test-py published lint bench reproduce figures docs man screenshots dist try-dist sbom clean
 
@@ -26,7 +28,7 @@ test: $(VENV)/.dev
 	$(PYTEST) --ignore tests/published --cov --cov-report=
 	$(BIN)/python -m tests.coverage_floor
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(KERNEL_TESTS)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(PYTEST) $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(PYTEST) $(KERNEL_TESTS)
 
 test-r: $(VENV)/.core
 	sh r/test.sh $(BIN)/python

@@ -88,10 +88,18 @@ class Server:
         """The cookie that a code is exchanged for."""
         return self.enter()["cookie"]
 
-    def tab(self):
-        """What a tab shows when it uploads: the cookie, and the name of its client."""
-        entered = self.enter()
-        page = self.ask(f"/?page={entered['page']}", Cookie=entered["cookie"])
+    def tab(self, entered=None):
+        """What a new tab shows when it uploads: the cookie, and the name of its client.
+
+        Its browser is new, or the one that has entered. A tab that opens no socket is soon forgotten.
+        """
+        if entered is None:
+            entered = self.enter()
+            ticket = entered["page"]
+        else:
+            asked = {"Cookie": entered["cookie"], "X_Key": entered["key"], "Origin": self.origin}
+            ticket = json.loads(self.ask("/enter", "POST", **asked).text)["page"]
+        page = self.ask(f"/?page={ticket}", Cookie=entered["cookie"])
         assert page.status == 200
         return {
             "Cookie": entered["cookie"],

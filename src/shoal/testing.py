@@ -7,6 +7,7 @@ AssertionError that shows the table. Needs hypothesis.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -75,17 +76,23 @@ def brute_force(X: NDArray, k: int, integer: bool = False) -> float:
     >>> brute_force(np.array([[0.0], [1.0], [10.0], [12.0]]), 2)
     2.5
     """
-    n = len(X)
-    groups: dict[int, list[tuple[int, float]]] = {1 << i: [] for i in range(n)}  # by their first record
-    for size in range(k, min(2 * k, n + 1)):
-        for group in combinations(range(n), size):
-            groups[1 << group[0]].append((sum(1 << i for i in group), _sse(X[list(group)], integer)))
-    best = [0.0] + [np.inf] * ((1 << n) - 1)
-    for mask in range(1, 1 << n):
-        for members, sse in groups[mask & -mask]:
-            if members & mask == members:
-                best[mask] = min(best[mask], best[mask ^ members] + sse)
-    return best[-1]
+    everyone = (1 << len(X)) - 1
+    costs: dict[int, float] = {}
+    groups: dict[int, list[int]] = {1 << i: [] for i in range(len(X))}  # by their first record
+    for size in range(k, min(2 * k, len(X) + 1)):
+        for group in combinations(range(len(X)), size):
+            members = sum(1 << i for i in group)
+            costs[members] = _sse(X[list(group)], integer)
+            groups[1 << group[0]].append(members)
+
+    @cache
+    def least(left: int) -> float:
+        if left.bit_count() < 2 * k:  # one group, or none
+            return costs.get(left, np.inf) if left else 0.0
+        first = groups[left & -left]
+        return min((least(left ^ one) + costs[one] for one in first if one & left == one), default=np.inf)
+
+    return least(everyone)
 
 
 def _sse(group: NDArray, integer: bool) -> float:

@@ -33,29 +33,11 @@ from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.kernels.search.cuts import group_costs, reduced_costs, violated_triples
 from shoal.kernels.search.pricing import charge, list_groups
+from shoal.testing import brute_force
 
 
 def sse(X, group):
     return float(np.square(X[list(group)] - X[list(group)].mean(0)).sum())
-
-
-def optimum(X, k):
-    """The least SSE of any partition, by dynamic programming over all subsets (n <= 12)."""
-    n = len(X)
-    best = {0: 0.0}
-    led = [[] for _ in range(n)]  # the groups by their first record
-    for group in all_groups(n, k):
-        led[group[0]].append((sum(1 << i for i in group), sse(X, group)))
-    for covered in range((1 << n) - 1):
-        if covered not in best:
-            continue
-        first = next(i for i in range(n) if not covered >> i & 1)
-        for group, price in led[first]:
-            if not group & covered:
-                total = best[covered] + price
-                if total < best.get(covered | group, np.inf):
-                    best[covered | group] = total
-    return best[(1 << n) - 1]
 
 
 def random_table(seed, n=10):
@@ -106,7 +88,7 @@ def test_never_above_the_optimum_and_close_with_cuts():
     for seed in range(30):  # every shape with every k
         n, k = 8 + seed % 5, 2 + seed % 3
         X = random_table(seed, n)
-        best = optimum(X, k) if n >= 2 * k else sse(X, range(n))
+        best = brute_force(X, k) if n >= 2 * k else sse(X, range(n))
         bound = bound_matrix(X, k, time_limit=600)
         assert bound.sse <= best * (1 + 1e-12)
         assert bound.verify()
@@ -118,7 +100,7 @@ def test_never_above_the_optimum_and_close_with_cuts():
 def test_neighbours_never_above_the_optimum():
     for seed in range(25):
         X = random_table(seed)
-        assert by_neighbours(X, 3) <= optimum(X, 3) * (1 + 1e-12)
+        assert by_neighbours(X, 3) <= brute_force(X, 3) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -255,7 +237,7 @@ def test_prices_on_a_block_only():
         X = random_table(seed, 12)
         prices = program.solve(X, 3, seconds=600, largest=5)
         value = by_prices(X, 3, **prices.arrays())
-        assert by_neighbours(X, 3) * (1 - 1e-8) <= value <= optimum(X, 3) * (1 + 1e-12)
+        assert by_neighbours(X, 3) * (1 - 1e-8) <= value <= brute_force(X, 3) * (1 + 1e-12)
 
 
 def test_separated_triples_equal_enumeration():
@@ -282,7 +264,7 @@ def test_any_matrix_is_a_certificate(seed):
     """M need not be good, nor symmetric, nor cover all records; charges on triples need not be good either."""
     rng = np.random.default_rng(seed)
     X = random_table(seed, 10)
-    best = optimum(X, 3)
+    best = brute_force(X, 3)
     for b in (4, 10):
         block = np.sort(rng.choice(10, b, replace=False))
         M = (rng.normal(size=(b, b)) * rng.choice([0.01, 0.1, 1])).astype(np.float32)
@@ -444,7 +426,7 @@ def test_ties_duplicates_and_constant_columns(k, values):
     data = np.column_stack([values, np.full(len(values), 3.0)])
     bound = lower_bound(data, k, time_limit=600)
     X = standardised(data)
-    assert bound.sse <= optimum(X, k) + 1e-12
+    assert bound.sse <= brute_force(X, k) + 1e-12
     assert bound.verify()
 
 

@@ -12,7 +12,8 @@ from shoal.grouping.partition import group_rows
 from shoal.optimise.dive import Diver
 from shoal.optimise.prove import solve
 from shoal.optimise.recombine import groups_of
-from tests.optimise.test_search import least_sse, sse, standardised
+from shoal.testing import brute_force
+from tests.optimise.test_search import sse, standardised
 
 
 def every_group(X, k):
@@ -43,7 +44,9 @@ def test_excess_is_what_a_group_costs_a_partition_at_least(seed):
     for g in range(0, len(members), 7):
         rest = np.setdiff1d(np.arange(10), members[g])
         if len(rest) >= 3:
-            least = costs[g] + (least_sse(X[rest], 3) if len(rest) > 5 else sse(X[rest], np.zeros(len(rest))))
+            least = costs[g] + (
+                brute_force(X[rest], 3) if len(rest) > 5 else sse(X[rest], np.zeros(len(rest)))
+            )
             assert least >= program.value + excess[g] - 1e-9
 
 
@@ -53,7 +56,7 @@ def test_the_integer_program_finds_the_optimum_among_all_groups(seed):
     diver = Diver(Program(X, 3), mdav(X, 3), 0)
     members, _ = every_group(X, 3)
     labels = diver._choose(members, 60.0)[diver.program.back]
-    assert sse(X, labels) == pytest.approx(least_sse(X, 3))
+    assert sse(X, labels) == pytest.approx(brute_force(X, 3))
 
 
 def test_the_groups_of_a_partition_are_known_among_all_groups():

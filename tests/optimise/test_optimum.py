@@ -17,7 +17,6 @@ from shoal.datasets import survey
 from shoal.errors import InputError
 from shoal.optimise.optimum import Optimum, optimum_of, tree_arrays
 from shoal.testing import brute_force
-from tests.bounds.test_bounds import optimum as least_sse
 from tests.bounds.test_bounds import random_table, sse
 
 
@@ -29,7 +28,7 @@ def test_equal_to_brute_force(seed):
         n, k = 6 + number % 7, 2 + number % 2
         X = random_table(number, n)
         found = optimum_of(X, k, 600)
-        best = least_sse(X, k) if n >= 2 * k else sse(X, range(n))
+        best = brute_force(X, k) if n >= 2 * k else sse(X, range(n))
         total = np.square(X - X.mean(0)).sum()
         lost = 100 * best / total if total > 0 else 0.0
         assert found.information_loss == pytest.approx(lost, rel=1e-9, abs=1e-12)

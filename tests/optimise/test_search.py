@@ -12,6 +12,7 @@ from shoal.grouping.runner import run_method
 from shoal.optimise import blocks
 from shoal.optimise.improve import optimise
 from shoal.optimise.search import Clock, combine, cool, cool_region, pose, tidy
+from shoal.testing import brute_force
 
 
 def standardised(rng, n, d):
@@ -23,28 +24,6 @@ def sse(X, labels):
     return sum(np.square(X[labels == g] - X[labels == g].mean(0)).sum() for g in np.unique(labels))
 
 
-def least_sse(X, k):
-    """The optimum by counting out all partitions, with a memory for sets of records."""
-    n = len(X)
-    cost = {}
-    for s in range(1, 2**n):
-        rows = [i for i in range(n) if s >> i & 1]
-        if k <= len(rows) < 2 * k:
-            cost[s] = np.square(X[rows] - X[rows].mean(0)).sum()
-    by_lowest = {}
-    for s in cost:
-        by_lowest.setdefault(s & -s, []).append(s)
-    best = {0: 0.0}
-
-    def solve(free):
-        if free not in best:
-            fitting = (s for s in by_lowest.get(free & -free, ()) if s & ~free == 0)
-            best[free] = min((cost[s] + solve(free & ~s) for s in fitting), default=np.inf)
-        return best[free]
-
-    return solve(2**n - 1)
-
-
 def test_finds_the_optimum_of_small_tables():
     rng = np.random.default_rng(5)
     hits = 0
@@ -52,7 +31,7 @@ def test_finds_the_optimum_of_small_tables():
         k = 2 + t % 3
         X = standardised(rng, int(rng.integers(2 * k, 13)), int(rng.integers(1, 4)))
         labels = optimise(X, k, effort=0.05, rng=np.random.default_rng(t))
-        optimum = least_sse(X, k)
+        optimum = brute_force(X, k)
         assert sse(X, labels) >= optimum - 1e-9
         hits += sse(X, labels) <= optimum + 1e-9
     assert hits >= 38
