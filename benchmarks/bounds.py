@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import resource
 import time
 
 import numpy as np
@@ -63,6 +64,7 @@ def large(n: int, seconds: float) -> dict[str, object]:
         "processor s": round(cpu, 1),
         "verified": verified,
         "verified in processor s": round(time.process_time() - again, 1),
+        "peak MiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
 
 
@@ -75,7 +77,9 @@ def main() -> None:
     warm = np.random.default_rng(0).normal(size=(40, 2))
     lower_bound(warm, 3, time_limit=60).verify()  # compiles the kernels
     if options.sim:
-        print(table([large(n, options.seconds) for n in options.sim]))
+        rows = [large(n, options.seconds) for n in options.sim]
+        print(table(rows))
+        print(save("bounds_sim", rows))
         return
     rows = []
     for cell in options.cells:

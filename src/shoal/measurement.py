@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.arrays import Ints
+from shoal.arrays import Ints, numbers_to
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.large import LargeTable
@@ -248,7 +248,9 @@ def measure_plan(
             )
         order = file_order(kept, plan, plan.columns or ())
         rows = rows if order is None else order if rows is None else rows[order]
-    elif len(before) != len(after):
+    if rows is not None:
+        rows = rows.astype(numbers_to(len(before)))
+    elif not matched and len(before) != len(after):
         notes.append(f"the original has {len(before):,} records, the release {len(after):,}")
     paired = as_arrow(before.native) if rows is None else as_arrow(before.native).take(rows)
     hidden = [] if confidential is None else confidential

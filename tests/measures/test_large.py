@@ -57,6 +57,14 @@ def close(one, other, where=""):
         assert one == other, where
 
 
+def test_stored_columns_leave_nothing_in_memory():
+    cells = np.arange(1000.0)
+    stored = columns.Columns.stored(iter([columns.Column("x", cells, cells[::-1], True)]))
+    assert stored.heads[0].before.base is stored.heads[0].after.base is None  # no view of the cells
+    assert np.array_equal(stored[0].before, cells)
+    assert np.array_equal(stored[0].after, cells[::-1])
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -47,14 +47,17 @@ class LargeTable:
             return self._replaced[name]
         pa.default_memory_pool().release_unused()  # what the column before this one took
         cells = self._read(name).cast(self.schema.field(name).type)
-        return cells if self._rows is None else _taken(cells, self._rows)
+        if self._rows is None:
+            return cells
+        cells = cells.unify_dictionaries().combine_chunks()  # the chunks are forgotten
+        return pa.chunked_array([cells.take(pa.array(self._rows))])
 
     def column(self, name: str) -> pa.ChunkedArray:
         return self[name]
 
     def take(self, rows: ArrayLike) -> LargeTable:
         """The table with these of its rows, in this order."""
-        rows = np.asarray(rows, np.int64)
+        rows = np.asarray(rows, None if getattr(rows, "dtype", None) == np.int32 else np.int64)
         replaced = {name: _taken(cells, rows) for name, cells in self._replaced.items()}
         rows = rows if self._rows is None else self._rows[rows]
         return LargeTable(self.schema, self._records, self._read, rows, replaced)

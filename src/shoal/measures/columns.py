@@ -81,7 +81,9 @@ class Columns(Sequence[Column]):
         heads, sides, file = [], [], _Store()
         for column in columns:
             sides.append((file.add(column.before), file.add(column.after)))
-            heads.append(column._replace(before=column.before[:0], after=column.after[:0]))
+            none = np.empty(0, column.before.dtype)  # no view of the cells, which would keep them in memory
+            heads.append(column._replace(before=none, after=none))
+            del column
 
         def read(j: int, rows: slice) -> Column:
             before, after = (side(rows) for side in sides[j])

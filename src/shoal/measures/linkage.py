@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
 from shoal.measures.columns import Column, Columns
-from shoal.measures.groups import numbered, same
+from shoal.measures.groups import joined, numbered, same
 from shoal.measures.measure import Measure, measure
 from shoal.measures.pair import Pair
 
@@ -109,7 +109,7 @@ def _intruder(
     pool, counts = _pool(both, rows, among), np.bincount(labels)
     if len(pool) < len(labels):  # what others publish is left out, so that links are found more often
         shown = np.unique(labels[pool])
-        number = np.zeros(len(counts), np.int64)
+        number = np.zeros(len(counts), labels.dtype)
         number[shown] = np.arange(len(shown))
         labels, counts = number[labels], counts[shown]
     first = np.empty(len(counts), np.intp)
@@ -226,7 +226,7 @@ def _linked(
     whose = rows if units is None else units[rows]
     members = rows if units is None else np.flatnonzero(np.isin(units, whose))
     owners, base = members if units is None else units[members], int(whose.max()) + 1
-    theirs, times = np.unique(alike[labels[members]] * base + owners, return_counts=True)
+    theirs, times = np.unique(joined(alike[labels[members]], owners, base), return_counts=True)
 
     def own(i: Any, found: NDArray) -> NDArray:
         """How many records of record i's unit publish what was found."""

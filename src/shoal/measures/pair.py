@@ -93,7 +93,8 @@ class Pair:
             return joint, alone or [joint] * len(self.columns)
         each = [self.labels[name] for name in self.columns.names]
         dense = {id(labels): same([labels]) for labels in each}
-        return same(list(dense.values())), [dense[id(labels)] for labels in each]
+        whole = list(dense.values())
+        return whole[0] if len(whole) == 1 else same(whole), [dense[id(labels)] for labels in each]
 
     @property
     def numbers(self) -> Columns:
@@ -156,6 +157,7 @@ def pair(
             column = read(name, after)
             np.logical_or(gaps, ~column.there, out=gaps)
             yield column
+            del column  # before the next is read
 
     large = isinstance(before.native, LargeTable) or isinstance(after.native, LargeTable)
     measured = Columns.stored(each()) if large else Columns.of(list(each()))
@@ -230,6 +232,7 @@ def coded(frame: Frame, name: Any, which: str = "table") -> tuple[NDArray, Ints]
     encoded = cells.combine_chunks().dictionary_encode(null_encoding="encode")
     texts = np.array([_text(cell) for cell in encoded.dictionary.to_pylist()], dtype=np.str_)
     levels, codes = np.unique(texts, return_inverse=True)
+    codes = codes.astype(np.min_scalar_type(len(levels)))
     return levels, codes[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
@@ -284,8 +287,8 @@ def _column(
         old, new = (v if gaps is None else np.where(gaps, np.nan, v) for gaps, v in zip(holes, (old, new)))
     if old.dtype.kind != new.dtype.kind:
         raise _two_kinds(name)
-    old, new = (np.where(np.isfinite(v), v, np.nan) for v in (old, new))
-    largest = max(float(np.nanmax(np.abs(v), initial=0)) for v in (old, new))
+    old, new = (v if np.isfinite(v).all() else np.where(np.isfinite(v), v, np.nan) for v in (old, new))
+    largest = max(float(max(np.nanmax(v, initial=0), -np.nanmin(v, initial=0))) for v in (old, new))
     return Column(name, old, new, True, kind == "date", largest=largest)
 
 

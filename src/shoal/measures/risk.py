@@ -1,13 +1,13 @@
 """What is at risk: what an intruder can still learn about single records from the released table."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import Bools, Ints
+from shoal.arrays import Bools, Ints, numbers_to
+from shoal.frame.large import PIECE
 from shoal.measures.columns import Column
 from shoal.measures.groups import Groups, numbered, real_cells, same
 from shoal.measures.linkage import linkage
@@ -114,8 +114,10 @@ def with_groups(
     watched: dict[Any, dict[str, float]] = {}
     ruled, real = dict[Any, dict[str, float]](), dict[Any, float]()
     fixed, dominated = np.zeros((2, len(both.original)), bool)
-    kept = ((both.read(name).scaled(), together, False) for name in hidden)
-    for c, labels, published in chain(((c, labels, True) for c, labels in zip(both.columns, each)), kept):
+    for j in range(len(each) + len(hidden)):
+        published = j < len(each)
+        c = both.columns[j] if published else both.read(hidden[j - len(each)]).scaled()
+        labels = each[j] if published else together
         groups = Groups(labels, c.before)
         if not (published and hidden):
             inside, watched[c.name] = _watched(c, labels, groups, interval)
@@ -125,6 +127,7 @@ def with_groups(
             dominated |= inside
         if c.numeric and published:
             real[c.name] = real_cells(c.before, c.after, labels)
+        del c, groups  # before the next is read
 
     def of(key: str) -> dict[Any, float]:
         return {name: facts[key] for name, facts in watched.items() if key in facts}
@@ -207,8 +210,9 @@ def _within(c: Column, reach: float) -> tuple[NDArray, NDArray]:
     by_sd = (np.abs(c.before - c.after) <= reach * _spread(c.after[~gaps[1]])) | silent
     placed = c.before[~gaps[0]]
     placed.sort()
-    ranks = [_twice_the_rank(placed, values) for values in (c.before, c.after)]
-    return by_sd, (np.abs(ranks[0] - ranks[1]) <= 2 * reach * len(placed)) & whole | silent
+    moved = _twice_the_rank(placed, c.before)
+    moved -= _twice_the_rank(placed, c.after)
+    return by_sd, (np.abs(moved, out=moved) <= 2 * reach * len(placed)) & whole | silent
 
 
 def _percent(share: float) -> str:
@@ -219,10 +223,14 @@ def _spread(values: NDArray) -> float:
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
-def _twice_the_rank(placed: NDArray, values: NDArray) -> NDArray[np.intp]:
-    """Where values stand among the placed ones, ties in their middle; each different value is sought once."""
-    different, which = np.unique(values, return_inverse=True)
-    return (np.searchsorted(placed, different) + np.searchsorted(placed, different, "right"))[which]
+def _twice_the_rank(placed: NDArray, values: NDArray) -> Ints:
+    """Where values stand among the placed ones, ties in their middle; neighbours are sought one by one."""
+    order, ranks = np.argsort(values), np.empty(len(values), numbers_to(2 * len(placed)))
+    for begin in range(0, len(order), PIECE):
+        some = order[begin : begin + PIECE]
+        sought = values[some]
+        ranks[some] = np.searchsorted(placed, sought) + np.searchsorted(placed, sought, "right")
+    return ranks
 
 
 def _watched(c: Column, labels: Ints, groups: Groups, reach: float) -> tuple[Bools, dict[str, float]]:
@@ -236,8 +244,9 @@ def _watched(c: Column, labels: Ints, groups: Groups, reach: float) -> tuple[Boo
         facts["near"] = 0.0 if some is None else float(some.near(near).mean())
     far = groups.distances_ordered() if c.numeric or c.ordered else groups.distances_unordered()
     facts |= {"fewest": float(different.min()), "farthest": float(far.max())}
-    facts |= {"fixed": float(tight[labels].mean()), "mean": float(far @ groups.sizes / len(labels))}
-    return tight[labels], facts
+    inside = tight[labels]
+    facts |= {"fixed": float(inside.mean()), "mean": float(far @ groups.sizes / len(labels))}
+    return inside, facts
 
 
 def _present(column: Column, labels: Ints, groups: Groups) -> tuple[Ints, Groups]:

@@ -50,4 +50,4 @@ def codes_of(column: pa.ChunkedArray) -> Ints:
     if pa.types.is_nested(column.type):
         column = pa.chunked_array([[repr(cell) for cell in column.to_pylist()]], pa.string())
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return encoded.indices.to_numpy(zero_copy_only=False)

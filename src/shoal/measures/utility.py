@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shoal.arrays import Floats, Ints
 from shoal.frame.large import PIECE
 from shoal.measures.columns import Column, Columns
-from shoal.measures.groups import same
+from shoal.measures.groups import joined, same
 from shoal.measures.measure import Measure, Measures, by_column, measure
 from shoal.measures.models import propensity, regression
 from shoal.measures.pair import Names, Pair, coded, names_of, pair
@@ -150,7 +150,7 @@ def _present(values: Floats) -> Iterator[Floats]:
 
 def _loss(both: Pair) -> Measure:
     """The definition of `Outcome.information_loss`, for each column."""
-    weight = np.ones(len(both.original)) if both.weight is None else both.weight
+    weight = np.broadcast_to(1.0, len(both.original)) if both.weight is None else both.weight
     labels = dict(both.labels)
     if labels and both.units is not None:  # what is the same in all records of a unit was grouped over units
         _, first, unit = np.unique(both.units, return_index=True, return_inverse=True)
@@ -182,10 +182,18 @@ def _squares(column: Column, weight: NDArray, labels: NDArray | None) -> tuple[f
     if column.numeric or column.ordered:
         numbers = x.astype(np.float64, copy=False)
         centre, sd = _mean(numbers), deviation(numbers)
-        z, placed = (x - centre) / sd, np.where(silent, 0, (y - centre) / sd)
-        if groups is not None:
-            placed = (np.bincount(groups, w * z) / sums)[groups]
-        return float(w @ np.square(z - placed)), float(w @ np.square(z - w @ z / w.sum()))
+        z = (x - centre) / sd
+        lost, total, middle = 0.0, 0.0, w @ z / w.sum()
+        means = None if groups is None else np.bincount(groups, w * z) / sums
+        for begin in range(0, len(z), PIECE):
+            some = slice(begin, begin + PIECE)
+            if means is None or groups is None:
+                placed = np.where(silent[some], 0, (y[some] - centre) / sd)
+            else:
+                placed = means[groups[some]]
+            lost += float(w[some] @ np.square(z[some] - placed))
+            total += float(w[some] @ np.square(z[some] - middle))
+        return lost, total
     counts = np.bincount(x, minlength=int(max(x.max(), y.max())) + 1)
     axis = np.empty(len(counts), np.int64)
     axis[np.argsort(-counts, kind="stable")] = np.minimum(np.arange(len(counts)), LEVELS - 1)
@@ -197,7 +205,7 @@ def _squares(column: Column, weight: NDArray, labels: NDArray | None) -> tuple[f
     if groups is None:
         lost = w @ np.where(silent, 1 - 2 * shares[x] + square, 2 * (x != y))
     else:
-        which, cells = np.unique(groups * m + x, return_inverse=True)
+        which, cells = np.unique(joined(groups, x, m), return_inverse=True)
         lost = w.sum() - (np.square(np.bincount(cells, w)) / sums[which // m]).sum()
     return float(lost) / variance, float(total) / variance
 
@@ -278,7 +286,7 @@ def _with_others(key: str, names: Sequence[Any], R: NDArray, S: NDArray, **detai
 
 def _quantiles(values: Floats) -> Floats:
     there = values[~np.isnan(values)]
-    return np.quantile(there if len(there) else [0.0], QUANTILES)
+    return np.quantile(there if len(there) else np.zeros(1), QUANTILES, overwrite_input=True)
 
 
 def _dependence(pieces: Iterable[tuple[NDArray, NDArray | None]]) -> tuple[NDArray, NDArray]:

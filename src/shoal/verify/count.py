@@ -84,7 +84,7 @@ class Counter:
 
     def sizes(self) -> Ints:
         """How often each combination occurs. Memory holds eight bytes for each row, or sixteen."""
-        rows = np.concatenate([np.empty(0, np.uint64), *self._rows])
+        self._rows = [rows := np.concatenate([np.empty(0, np.uint64), *self._rows])]
         return _sizes(rows, np.concatenate(self._units) if self._units else None)
 
     def finding(self) -> Finding:
@@ -101,7 +101,7 @@ def _sizes(rows: NDArray[np.uint64], units: NDArray | None) -> Ints:
         new = (rows[1:] != rows[:-1]) | (units[1:] != units[:-1])
         rows = rows[np.r_[True, new]] if len(rows) else rows
     else:
-        rows = np.sort(rows)
+        rows.sort()
     new = np.r_[True, rows[1:] != rows[:-1]][: len(rows)]
     return np.diff(np.r_[np.flatnonzero(new), len(rows)])
 

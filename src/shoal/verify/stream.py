@@ -40,7 +40,7 @@ def compare_batches(
     owners = None if units is None else units.copy()
     for begin, batch in original:
         rows = np.arange(begin, begin + len(batch))
-        at = rows if places is None else places[rows]
+        at = rows if places is None else places[rows].astype(np.int64)
         if owners is not None and units is not None:
             owners[at] = units[rows]
         for name in totals:

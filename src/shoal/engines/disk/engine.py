@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import faults_of, protect_block, refuse_faults
@@ -62,7 +63,7 @@ class Placed(NamedTuple):
 
     original: LargeTable
     released: LargeTable  # in the order of the original
-    labels: Ints
+    labels: NDArray  # of whole numbers
     units: Ints | None
 
 
@@ -192,8 +193,7 @@ def run(
     if then is not None:
         released = by_column(parquet.ParquetTable(target, kinds=schema))
         released = released if places is None else released.take(places)
-        labels = np.stack(groups.labels, axis=1).astype(np.int64)
-        labels = labels[:, 0] if len(groups.labels) == 1 else labels
+        labels = groups.labels[0] if len(groups.labels) == 1 else np.stack(groups.labels, axis=1)
         placed = Placed(by_column(table), released, labels, groups.units)
         del groups, seen, spill, places  # measures need the room
         then(outcome, placed)

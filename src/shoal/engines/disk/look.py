@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from shoal.arrays import Ints
+from shoal.arrays import Ints, numbers_to
 from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.plan import sample_size
 from shoal.engines.blocks.statistics import Statistics
@@ -32,7 +32,7 @@ class Seen(NamedTuple):
         order = order if folders is None else folders.sorted(order)
         if order is None:
             return None
-        places = np.empty(records, np.int64)
+        places = np.empty(records, numbers_to(records))
         places[order] = np.arange(records)
         return places
 

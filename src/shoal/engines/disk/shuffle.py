@@ -32,7 +32,7 @@ class Shuffle:
         places = self.places[begin : begin + len(batch)]
         order = np.argsort(places)
         stretches = places[order] // self.stretch
-        batch = batch.append_column(_PLACE, pa.array(places)).take(pa.array(order))
+        batch = batch.append_column(_PLACE, pa.array(places, pa.int64())).take(pa.array(order))
         ends = np.searchsorted(stretches, np.arange(len(self._writers) + 1))
         for writer, first, last in zip(self._writers, ends, ends[1:]):
             if last > first:
