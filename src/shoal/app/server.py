@@ -40,10 +40,8 @@ def serve(
 def _serve(
     listener: socket.socket, folder: Path, browser: bool, upload_limit: int, outer: SplitResult | None
 ) -> None:
-    try:
+    with needs_extra("the page needs NiceGUI, of", "app"):
         from nicegui import ui
-    except ImportError:
-        raise needs_extra("the page needs NiceGUI, of", "app") from None
     from fastapi import FastAPI
 
     from shoal.app.guard import Guard

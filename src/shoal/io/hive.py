@@ -52,9 +52,8 @@ def find(source: Path) -> list[Part]:
 
 def keys_in(source: Any) -> list[str]:
     """The columns that folders name, where this is a folder of Parquet files."""
-    return (
-        list(find(Path(source))[0].cells) if isinstance(source, (str, Path)) and Path(source).is_dir() else []
-    )
+    folder = isinstance(source, (str, Path)) and Path(source).is_dir()
+    return list(find(Path(source))[0].cells) if folder else []
 
 
 def _below(folder: Path, cells: dict[str, str | None]) -> list[Part]:

@@ -49,10 +49,8 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     _refuse_unreachable(master or "")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    try:
+    with needs_extra("Spark needs", "spark"):
         from pyspark.sql import SparkSession
-    except ImportError:
-        raise needs_extra("Spark needs", "spark") from None
     builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
     wanted = {**SETTINGS, **SECRECY, **(settings or {})}
     for name, value in wanted.items():

@@ -29,17 +29,10 @@ _WHOLE = 2**31  # whole numbers of R are smaller than this
 _EXACT = 2**53  # those of doubles are
 
 
-def _rdata() -> Any:
-    try:
-        import rdata
-    except ImportError:
-        raise needs_extra("files of R need", "stats") from None
-    return rdata
-
-
 def read(path: Path) -> Contents:
     """The data frame in a file."""
-    _rdata()
+    with needs_extra("files of R need", "stats"):
+        import rdata  # noqa: F401
     try:
         content = _unpacked(path)
         if content[:2] not in (b"X\n", b"A\n"):
@@ -192,7 +185,8 @@ def _column(name: str, thing: Any, told: dict[str, Any]) -> pa.Array:
 
 def write(table: pa.Table, path: Path) -> None:
     """One data frame; packed as saveRDS does, without the time of writing."""
-    rdata = _rdata()
+    with needs_extra("files of R need", "stats"):
+        import rdata
     from rdata.conversion import ConverterFromPythonToR
     from rdata.conversion.to_r import build_r_list, build_r_object
     from rdata.parser import RData, RExtraInfo, RObjectType, RVersions
@@ -200,9 +194,12 @@ def write(table: pa.Table, path: Path) -> None:
     converter, told = ConverterFromPythonToR(), details_of(table).get("stats", {})
 
     def thing(values: Any, **said: Any) -> Any:
-        """An object with attributes; a list of both is made where it stands, for names are numbered so."""
+        """An object with attributes: a text, texts, or numbers and names in a list. Names are numbered so."""
         made = converter.convert_to_r_object(values)
-        pairs = [(converter.convert_to_r_sym(name), _made(thing, value)) for name, value in said.items()]
+        pairs = [
+            (converter.convert_to_r_sym(n), thing(v[0], names=v[1]) if isinstance(v, list) else thing(v))
+            for n, v in said.items()
+        ]
         attributes = build_r_list(pairs) if pairs else None
         return build_r_object(
             made.info.type, value=made.value, is_object="class" in said, attributes=attributes
@@ -231,11 +228,6 @@ def write(table: pa.Table, path: Path) -> None:
     frame = build_r_object(RObjectType.VEC, value=columns, is_object=True, attributes=attributes)
     content = rdata.unparser.unparse_data(RData(RVersions(3, 0x40201, 0x30500), RExtraInfo("UTF-8"), frame))
     path.write_bytes(gzip.compress(content, mtime=0))
-
-
-def _made(thing: Any, value: Any) -> Any:
-    """An attribute: a text, texts, or numbers with names."""
-    return thing(value[0], names=value[1]) if isinstance(value, list) else thing(value)
 
 
 def _parts(name: str, cells: pa.Array) -> tuple[NDArray, dict[str, Any]]:

@@ -5,7 +5,7 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -53,25 +53,19 @@ class Dialect(NamedTuple):
         return given if all(word in words for word, words in zip(given, known)) else cls()
 
 
-def reader(delimiter: str, compression: str | None = None) -> Callable[[Path], Contents]:
-    """A function that reads a file: columns of whole numbers, numbers or texts, and every cell as written."""
-
-    def read(path: Path) -> Contents:
-        return parse(_content(path, compression), str(path), delimiter)
-
-    return read
+def read(delimiter: str, compression: str | None, path: Path) -> Contents:
+    """Columns of whole numbers, numbers or texts, and every cell as written."""
+    return parse(_content(path, compression), str(path), delimiter)
 
 
-def writer(delimiter: str, compression: str | None = None) -> Callable[[pa.Table, Path], None]:
-    def write(table: pa.Table, path: Path) -> None:
-        details = details_of(table).get("text", {})
-        dialect = Dialect.of(details.get("dialect", {}))
-        if delimiter == "\t" or not details:
-            dialect = dialect._replace(delimiter=delimiter)
-        with pa.output_stream(str(path), compression=compression) as stream:
-            render(table, stream, dialect, details.get("gaps", {}))
-
-    return write
+def write(delimiter: str, compression: str | None, table: pa.Table, path: Path) -> None:
+    """In the dialect that the table was read in, if it was a text."""
+    details = details_of(table).get("text", {})
+    dialect = Dialect.of(details.get("dialect", {}))
+    if delimiter == "\t" or not details:
+        dialect = dialect._replace(delimiter=delimiter)
+    with pa.output_stream(str(path), compression=compression) as stream:
+        render(table, stream, dialect, details.get("gaps", {}))
 
 
 def _content(path: Path, compression: str | None) -> pa.Buffer:
@@ -90,9 +84,11 @@ def _content(path: Path, compression: str | None) -> pa.Buffer:
 
 def parse(content: pa.Buffer, where: str, delimiter: str = ",") -> Contents:
     """The table in the bytes of a text file, and its cells as texts."""
-    dialect = sniff(content, where, delimiter)
+    view = memoryview(content)
+    pieces = [view[begin : begin + CHUNK] for begin in range(0, len(view), CHUNK)]
+    dialect = sniff_pieces(pieces, where, delimiter)
     cells = texts(content, dialect, where)
-    del content
+    del content, view, pieces
     candidates = {name: _as_number(cells[name], ".") for name in cells.column_names}
     if dialect.delimiter != ",":
         commas = {
@@ -173,17 +169,8 @@ def reading(stream: Any, dialect: Dialect, where: str, block: int, threads: bool
     return read_options, parse_options, convert
 
 
-def sniff(content: pa.Buffer, where: str, delimiter: str = ",") -> Dialect:
-    """How the text is written, told from its bytes."""
-    return sniff_pieces(cut(memoryview(content)), where, delimiter)
-
-
-def cut(view: memoryview) -> list[memoryview]:
-    return [view[begin : begin + CHUNK] for begin in range(0, len(view), CHUNK)]
-
-
 def sniff_pieces(pieces: Iterable[memoryview], where: str, delimiter: str = ",") -> Dialect:
-    """The same from pieces of the bytes, which are gone through a few times."""
+    """How a text is written, told from pieces of its bytes, which are gone through a few times."""
     encoding = encoding_of(pieces)
     if not encoding.startswith("utf-16"):
         refuse_nul(pieces, where)
