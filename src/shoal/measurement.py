@@ -328,8 +328,8 @@ def _without_gaps(plan: Plan, frame: Frame) -> Ints:
     """The records that a plan with missing="drop" keeps."""
     whole = np.ones(len(frame), bool)
     for name in frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight}):
-        column = read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
-        whole &= True if column.gaps is None else ~column.gaps
+        given = plan.types.get(name), plan.levels.get(name), plan.codes_of(name)
+        whole &= read_column(frame, name, *given).there
     return np.flatnonzero(whole)
 
 

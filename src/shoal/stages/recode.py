@@ -59,7 +59,7 @@ class End(NamedTuple):
 
     def beyond(self, column: Column) -> NDArray[np.bool_]:
         beyond = column.values > self.limit if self.sign > 0 else column.values < self.limit
-        return beyond & (True if column.gaps is None else ~column.gaps)
+        return beyond & column.there
 
 
 class Steps(NamedTuple):
@@ -111,7 +111,9 @@ def recode(
     }
     ends, levels, notes = dict[Any, list[End]](), dict[Any, dict[Any, Any]](), list[str]()
     for name in tails:
-        limits = limits_of(plan, read[name], _quantile)
+        limits = limits_of(
+            plan, read[name], lambda c, word: np.sort(c.present)[place_of(c, word, len(c.present))]
+        )
         ends[name], said = ends_of(plan, read[name], limits, units, weight)
         notes += said
     refuse_rounding(plan, [*columns.values(), *(read[name] for name in kept)])
@@ -189,10 +191,6 @@ def limits_of(plan: Plan, column: Column, quantile: Callable[[Column, str], Any]
     if len(limits) == 2 and not limits[-1] < limits[1]:
         raise InputError(f"bottom and top of column {column.name!r} cross: bottom must lie below top")
     return limits
-
-
-def _quantile(column: Column, word: str) -> Any:
-    return np.sort(column.present)[place_of(column, word, len(column.present))]
 
 
 def place_of(column: Column, word: str, present: int) -> int:

@@ -184,11 +184,10 @@ def contributed(
     n, fewest, failing = len(groups), np.inf, np.zeros(int(groups.max()) + 1, bool)
     who = np.arange(n) if units is None else units
     for column in columns:
-        there = np.ones(n, bool) if column.gaps is None else ~column.gaps
+        there = column.there
         if zeros and not column.categorical:
             there &= column.values != 0
-        shown = released[column.name].gaps
-        there &= True if shown is None else ~shown
+        there &= released[column.name].there
         if weight is not None:
             heavy = there & (weight > 0)
             there &= heavy | (np.bincount(groups, heavy) == 0)[groups]
@@ -326,7 +325,7 @@ def _dominated(
 
 
 def _narrow(rule: Rule, column: Column, groups: Ints) -> tuple[Floats, Bools]:
-    there = np.ones(len(groups), bool) if column.gaps is None else ~column.gaps
+    there = column.there
     value, group, many = column.values[there].astype(np.float64), groups[there], int(groups.max()) + 1
     scale = np.abs(value).max(initial=0.0) or 1.0
     value = value / scale

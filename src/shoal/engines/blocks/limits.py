@@ -78,6 +78,7 @@ def look_at_some(plan: Plan, needed: Needed, some: Any, changed: Sequence[str] =
     """
     columns = {c.name: require_few_codes(c.read(some[c.name])) for c in needed.chosen}
     names = [name for name in some.column_names if not name.startswith((WAS, MERGED))]
-    kept = look(plan, Frame(some.select(names)), columns, {*changed, *(new.name for new, _ in needed.kept)})
-    refuse(kept.suspects)
-    return kept.notes
+    changed = [*changed, *(new.name for new, _ in needed.kept)]
+    suspects, notes = look(plan, Frame(some.select(names)), columns, changed)
+    refuse(suspects)
+    return notes
