@@ -48,7 +48,9 @@ def read_column(
     values, gaps = frame.numbers(name)
     if said is None and kind == "continuous" and frame.is_pandas:
         column = with_codes(Column(name, kind, values, gaps), codes)
-        return replace(column, type="integer") if _whole_but_for_gaps(column) else column
+        whole = (column.values == np.rint(column.values)) & (np.abs(column.values) < 2**53)
+        # Whole numbers become doubles in pandas where they have gaps.
+        return replace(column, type="integer") if column.gaps is not None and whole.all() else column
     if kind == "integer" and values.dtype.kind == "f":
         fraction = values != np.rint(values)
         if fraction.any():
@@ -65,19 +67,13 @@ def read_column(
     return with_codes(Column(name, kind, values, gaps), codes)
 
 
-def _whole_but_for_gaps(column: Column) -> bool:
-    """Whether these doubles were whole numbers before they had gaps, as pandas makes them; codes are gaps."""
-    values = column.values
-    return column.gaps is not None and bool(((values == np.rint(values)) & (np.abs(values) < 2**53)).all())
-
-
 def with_codes(column: Column, codes: Sequence[Any]) -> Column:
     """A column of numbers or dates in which these values are gaps; texts stand for the numbers they spell."""
     known = [value for code in codes if (value := value_in(column, code)) is not None]
     if not known:
         return column
     hits = np.isin(column.values, np.array(known, column.values.dtype))
-    hits &= True if column.gaps is None else ~column.gaps
+    hits &= column.there
     if not hits.any():
         return column
     gaps = hits if column.gaps is None else hits | column.gaps

@@ -127,7 +127,7 @@ def map_places(facts: Mapping[str, Any]) -> tuple[NDArray, NDArray, NDArray]:
     return np.arcsinh(points), np.arcsinh(centres), codes
 
 
-def size_classes(sizes: Mapping[str, int]) -> tuple[list[str], list[int]]:
+def size_classes(sizes: Mapping[Any, int]) -> tuple[list[str], list[int]]:
     """How many groups have how many records: each size, or classes that widen where sizes lie far apart."""
     wide = sorted((int(size), count) for size, count in sizes.items())
     low, high = wide[0][0], wide[-1][0]
