@@ -32,9 +32,8 @@ class Session:
     """One browser."""
 
     reader: Worker  # one for each browser: a file that takes long keeps nobody else waiting
-    key: str = field(
-        default_factory=secrets.token_urlsafe, repr=False
-    )  # what the browser has besides the cookie
+    #: What the browser has besides the cookie.
+    key: str = field(default_factory=secrets.token_urlsafe, repr=False)
     tabs: set[str] = field(default_factory=set)  # the clients that were given the page
     works: list[Work] = field(default_factory=list)
     changes: int = 0  # grows with every change, so that tabs know when to look again
@@ -78,12 +77,8 @@ class Office:
         finally:
             task.cancel()
             await asyncio.gather(task, methods_known, return_exceptions=True)
-            for worker in (
-                self.desk,
-                self.runner,
-                self.adviser,
-                *(session.reader for session in self.sessions.values()),
-            ):
+            readers = [session.reader for session in self.sessions.values()]
+            for worker in (self.desk, self.runner, self.adviser, *readers):
                 await worker.stop()
 
     def new_session(self) -> str:

@@ -31,9 +31,8 @@ def build(tab: Tab) -> None:
         runs = {other.number: f"{other.title}: {other.settings}" for other in work.finished}
         if len(runs) > 1:
             with ui.element("div").classes("actions"):
-                other = ui.select(
-                    runs, label="Run", value=run.number, on_change=lambda e: _choose(tab, e.value)
-                )
+                change = lambda e: _choose(tab, e.value)  # noqa: E731
+                other = ui.select(runs, label="Run", value=run.number, on_change=change)
                 other.props("outlined dense").classes("besides")
     with ui.element("div").classes("two"):
         words = "Read back and checked before you get it: every published combination is counted."
