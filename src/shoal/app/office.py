@@ -99,12 +99,7 @@ class Office:
         session.layout = fixed.text_of(path)
 
     async def take_in(
-        self,
-        session: Session,
-        path: Path,
-        name: str,
-        task: str = "inspect",
-        row: int = 1,
+        self, session: Session, path: Path, name: str, task: str = "inspect", row: int = 1
     ) -> Work:
         """Look at a file and put its tables on the session's desk; the first is given back.
 

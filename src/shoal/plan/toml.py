@@ -87,13 +87,10 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    steps = (plan.top, plan.bottom, plan.regroup, plan.round, plan.by_record)
-    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps):
-        found |= dict.fromkeys(more)
-    for name in KINDS:
-        found |= dict.fromkeys(getattr(plan, name))
-    for name in FOR_ALL:
-        found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}
+    kinds = ("types", "levels", "column_weights", "log", "known")
+    for name in (*kinds, "top", "bottom", "regroup", "round", "by_record", *KINDS, *FOR_ALL):
+        given = getattr(plan, name) or ()
+        found |= dict.fromkeys(given) if name not in FOR_ALL or isinstance(given, Mapping) else {}
     return list(found)
 
 

@@ -49,14 +49,8 @@ CHOICES: dict[str, tuple[str, dict[str, str]]] = {
     "thin": ("Cells of too few records", {"widen": "widen their group", "gap": "publish a gap"}),
     "order": ("Rows in the file", {"shuffle": "shuffled: a place tells nothing", "keep": "in their order"}),
 }
-ROLES_CHOSEN = {
-    "stratum": "Strata: groups never cross them",
-    "unit": "Unit: whom k counts (dropped)",
-}
-TYPED = {
-    "missing_codes": "Codes for gaps, with commas",
-    "pseudonyms": "Key file: units get new numbers",
-}
+ROLES_CHOSEN = {"stratum": "Strata: groups never cross them", "unit": "Unit: whom k counts (dropped)"}
+TYPED = {"missing_codes": "Codes for gaps, with commas", "pseudonyms": "Key file: units get new numbers"}
 CHECKS = {
     "merge_small_strata": "Merge strata that are short of k with the most similar",
     "preserve": "Keep the totals of whole numbers",

@@ -220,11 +220,7 @@ def sample_size(records: int, target: int) -> int:
 
 
 def make_plan(
-    plan: Plan,
-    columns: Sequence[StoredColumn],
-    moments: Sequence[Moments | Tally],
-    sample: Any,
-    target: int,
+    plan: Plan, columns: Sequence[StoredColumn], moments: Sequence[Moments | Tally], sample: Any, target: int
 ) -> BlockPlan:
     """The plan for a table of such moments, cut by a sample of its rows; not yet placed by exact counts."""
     records = moments[0].present + moments[0].gaps

@@ -27,9 +27,8 @@ class Spill:
             [("row", np.int64), ("unit", np.int64), ("gaps", np.bool_, (len(self._columns),))]
             + [(f"v{j}", column.empty.values.dtype) for j, column in enumerate(self._columns)]
         )
-        self._stretches: list[
-            list[tuple[int, int]]
-        ] = []  # of each block: (first record in the file, how many)
+        #: Of each block: (first record in the file, how many).
+        self._stretches: list[list[tuple[int, int]]] = []
 
     def fill(self, plan: BlockPlan, table: ParquetTable, report: Callable[[float], None]) -> BlockPlan:
         """Write every batch sorted by leaf; then the leaves' exact counts place them in blocks.
@@ -43,9 +42,10 @@ class Spill:
             for begin, batch in table.batches(self._names):
                 columns = self.needed.read(batch, begin)
                 units = row_ids(batch, self.unit)
-                leaves = (
-                    plan.leaves_in(self.needed, columns) if homes is None else homes.of(self._homed(batch))
-                )
+                if homes is None:
+                    leaves = plan.leaves_in(self.needed, columns)
+                else:
+                    leaves = homes.of(self._homed(batch))
                 order = np.argsort(leaves, kind="stable")
                 records = np.zeros(len(batch), self._record)
                 records["row"], records["unit"] = begin + order, units[order]
