@@ -285,21 +285,13 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
 
     It answers "why this k" in a report. None where the release took long.
     """
-    k = release.plan.k
+    plan, k, original, records = release.plan, release.plan.k, release.original, len(release.labels)
     if k < 2 or release.seconds > NEIGHBOUR_SECONDS:
         return None
-    records = len(release.labels)
-    sizes = sorted({max(2, k // 2), k, 2 * k, 4 * k})
-    jobs: list[Job] = [
-        partial(Run.of, release)
-        if size == k
-        else partial(_run, replace(release.plan, k=size), release.original)
-        for size in sizes
-        if size <= max(k, records // 2)
-    ]
-    jobs += [
-        partial(_run, less, release.original) for less in _less(release.plan, frame_of(release.original))
-    ]
+    sizes = [size for size in sorted({max(2, k // 2), k, 2 * k, 4 * k}) if size <= max(k, records // 2)]
+    plans = [replace(plan, k=size) for size in sizes if size != k] + _less(plan, frame_of(original))
+    jobs: list[Job] = [partial(_run, other, original) for other in plans]
+    jobs.insert(sizes.index(k), partial(Run.of, release))
     done = _results(jobs, None, progress)
     return _compared(done, records, release.columns, {})
 

@@ -136,10 +136,9 @@ def plans_of(
     for option in asked:
         if option.field in KINDS:  # a column that was named again has several rules
             rules: dict[str, list[Any]] = {}
-            for column, rule in (
-                pair for word in typed[option.field] for pair in option.read([word]).items()
-            ):
-                rules.setdefault(column, []).append(rule)
+            for word in typed[option.field]:
+                for column, rule in option.read([word]).items():
+                    rules.setdefault(column, []).append(rule)
             fields[option.field] = rules
     return [Plan(whole(k), **chosen) for chosen in alternatives(fields)]
 

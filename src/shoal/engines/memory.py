@@ -71,9 +71,8 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         *([] if table.units is None else linked_units(plan, table.units, labels)),
     ]
     origin = table.frame.origin
-    made_of = table.frame.replace(
-        released | table.changed, [*plan.named("identifier"), *plan.unnumbered], plan.levels
-    )
+    dropped = [*plan.named("identifier"), *plan.unnumbered]
+    made_of = table.frame.replace(released | table.changed, dropped, plan.levels)
     codes, lost = told_apart(_codes(table, released), origin, made_of)
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     columns = tuple(released)
@@ -102,11 +101,7 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         and origin.columns([str(n) for n in table.frame.names if n not in {*released, *table.recoded}]),
         original=table.original,
         strata=table.strata,
-        changed={
-            str(name): column.rows_of_levels()
-            for name, column in table.changed.items()
-            if name not in table.recoded
-        },
+        changed={str(n): c.rows_of_levels() for n, c in table.changed.items() if n not in table.recoded},
         recoded=tuple(map(str, table.recoded)),
         codes=codes,
         suspects=table.suspects,

@@ -90,8 +90,10 @@ def _texts(column: pa.Array) -> pa.Array:
     kind = column.type
     if types.is_timestamp(kind):
         column = column.cast(pa.timestamp(kind.unit))  # in universal time
-    elif types.is_interval(kind) or not (
-        types.is_temporal(kind) or str(kind).endswith(("string", "string_view"))
+    elif not (
+        (types.is_temporal(kind)
+        and not types.is_interval(kind))
+        or str(kind).endswith(("string", "string_view"))
     ):
         cells = [None if cell is None else repr(cell) for cell in column.to_pylist()]
         column = pa.array(cells, pa.large_string())
@@ -110,6 +112,5 @@ def _hash(text: str) -> int:
     """64 bits for a text; "true" and "false" stand in text files for what others store as 1 and 0."""
     if text.lower() in ("true", "false"):
         return int(np.float64(text.lower() == "true").view(np.uint64))
-    return int.from_bytes(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
-    )
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")

@@ -219,10 +219,8 @@ def _spelled(frame: Frame, name: Any, codes: Sequence[Any]) -> Column:
     values = np.array([0 if number is None else float(number) for number in numbers])
     if whole and np.abs(values).max(initial=0) < 2**53:
         values = values.astype(np.int64)
-    kind = "integer" if values.dtype.kind == "i" else "continuous"
-    return Column(
-        name, kind, values, gaps if gaps.any() else None, stored=pa.large_string(), coded=int(hits.sum())
-    )
+    kind, holes = "integer" if values.dtype.kind == "i" else "continuous", gaps if gaps.any() else None
+    return Column(name, kind, values, holes, stored=pa.large_string(), coded=int(hits.sum()))
 
 
 def _is_decimal(frame: Frame, name: Any) -> bool:

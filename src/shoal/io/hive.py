@@ -103,10 +103,8 @@ def columns(parts: Sequence[Part], kinds: pa.Schema | None) -> tuple[pa.Schema, 
         kind = (pa.int64() if whole else pa.string()) if kinds is None else kinds.field(name).type
         fields.append(pa.field(name, kind.value_type if types.is_dictionary(kind) else kind))
     schema = pa.schema(fields)
-    cells = [
-        {f.name: pa.scalar(part.cells[f.name], pa.string()).cast(f.type) for f in schema} for part in parts
-    ]
-    return schema, cells
+    texts = ({f: pa.scalar(part.cells[f.name], pa.string()) for f in schema} for part in parts)
+    return schema, [{f.name: text.cast(f.type) for f, text in part.items()} for part in texts]
 
 
 def with_cells(batch: pa.RecordBatch, cells: dict[str, pa.Scalar], names: Sequence[str]) -> pa.RecordBatch:

@@ -69,9 +69,7 @@ class Store:
     def _refuse_nobody(self) -> None:
         scheme, _, rest = self.address.partition("://")
         names, files, remedy = _WHO[{"gcs": "gs", "abfss": "abfs"}.get(scheme, scheme)]
-        told = any(os.environ.get(name) for name in names) or any(
-            Path(f).expanduser().exists() for f in files
-        )
+        told = any(map(os.environ.get, names)) or any(Path(f).expanduser().exists() for f in files)
         user = "anonymous@" if scheme in ("gs", "gcs") else ":"
         if not told and user not in rest.partition("?")[0].partition("/")[0] and "_key=" not in rest:
             raise InputError(f"no credentials were found for {self.name!r}: set {remedy}")

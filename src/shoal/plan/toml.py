@@ -48,9 +48,8 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
     """The plan as TOML, with comments; what is at its default in a column is left out."""
     lines = ["# A plan for shoal. Change what you like; unknown words are refused."]
     lines += _section("made", {"version": shoal.__version__, "sha256": plan.sha256})
-    words = {
-        name: given for name in FOR_ALL if not isinstance(given := getattr(plan, name), Mapping) and given
-    }
+    given = {name: getattr(plan, name) for name in FOR_ALL}
+    words = {name: x for name, x in given.items() if x and not isinstance(x, Mapping)}
     lines += _section("release", {**{name: getattr(plan, name) for name in _RELEASE}, **words})
     if plan.parameters:
         lines += _section("parameters", plan.parameters)

@@ -23,9 +23,7 @@ CHANGE_SCALE = 0.5
 
 def distributions(both: Pair, most: int = COLUMNS) -> list[dict[str, Any]]:
     """The distribution of each column, before and after; of many columns those that lost most."""
-    every = [
-        distribution(column) for column in both.columns if not column.numeric or len(column.complete.before)
-    ]
+    every = [distribution(c) for c in both.columns if not c.numeric or len(c.complete.before)]
     chosen = sorted(range(len(every)), key=lambda i: -every[i]["lost"])[:most]
     return [every[i] for i in sorted(chosen)]
 

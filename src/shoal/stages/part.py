@@ -106,9 +106,8 @@ def protect_part(
         filled += column.gap_count - stayed
         thinned += cells[column.name].gap_count - stayed
     lost = zeros_lost(columns, cells)
-    return Published(
-        *(partition, groups, cells, loss, method, moved, filled, thinned, lost, least), sums=sums, held=held
-    )
+    counts = (moved, filled, thinned, lost)
+    return Published(partition, groups, cells, loss, method, *counts, least, sums=sums, held=held)
 
 
 def _spread(column: Column, groups: GroupValues, partition: Partition) -> Column:

@@ -216,7 +216,5 @@ def _mean_of(column: Column, entry: Ints) -> Column:
     present = np.bincount(entry, there)
     low = float(column.present.min()) if len(column.present) else 0.0  # a large offset costs no digits
     sums = np.bincount(entry, there * (column.values - low))
-    gaps = present == 0
-    return Column(
-        column.name, "continuous", low + sums / np.maximum(present, 1), gaps if gaps.any() else None
-    )
+    means, gaps = low + sums / np.maximum(present, 1), present == 0
+    return Column(column.name, "continuous", means, gaps if gaps.any() else None)

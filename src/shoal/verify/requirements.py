@@ -212,9 +212,8 @@ def figures_of(
     order = np.lexsort((column.values, gaps))
     ranked, last = column.values[order], gaps[order]
     levels = np.empty(len(order), np.int64)
-    levels[order] = np.cumsum(
-        np.r_[False, ((ranked[1:] != ranked[:-1]) & ~last[1:]) | (last[1:] != last[:-1])]
-    )
+    new = ((ranked[1:] != ranked[:-1]) & ~last[1:]) | (last[1:] != last[:-1])
+    levels[order] = np.cumsum(np.r_[False, new])
     if rule.field == "diversity":
         return _uniform(rule, levels, groups)
     table = np.bincount(levels)
@@ -338,6 +337,5 @@ def _narrow(rule: Rule, column: Column, groups: Ints) -> tuple[Floats, Bools]:
         own = value.std() if len(value) else 0.0
         unit = np.full(many, own if column.whole is None else column.whole.deviation / scale)
     width = np.maximum(high - low, 0)
-    return np.where(width > 0, _ratio(width, unit), 0), (high <= low) | (
-        width < rule.numbers[0] * unit * (1 - _ROUNDING)
-    )
+    narrow = (high <= low) | (width < rule.numbers[0] * unit * (1 - _ROUNDING))
+    return np.where(width > 0, _ratio(width, unit), 0), narrow

@@ -60,9 +60,8 @@ def build(tab: Tab) -> None:
     rows = ui.element("div").classes("runs")
     made: dict[int, Row] = {}
     with rows:
-        nothing = show(
-            Markup("<p class='soft'>No run yet. Each one is kept: you can go back to any of them.</p>")
-        )
+        text = "<p class='soft'>No run yet. Each one is kept: you can go back to any of them.</p>"
+        nothing = show(Markup(text))
 
     def listed() -> None:
         nothing.set_visibility(not work.runs)

@@ -139,11 +139,8 @@ def _refuse_header(sheet: Sheet, title: str, row: int, file: Path) -> None:
         )
     first = next((r for r in sorted(sheet.rows) if sheet.rows[r] >= len(sheet.columns)), min(sheet.rows))
     remedy = f"or say which row has the names ({file.name}#{title}!{max(first, row + 1)})"
-    merged = [
-        block
-        for block, (top, bottom, left, right) in sheet.merged.items()
-        if top <= row <= bottom and left < right
-    ]
+    blocks = sheet.merged.items()
+    merged = [block for block, (top, end, left, right) in blocks if top <= row <= end and left < right]
     if merged:
         raise InputError(
             f"{where} has merged cells ({merged[0]}) in row {row}, where each column should have a name: "
@@ -165,9 +162,8 @@ def _contents(sheet: Sheet, names: list[Any], body: Any, path: Path, facts: dict
     fields: list[pa.Field] = []
     arrays: list[pa.Array] = []
     mixed: dict[int, tuple[Any, Any]] = {}
-    columns = [
-        _column(body.column(at), sheet, at) if body.num_columns else pa.array([], pa.string()) for at in kept
-    ]
+    empty = pa.array([], pa.string())
+    columns = [_column(body.column(at), sheet, at) if body.num_columns else empty for at in kept]
     length = max((len(c) - _tail(c) for c in columns), default=0)
     for name, column in zip(names, columns):
         array = column[:length]

@@ -164,9 +164,8 @@ def _column(name: str, thing: Any, told: dict[str, Any]) -> pa.Array:
     values: NDArray = np.ma.getdata(thing.value)
     if "factor" in classes:
         levels = pa.array(_texts(told.get("levels")), pa.string())
-        made = pa.DictionaryArray.from_arrays(
-            pa.array(values.astype(np.int32) - 1, mask=gaps), levels, ordered="ordered" in classes
-        )
+        codes, ordered = pa.array(values.astype(np.int32) - 1, mask=gaps), "ordered" in classes
+        made = pa.DictionaryArray.from_arrays(codes, levels, ordered=ordered)
         made.validate(full=True)
         return made
     if "integer64" in classes:
@@ -201,9 +200,8 @@ def write(table: pa.Table, path: Path) -> None:
             for n, v in said.items()
         ]
         attributes = build_r_list(pairs) if pairs else None
-        return build_r_object(
-            made.info.type, value=made.value, is_object="class" in said, attributes=attributes
-        )
+        kind, has_class = made.info.type, "class" in said
+        return build_r_object(kind, value=made.value, is_object=has_class, attributes=attributes)
 
     def stored(name: str) -> Any:
         values, said = _parts(name, table[name].combine_chunks())
@@ -236,10 +234,8 @@ def _parts(name: str, cells: pa.Array) -> tuple[NDArray, dict[str, Any]]:
     if pa.types.is_dictionary(kind):
         classes = np.array(["ordered", "factor"] if kind.ordered else ["factor"], object)
         levels = np.array(list(map(str, cells.dictionary.to_pylist())), object)
-        return _masked(pc.add(cells.indices.cast(pa.int32()), 1).fill_null(0), cells), {
-            "levels": levels,
-            "class": classes,
-        }
+        codes = pc.add(cells.indices.cast(pa.int32()), 1).fill_null(0)
+        return _masked(codes, cells), {"levels": levels, "class": classes}
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind):
         return np.array([*cells.to_pylist(), None], object)[:-1], {}
     if pa.types.is_boolean(kind):
@@ -247,10 +243,8 @@ def _parts(name: str, cells: pa.Array) -> tuple[NDArray, dict[str, Any]]:
     if pa.types.is_date(kind):
         return _doubles(cells.cast(pa.date32()).cast(pa.int32())), {"class": "Date"}
     if pa.types.is_timestamp(kind):
-        return _doubles(cells.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()), 1e6), {
-            "class": np.array(["POSIXct", "POSIXt"], object),
-            "tzone": "UTC",
-        }
+        moments = cells.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
+        return _doubles(moments, 1e6), {"class": np.array(["POSIXct", "POSIXt"], object), "tzone": "UTC"}
     if pa.types.is_integer(kind):
         ends = pc.min_max(cells).as_py()
         most = max(abs(ends["min"] or 0), abs(ends["max"] or 0))

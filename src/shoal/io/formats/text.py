@@ -91,9 +91,7 @@ def parse(content: pa.Buffer, where: str, delimiter: str = ",") -> Contents:
     del content, view, pieces
     candidates = {name: _as_number(cells[name], ".") for name in cells.column_names}
     if dialect.delimiter != ",":
-        commas = {
-            name: _as_number(cells[name], ",") for name, numbers in candidates.items() if numbers is None
-        }
+        commas = {n: _as_number(cells[n], ",") for n, numbers in candidates.items() if numbers is None}
         if any(numbers is not None for numbers in commas.values()):  # then a point is no decimal mark
             dialect = dialect._replace(decimal=",")
             whole = {n: f for n, f in candidates.items() if f is not None and pa.types.is_integer(f.type)}
