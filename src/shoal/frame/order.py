@@ -91,8 +91,7 @@ def _texts(column: pa.Array) -> pa.Array:
     if types.is_timestamp(kind):
         column = column.cast(pa.timestamp(kind.unit))  # in universal time
     elif not (
-        (types.is_temporal(kind)
-        and not types.is_interval(kind))
+        (types.is_temporal(kind) and not types.is_interval(kind))
         or str(kind).endswith(("string", "string_view"))
     ):
         cells = [None if cell is None else repr(cell) for cell in column.to_pylist()]
