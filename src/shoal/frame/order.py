@@ -82,7 +82,12 @@ def cells(column: pa.ChunkedArray | pa.Array) -> NDArray[np.uint64]:
     encoded = texts.dictionary_encode()
     codes = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
     gaps = pc.is_null(texts).to_numpy(zero_copy_only=False)
-    return np.where(gaps, _GAP, np.array(_hashes(encoded.dictionary) or [0], np.uint64)[codes])
+    # A time is the same in any precision, and midnight of a date is the date.
+    day, time = r"^(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d:\d\d)(\.\d*[1-9])?\.?0*Z?$"
+    said = pc.replace_substring_regex(encoded.dictionary, f"{day}[T ]{time}", r"\1T\2\3")
+    said = pc.replace_substring_regex(said, f"{day}T00:00:00$", r"\1")
+    hashes = [_hash(text) for text in said.to_pylist()]
+    return np.where(gaps, _GAP, np.array(hashes or [0], np.uint64)[codes])
 
 
 def _texts(column: pa.Array) -> pa.Array:
@@ -98,13 +103,6 @@ def _texts(column: pa.Array) -> pa.Array:
         column = pa.array(cells, pa.large_string())
     texts = pc.utf8_rtrim(column.cast(pa.large_string()), " ")
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
-
-
-def _hashes(texts: pa.Array) -> list[int]:
-    """64 bits for each; a time is the same in any precision, and midnight of a date is the date."""
-    day, time = r"^(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d:\d\d)(\.\d*[1-9])?\.?0*Z?$"
-    texts = pc.replace_substring_regex(texts, f"{day}[T ]{time}", r"\1T\2\3")
-    return [_hash(text) for text in pc.replace_substring_regex(texts, f"{day}T00:00:00$", r"\1").to_pylist()]
 
 
 def _hash(text: str) -> int:

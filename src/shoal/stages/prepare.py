@@ -112,7 +112,12 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     watched = tuple(
         (rule, read_watched(original if rule.column in columns else frame, rule, plan)) for rule in plan.rules
     )
-    notes += [note for rule, column in watched for note in _notes_on_watched(rule, column)]
+    for rule, column in watched:
+        if rule.field in ("diversity", "closeness") and column.gap_count:
+            gap_count = column.gap_count
+            notes.append(f"{rule.field} counts the {gap_count} gaps of column {column.name!r} as one value")
+        if rule.field == "dominance" and (column.values < 0).any():
+            notes.append(f"dominance counts negative values of column {column.name!r} without their sign")
     if frame.origin is not None:
         columns = {name: marked(column, original) for name, column in columns.items()}
     suspects, told = look(plan, frame, columns, {*changed, *recoded.names})
@@ -130,15 +135,6 @@ def left_out(records: int, complete: int, k: int) -> str:
     if complete < k:
         raise InputError(f"only {complete} records have no gap, fewer than k={k}: keep the others")
     return f"{records - complete} of {records} records have a gap and were left out"
-
-
-def _notes_on_watched(rule: Rule, column: Column) -> list[str]:
-    """How gaps and negative values count."""
-    if rule.field in ("diversity", "closeness") and column.gap_count:
-        return [f"{rule.field} counts the {column.gap_count} gaps of column {column.name!r} as one value"]
-    if rule.field == "dominance" and (column.values < 0).any():
-        return [f"dominance counts negative values of column {column.name!r} without their sign"]
-    return []
 
 
 def as_weights(column: Column, first_row: int | None = 0) -> Floats:

@@ -128,7 +128,11 @@ def _whole_means(column: NDArray, partition: Partition) -> NDArray:
     offsets = wide.view(np.uint64) - low.astype(np.uint64)
     sizes = partition.sizes
     if int(offsets.max()) * int(sizes.max()) >= 2**64:
-        return _whole_means_of_any_size(wide, partition).astype(column.dtype)
+        totals = [0] * len(partition)
+        for label, value in zip(partition.labels.tolist(), wide.tolist()):
+            totals[label] += value
+        means = [nearest(total, size) for total, size in zip(totals, sizes.tolist())]
+        return np.array(means, column.dtype)
     sums = np.zeros(len(partition), np.uint64)
     np.add.at(sums, partition.labels, offsets)
     quotient, rest = np.divmod(sums, sizes.astype(np.uint64))
@@ -136,14 +140,6 @@ def _whole_means(column: NDArray, partition: Partition) -> NDArray:
     twice = 2 * rest.astype(np.int64)
     up = np.where(floor < 0, twice > sizes, twice >= sizes)
     return (floor + up.astype(wide.dtype)).astype(column.dtype)
-
-
-def _whole_means_of_any_size(column: NDArray, partition: Partition) -> NDArray:
-    sums = [0] * len(partition)
-    for label, value in zip(partition.labels.tolist(), column.tolist()):
-        sums[label] += value
-    means = [nearest(total, size) for total, size in zip(sums, partition.sizes.tolist())]
-    return np.array(means, column.dtype)
 
 
 def _weighted_means(values: NDArray, partition: Partition, weight: Floats) -> NDArray:

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import faults_of, protect_block, refuse_faults
-from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sha256_of
@@ -101,7 +100,10 @@ def run(
     chosen = [column.name for column in asked.chosen]
     keys, keys_note = keys_of(plan, table.schema, table.keys, chosen, target, partition_by)
     if plan.missing == "drop":
-        table = _complete(plan, table, asked)
+        kept = np.concatenate([asked.complete(batch, begin) for begin, batch in table.batches(chosen)])
+        if not kept.all():
+            left = left_out(len(table), int(kept.sum()), plan.k)
+            table = parquet.SomeRows(table, kept, [left])
     recoding, asked, steps = find(plan, asked, partial(gather, table), len(table))
     table = table if recoding is None else RecodedTable(table, recoding)
     joined = {} if recoding is None else recoding.steps.levels
@@ -198,15 +200,6 @@ def run(
         del groups, seen, spill, places  # measures need the room
         then(outcome, placed)
     return outcome
-
-
-def _complete(plan: Plan, table: parquet.ParquetTable, needed: Needed) -> parquet.ParquetTable:
-    """The records without a gap in a column to protect, in a reading of their own."""
-    names = [column.name for column in needed.chosen]
-    kept = np.concatenate([needed.complete(batch, begin) for begin, batch in table.batches(names)])
-    if kept.all():
-        return table
-    return parquet.SomeRows(table, kept, [left_out(len(table), int(kept.sum()), plan.k)])
 
 
 def _verify(

@@ -35,7 +35,14 @@ class Spill:
 
         A unit's records lie in one leaf, which takes a reading of its own to find.
         """
-        homes = self._homes(plan, table) if self.unit else None
+        homes = None
+        if self.unit:
+            homes = Homes()
+            for begin, batch in table.batches(self._names):
+                refuse_without_unit(batch, self.unit, begin)
+                leaves = plan.leaves_in(self.needed, self.needed.read(batch, begin))
+                homes.add(self._homed(batch), plan.keys_of(batch), leaves)
+            homes.finish()
         per_leaf: dict[int, list[tuple[int, int]]] = {}
         written = 0
         with self.path.open("wb") as file:
@@ -68,14 +75,6 @@ class Spill:
                 self._stretches[first + shard] += per_leaf[leaf]
                 self._shares[first + shard] = (shard, shards)
         return plan
-
-    def _homes(self, plan: BlockPlan, table: ParquetTable) -> Homes:
-        homes = Homes()
-        for begin, batch in table.batches(self._names):
-            refuse_without_unit(batch, self.unit, begin)
-            leaves = plan.leaves_in(self.needed, self.needed.read(batch, begin))
-            homes.add(self._homed(batch), plan.keys_of(batch), leaves)
-        return homes.finish()
 
     def _homed(self, batch: Any) -> Ints:
         """Who lies in one leaf: a unit, in each stratum for itself."""

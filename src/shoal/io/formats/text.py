@@ -116,22 +116,17 @@ def texts(content: pa.Buffer, dialect: Dialect, where: str, longest: int = LONGE
             return _texts(content, dialect, where, block)
         except pa.ArrowInvalid as error:
             if "Expected" in str(error):
-                raise _uneven(content, dialect, where, block) from None
+                said = ""
+                try:  # Arrow tells which row it is if it reads them one after another
+                    _texts(content, dialect, where, block, threads=False)
+                except pa.ArrowInvalid as slower:
+                    said = str(slower)
+                raise uneven(said, where) from None
     if len(content) < longest:
         raise InputError(f"{where!r} has no whole line of cells: a table needs a header line and records")
     raise InputError(
         f"{where!r} has a record of more than {longest >> 20} million letters: is a quote left open?"
     )
-
-
-def _uneven(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> InputError:
-    """Which row has more or fewer cells than the first: Arrow tells if it reads them one after another."""
-    said = ""
-    try:
-        _texts(content, dialect, where, block, threads=False)
-    except pa.ArrowInvalid as error:
-        said = str(error)
-    return uneven(said, where)
 
 
 def uneven(said: str, where: str) -> InputError:
