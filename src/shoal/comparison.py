@@ -64,17 +64,12 @@ class Run:
         """What a release loses and risks. What it has measured already is not measured again."""
         risk = release.risk() if sample is None else release.risk(sample=sample)
         outcome = release.outcome
+        same = ("method", "k", "information_loss", "groups", "smallest_group", "largest_group", "seconds")
         return cls(
-            outcome.method,
-            outcome.k,
-            outcome.information_loss,
-            risk["linkage"].overall,
-            risk["linkage"].detail["high"],
-            risk["interval_sd"].overall,
-            outcome.groups,
-            outcome.smallest_group,
-            outcome.largest_group,
-            outcome.seconds,
+            **{name: getattr(outcome, name) for name in same},
+            risk=risk["linkage"].overall,
+            risk_high=risk["linkage"].detail["high"],
+            interval_disclosure=risk["interval_sd"].overall,
             requirements=required_by(release.plan),
         )
 

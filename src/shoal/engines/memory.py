@@ -76,14 +76,11 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     codes, lost = told_apart(_codes(table, released), origin, made_of)
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
     columns = tuple(released)
+    sizes = sizes if table.units is None else group_sizes(by_record, table.units)
+    loss = sum((published.loss for published in made), Loss())
+    notes += [*lost, *notes_on(plan, used, counts, sha256)]
     outcome = Outcome.of(
-        plan,
-        columns,
-        sizes if table.units is None else group_sizes(by_record, table.units),
-        sum((published.loss for published in made), Loss()),
-        used,
-        [*notes, *lost, *notes_on(plan, used, counts, sha256)],
-        began,
+        *(plan, columns, sizes, loss, used, notes, began),
         kept=[name for name in Frame(made_of).names if name not in released],
         records=len(by_record),
         recoding_loss=dict(table.recoding_loss),

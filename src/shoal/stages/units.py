@@ -138,10 +138,7 @@ def protect_units(
             loss, sums = from_table_centre(loss, space, same, weight)
         if others:
             inner = protect_part(
-                plan,
-                others,
-                _published_alike(labels, cells, strata),
-                weight,
+                *(plan, others, _published_alike(labels, cells, strata), weight),
                 units=units,
                 scales=scales and scaled(others),
                 time_limit=time_limit and time_limit * half,

@@ -118,13 +118,7 @@ def _cells(key: Any) -> Any:
 
 
 def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray, by_unit: bool) -> Finding:
-    return Finding(
-        k=k,
-        columns=tuple(columns),
-        records=records,
-        groups=len(sizes),
-        smallest_group=int(sizes.min(initial=records)),
-        short_groups=int((sizes < k).sum()),
-        counted="units" if by_unit else "records",
-        faults=() if records else ("there are no records",),
-    )
+    rarest, short = int(sizes.min(initial=records)), int((sizes < k).sum())
+    faults = () if records else ("there are no records",)
+    counted = "units" if by_unit else "records"
+    return Finding(k, tuple(columns), records, len(sizes), rarest, short, counted, faults)

@@ -166,14 +166,9 @@ def run(
             *([] if groups.units is None else linked_units(plan, groups.units, groups.labels)),
             *notes_on(plan, list(groups.used), groups.counts),
         ]
+        sizes = np.concatenate([group_sizes(labels, groups.units) for labels in groups.labels])
         outcome = Outcome.of(
-            plan,
-            list(groups.columns),
-            np.concatenate([group_sizes(labels, groups.units) for labels in groups.labels]),
-            groups.loss,
-            list(groups.used),
-            notes,
-            began,
+            *(plan, list(groups.columns), sizes, groups.loss, list(groups.used), notes, began),
             kept=[name for name in schema.names if name not in groups.columns],
             records=len(table),
             held=groups.held,
@@ -227,17 +222,9 @@ def _verify(
             yield batch
 
     findings, agreement = compare_batches(
-        table.batches(untouched or names[:1]),
-        released(),
-        untouched,
-        groups.published,
-        groups.parts,
-        groups.k,
-        len(table),
-        lambda done: report(done / len(table)),
-        places,
-        groups.units,
-        groups.within,
+        *(table.batches(untouched or names[:1]), released(), untouched, groups.published, groups.parts),
+        *(groups.k, len(table), lambda done: report(done / len(table))),
+        *(places, groups.units, groups.within),
     )
     counted = "records" if groups.units is None else "units"
     policy.require(groups.k, groups.parts, findings, agreement, counted)
