@@ -114,7 +114,8 @@ class Column:
     def rows_of_levels(self) -> Ints:
         """Of a category: for each cell, a row of the original that holds what it shall hold."""
         rows = np.full(len(self.values), self.gap_row, np.int64)
-        rows[self.there] = self.first[self.present]  # type: ignore[index]
+        there = slice(None) if self.gaps is None else ~self.gaps
+        rows[there] = self.first[self.present]  # type: ignore[index]
         return rows
 
     def rows(self, chosen: Bools) -> "Column":

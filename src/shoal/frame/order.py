@@ -95,9 +95,8 @@ def _texts(column: pa.Array) -> pa.Array:
     kind = column.type
     if types.is_timestamp(kind):
         column = column.cast(pa.timestamp(kind.unit))  # in universal time
-    elif not (
-        (types.is_temporal(kind) and not types.is_interval(kind))
-        or str(kind).endswith(("string", "string_view"))
+    elif types.is_interval(kind) or not (
+        types.is_temporal(kind) or str(kind).endswith(("string", "string_view"))
     ):
         cells = [None if cell is None else repr(cell) for cell in column.to_pylist()]
         column = pa.array(cells, pa.large_string())

@@ -48,9 +48,11 @@ def read_column(
     values, gaps = frame.numbers(name)
     if said is None and kind == "continuous" and frame.is_pandas:
         column = with_codes(Column(name, kind, values, gaps), codes)
-        whole = (column.values == np.rint(column.values)) & (np.abs(column.values) < 2**53)
+        if column.gaps is None:
+            return column
         # Whole numbers become doubles in pandas where they have gaps.
-        return replace(column, type="integer") if column.gaps is not None and whole.all() else column
+        whole = (column.values == np.rint(column.values)) & (np.abs(column.values) < 2**53)
+        return replace(column, type="integer") if whole.all() else column
     if kind == "integer" and values.dtype.kind == "f":
         fraction = values != np.rint(values)
         if fraction.any():

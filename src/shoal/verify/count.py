@@ -35,11 +35,8 @@ class Finding:
     def __str__(self) -> str:
         shown = ", ".join(map(str, self.columns))
         if self.passed:
-            among = (
-                f"of {self.records} records"
-                if self.counted == "records"
-                else f"units, in {self.records} records"
-            )
+            records = f"{self.records} records"
+            among = f"of {records}" if self.counted == "records" else f"units, in {records}"
             return (
                 f"yes: each of the {self.groups} combinations of {shown} is shared by at least "
                 f"{self.smallest_group} {among} (k={self.k})"
