@@ -88,7 +88,8 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
     facts = release_facts(release)
     in_file = isinstance(release.origin, Origin) and release.origin.whole
     kept = replace(release, original=None) if in_file else release  # without what the file has
-    (Path(folder) / "release.pickle").write_bytes(pickle.dumps((kept, release.measured.results)))
+    with (Path(folder) / "release.pickle").open("wb") as file:
+        pickle.dump((kept, release.measured.results), file)
     tell("look", facts)
     if (known := own_bound(release)) is not None:
         tell("bound", {**known, "gap": 1e9 if known["gap"] is None else known["gap"]})

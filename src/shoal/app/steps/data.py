@@ -73,10 +73,9 @@ def _sessions(tab: Tab) -> None:
     found = saved.names()[:SESSIONS]
     if not found:
         return
-    words = "drop the table again, and its runs are made again."
-    with card("Saved sessions", f"Settings and plans, without a record of a table: {words}").classes(
-        "sessions"
-    ):
+    words = "Settings and plans, without a record of a table: "
+    words += "drop the table again, and its runs are made again."
+    with card("Saved sessions", words).classes("sessions"):
         for name in found:
             with ui.element("div").classes("actions") as row:
                 when = f"{name[:4]}-{name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}"

@@ -39,11 +39,9 @@ def build(tab: Tab) -> None:
         with card("The release", words), ui.element("div").classes("actions"):
             kind = ui.select(endings, label="Format", value=chosen).props("outlined dense").classes("format")
             button("Release", "download", lambda: _release(tab, run, kind.value), "Download the release")
-        words = "The public one has no seed, risk or value of the original."
-        with (
-            card("The reports", f"The internal one tells everything. {words}"),
-            ui.element("div").classes("actions"),
-        ):
+        words = "The internal one tells everything. "
+        words += "The public one has no seed, risk or value of the original."
+        with card("The reports", words), ui.element("div").classes("actions"):
             for edition in ("internal", "public"):
                 label = f"Download the {edition} report"
                 make = partial(_report, tab, run, edition)
