@@ -317,7 +317,7 @@ def test_a_view_without_an_end_is_a_sentence(tmp_path):
     with pytest.raises(InputError, match="'v' gave no row for 0 seconds: is it a view without an end"):
         database.read(place, patience=0.05)
     assert database.execute("SELECT 1").fetchone() == (1,)  # no handler is left
-    database.close()
+    database.connection.close()
 
 
 def test_a_view_with_rows_without_end_is_no_table(tmp_path):
