@@ -165,7 +165,7 @@ def test_a_database_that_refuses_keeps_what_it_had(lite):
         rows(lite, "big")
     database = Sqlite(Address("sqlite", str(lite), "people"))
     database.connection.rollback()
-    database.connection.rollback()  # the database itself may have ended the transaction: nothing is left to undo
+    database.connection.rollback()  # the database may have ended the transaction: nothing is left to undo
     assert not database.connection.in_transaction
     database.connection.close()
 
