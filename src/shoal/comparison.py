@@ -64,17 +64,12 @@ class Run:
         """What a release loses and risks. What it has measured already is not measured again."""
         risk = release.risk() if sample is None else release.risk(sample=sample)
         outcome = release.outcome
+        same = ("method", "k", "information_loss", "groups", "smallest_group", "largest_group", "seconds")
         return cls(
-            outcome.method,
-            outcome.k,
-            outcome.information_loss,
-            risk["linkage"].overall,
-            risk["linkage"].detail["high"],
-            risk["interval_sd"].overall,
-            outcome.groups,
-            outcome.smallest_group,
-            outcome.largest_group,
-            outcome.seconds,
+            **{name: getattr(outcome, name) for name in same},
+            risk=risk["linkage"].overall,
+            risk_high=risk["linkage"].detail["high"],
+            interval_disclosure=risk["interval_sd"].overall,
             requirements=required_by(release.plan),
         )
 
@@ -285,21 +280,13 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
 
     It answers "why this k" in a report. None where the release took long.
     """
-    k = release.plan.k
+    plan, k, original, records = release.plan, release.plan.k, release.original, len(release.labels)
     if k < 2 or release.seconds > NEIGHBOUR_SECONDS:
         return None
-    records = len(release.labels)
-    sizes = sorted({max(2, k // 2), k, 2 * k, 4 * k})
-    jobs: list[Job] = [
-        partial(Run.of, release)
-        if size == k
-        else partial(_run, replace(release.plan, k=size), release.original)
-        for size in sizes
-        if size <= max(k, records // 2)
-    ]
-    jobs += [
-        partial(_run, less, release.original) for less in _less(release.plan, frame_of(release.original))
-    ]
+    sizes = [size for size in sorted({max(2, k // 2), k, 2 * k, 4 * k}) if size <= max(k, records // 2)]
+    plans = [replace(plan, k=size) for size in sizes if size != k] + _less(plan, frame_of(original))
+    jobs: list[Job] = [partial(_run, other, original) for other in plans]
+    jobs.insert(sizes.index(k), partial(Run.of, release))
     done = _results(jobs, None, progress)
     return _compared(done, records, release.columns, {})
 

@@ -1,7 +1,8 @@
 """What can go wrong, in one sentence each: what was expected, what came, how to mend it."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class ShoalError(Exception):
@@ -67,9 +68,13 @@ class MachineError(ShoalError):
     exit_code = 3
 
 
-def needs_extra(what: str, extra: str) -> InputError:
-    """The error for what only an extra of the package brings."""
-    return InputError(f"{what} the extra {extra!r}: pip install 'shoal-sdc[{extra}]'")
+@contextmanager
+def needs_extra(what: str, extra: str) -> Iterator[None]:
+    """Say of what is imported within that an extra of the package brings it."""
+    try:
+        yield
+    except ImportError:
+        raise InputError(f"{what} the extra {extra!r}: pip install 'shoal-sdc[{extra}]'") from None
 
 
 def too_few(k: int, there: int, whom: str = "records") -> InputError:

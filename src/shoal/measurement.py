@@ -15,6 +15,7 @@ from shoal.arrays import Ints, numbers_to
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.large import LargeTable
+from shoal.frame.levels import written_out
 from shoal.frame.order import file_order
 from shoal.frame.types import read_column
 from shoal.io.files import as_arrow
@@ -255,7 +256,10 @@ def measure_plan(
     paired = as_arrow(before.native) if rows is None else as_arrow(before.native).take(rows)
     hidden = [] if confidential is None else confidential
     hidden = before.find([hidden] if isinstance(hidden, str) else [*hidden, *plan.named("confidential")])
-    names = plan.columns or _shared(before, after, {*plan.roles, *hidden, key})
+    besides, there = {*plan.roles, *hidden, key}, set(after.numeric())
+    names = plan.columns or [n for n in before.numeric() if n in there and n not in besides]
+    if not names:
+        raise InputError("the two tables share no numeric column: name the columns to measure (-c, columns)")
     for name in names:
         if name not in after.names:
             raise InputError(f"there is no column {name!r} in the release: name others (-c, columns)")
@@ -318,20 +322,12 @@ def _moved(before: Any, after: Any, besides: set[str]) -> str | None:
     return None
 
 
-def _shared(before: Frame, after: Frame, besides: set[Any]) -> list[Any]:
-    there = set(after.numeric())
-    names = [name for name in before.numeric() if name in there and name not in besides]
-    if not names:
-        raise InputError("the two tables share no numeric column: name the columns to measure (-c, columns)")
-    return names
-
-
 def _without_gaps(plan: Plan, frame: Frame) -> Ints:
     """The records that a plan with missing="drop" keeps."""
     whole = np.ones(len(frame), bool)
     for name in frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight}):
-        column = read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
-        whole &= True if column.gaps is None else ~column.gaps
+        given = plan.types.get(name), plan.levels.get(name), plan.codes_of(name)
+        whole &= read_column(frame, name, *given).there
     return np.flatnonzero(whole)
 
 
@@ -365,5 +361,5 @@ def _by_key(before: Frame, after: Frame, key: Any) -> tuple[Ints, list[str]]:
 
 def _plain(column: pa.Array) -> pa.Array:
     """A dictionary as its values, and every text as a large one."""
-    column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    column = written_out(column)
     return column.cast(pa.large_string()) if pa.types.is_string(column.type) else column

@@ -195,18 +195,8 @@ class Outcome:
     def public(self) -> dict[str, Any]:
         """What readers of a release may know: nothing that stems from single records, and no seed."""
         names = (
-            "records",
-            "columns",
-            "kept",
-            "recoded",
-            "steps",
-            "groups",
-            "k",
-            "counted",
-            "method",
-            "per_column",
-            "promise",
-            "engine",
+            *("records", "columns", "kept", "recoded", "steps", "groups", "k", "counted", "method"),
+            *("per_column", "promise", "engine"),
         )
         facts = {name: value for name, value in self.summary().items() if name in names}
         return {
@@ -236,12 +226,9 @@ class Outcome:
             each = ", ".join(f"{name} {percent(lost)}" for name, lost in self.recoding_loss.items())
             rows.append(("lost by recoding", each))
         if self.unique_rows is not None:
-            few = (
-                f", {self.unique_on_categories:,} on those with few values"
-                if self.unique_on_categories
-                else ""
-            )
-            rows.append(("rows of their own", f"{self.unique_rows:,} on all published columns{few}"))
+            few, many = self.unique_on_categories, f"{self.unique_rows:,} on all published columns"
+            many += f", {few:,} on those with few values" if few else ""
+            rows.append(("rows of their own", many))
         return [
             *rows,
             *(("each group has", one["said"]) for one in self.requirements),
@@ -275,10 +262,6 @@ def _many(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
 
 
-def _centroids(plan: Plan) -> list[str]:
-    return [plan.centroids] if isinstance(plan.centroids, str) else list(plan.centroids.values())
-
-
 def percent(value: float) -> str:
     """Four digits that mean something, however small."""
     return f"{value:.4g} %"
@@ -291,7 +274,12 @@ def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str
         whom = f"records of at least {plan.k} different units ({', '.join(map(str, plan.unit))})"
     whom += ", within its stratum" if plan.strata else ""
     whom += f", which have {' and '.join(map(str, plan.rules))}" if plan.rules else ""
-    rest = _as_they_are([name for name in kept if name not in plan.stepped])
+    same = [name for name in kept if name not in plan.stepped]
+    rest = "no other column is published"
+    if same:
+        more = f" and {len(same) - 6} more" if len(same) > 6 else ""
+        columns_are = "1 column is" if len(same) == 1 else f"{len(same)} columns are"
+        rest = f"{columns_are} published as before: {_listed(same[:6])}{more}"
     recoded = [name for name in kept if name in plan.stepped]
     if recoded:
         rest = (f"{rest}; " if len(recoded) < len(kept) else "") + f"recoded only: {_listed(recoded)}"
@@ -318,12 +306,9 @@ def _least_words(plan: Plan, loss: Loss, bound: float | None, proven: bool) -> l
         why = "nothing is proven: that needs whole, unweighted records, standardised and grouped in one piece"
         return [f"{lost}; {why}"] if get_method(plan.method).proves else []
     apart = ", each column by itself," if plan.per_column else ", each block of columns by itself,"
-    within = (" within their strata" if plan.strata else "") + (
-        apart if plan.apart or plan.per_column else ""
-    )
-    grouping = (
-        f"no grouping of these records{within} on these standardised columns into groups of at least {plan.k}"
-    )
+    within = (" within their strata" if plan.strata else "") + (apart if plan.apart else "")
+    columns = "on these standardised columns into groups of at least"
+    grouping = f"no grouping of these records{within} {columns} {plan.k}"
     if proven:
         return [f"{lost}; proven: {grouping}, published as means, loses less"]
     return [f"{lost}; {grouping} loses less than {percent(bound)}"]
@@ -331,14 +316,6 @@ def _least_words(plan: Plan, loss: Loss, bound: float | None, proven: bool) -> l
 
 def _listed(names: Sequence[Any]) -> str:
     return ", ".join(map(str, names))
-
-
-def _as_they_are(kept: Sequence[Any], most: int = 6) -> str:
-    if not kept:
-        return "no other column is published"
-    more = f" and {len(kept) - most} more" if len(kept) > most else ""
-    columns = "1 column is" if len(kept) == 1 else f"{len(kept)} columns are"
-    return f"{columns} published as before: {_listed(kept[:most])}{more}"
 
 
 def notes_on(
@@ -381,7 +358,8 @@ def notes_on(
             f"{_many(zeros_lost, 'zero became another number', 'zeros became other numbers')}"
             + ("" if plan.zeros == "group" else "; zeros='group' (--zeros group) keeps them apart")
         )
-    single = [word for word in ("median", "trimmed", "mode") if word in _centroids(plan)]
+    centroids = [plan.centroids] if isinstance(plan.centroids, str) else plan.centroids.values()
+    single = [word for word in ("median", "trimmed", "mode") if word in centroids]
     if single:
         notes.append(f"what a group publishes as its {' or '.join(single)} is often one record's own value")
     if moved:

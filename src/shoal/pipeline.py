@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -147,23 +146,21 @@ def protect_files(
     """
     from shoal.engines.disk.engine import run as run_on_disk
 
-    plan, then = Plan(k, **fields), None
+    plan = Plan(k, **fields)
     editions = {e: Path(p) for e, p in (("internal", report), ("public", public_report)) if p is not None}
-    if editions:
-        for path in editions.values():
-            refuse_report(path)
-        then = partial(_report, plan, source, editions)
-    return run_on_disk(
-        plan, source, target, replace=replace, partition_by=partition_by, progress=progress, then=then
-    )
+    for path in editions.values():
+        from shoal.report import report_format
 
+        report_format(path)
+        refuse_missing_folder(path.parent)
 
-def refuse_report(path: Path) -> None:
-    """Say before the work that a report could not be written there."""
-    from shoal.report import report_format
+    def then(outcome: Outcome, placed: Placed) -> None:
+        release = release_on_disk(plan, source, outcome, placed)
+        for edition, path in editions.items():
+            release.report(path, edition)
 
-    report_format(path)
-    refuse_missing_folder(path.parent)
+    told: Any = {"progress": progress, "then": then if editions else None}
+    return run_on_disk(plan, source, target, replace=replace, partition_by=partition_by, **told)
 
 
 def release_on_disk(plan: Plan, source: Any, outcome: Outcome, placed: Placed) -> Release:
@@ -178,9 +175,3 @@ def release_on_disk(plan: Plan, source: Any, outcome: Outcome, placed: Placed) -
         original=placed.original,
         units=placed.units,
     )
-
-
-def _report(plan: Plan, source: Any, editions: dict[str, Path], outcome: Outcome, placed: Placed) -> None:
-    release = release_on_disk(plan, source, outcome, placed)
-    for edition, path in editions.items():
-        release.report(path, edition)

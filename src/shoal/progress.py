@@ -60,28 +60,14 @@ def watching(patience: float = PATIENCE, doing: str = "grouping") -> Iterator[Ca
 
 def _bar(began: float, doing: str = "grouping") -> Bar:
     """A bar that has run since then, drawn on a terminal or in a notebook, not into a file."""
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    parts = (
-        TextColumn(doing),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
+    parts = (rich.TextColumn(doing), rich.BarColumn(), rich.TaskProgressColumn())
+    times = (rich.TimeElapsedColumn(), rich.TextColumn("left"), rich.TimeRemainingColumn())
     console = Console(stderr=True)
-    bar = Progress(
-        *parts, console=console, transient=True, disable=not (console.is_terminal or in_notebook())
-    )
+    silent = not (console.is_terminal or in_notebook())
+    bar = rich.Progress(*parts, *times, console=console, transient=True, disable=silent)
     bar.add_task(doing, total=None)
     bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - began)
     bar.start()

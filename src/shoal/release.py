@@ -14,7 +14,6 @@ import pyarrow as pa
 from shoal import writing
 from shoal.arrays import Ints
 from shoal.errors import InputError
-from shoal.frame.frame import Frame
 from shoal.io.databases import sql
 from shoal.io.files import as_arrow
 from shoal.io.origin import Origin
@@ -22,14 +21,12 @@ from shoal.outcome import Outcome, percent
 from shoal.plan import Plan
 from shoal.stages.kept import Suspect
 from shoal.stages.units import group_sizes
-from shoal.verify.requirements import Held
 
 if TYPE_CHECKING:
     from shoal.bounds import Bound
     from shoal.measures.measure import Measures
     from shoal.measures.measured import Measured
     from shoal.report.plot import Plot
-    from shoal.stages.loss import Loss
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,36 +55,6 @@ class Release:
     suspects: tuple[Suspect, ...] = ()
     recoded: tuple[str, ...] = ()
     codes: Mapping[str, pa.Array] = field(default_factory=dict)
-
-    @classmethod
-    def made(
-        cls,
-        *,
-        labels: Ints,
-        sizes: Ints,
-        plan: Plan,
-        columns: tuple[Any, ...],
-        loss: Loss,
-        used: Sequence[str],
-        notes: Sequence[str],
-        began: float,
-        least: float | None = None,
-        recoding_loss: Mapping[str, float],
-        held: Sequence[Held] = (),
-        **facts: Any,
-    ) -> Release:
-        """A release with its outcome, from the sizes of its groups; `began`: by `time.perf_counter`."""
-        kept = [name for name in Frame(facts["table"]).names if name not in set(columns)]
-        outcome = Outcome.of(
-            *(plan, columns, sizes, loss, used, notes, began),
-            kept=kept,
-            records=len(labels),
-            recoding_loss=dict(recoding_loss),
-            least=least,
-            held=held,
-            **_unique(facts["table"], columns, plan.k > 1 and not plan.apart),
-        )
-        return cls(labels=labels, plan=plan, columns=columns, outcome=outcome, **facts)
 
     @property
     def information_loss(self) -> float:
@@ -335,25 +302,3 @@ class Release:
     def require(self, table: Any) -> None:
         """Raise unless the promise holds in this Arrow table, and all else is as it was."""
         writing.require(self, table)
-
-
-def _unique(table: Any, columns: Sequence[Any], grouped: bool) -> dict[str, Any]:
-    """How many rows are one of a kind; nothing is told of a table that Arrow cannot hold.
-
-    `grouped`: each combination of the protected columns was counted, and occurs more than once.
-    """
-    from shoal.measures.uniqueness import few_valued, unique_rows
-
-    try:
-        published = as_arrow(table)
-    except pa.ArrowException:
-        return {}
-    called = dict(zip(Frame(table).names, published.column_names))
-    others = [name for key, name in called.items() if key not in set(columns)]
-    if grouped and not others:
-        return {"unique_on_categories": 0, "unique_rows": 0}
-    few = [*(called[name] for name in columns), *few_valued(published, others)]
-    return {
-        "unique_on_categories": unique_rows(published, few),
-        "unique_rows": unique_rows(published, published.column_names),
-    }

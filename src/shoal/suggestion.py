@@ -161,9 +161,7 @@ def suggest_plans(
         f"({best.information_loss:.3g} %) among those where an intruder who knows all the columns' true "
         f"values links {wish} of the records correctly ({_share(best)})"
     )
-    riskier = [
-        run for run in tried if run.risk_high > max_risk and run.information_loss < best.information_loss
-    ]
+    riskier = [r for r in tried if r.risk_high > max_risk and r.information_loss < best.information_loss]
     if riskier:
         nearest = max(riskier, key=lambda r: r.information_loss)
         reason += (

@@ -164,10 +164,10 @@ def test_a_database_that_refuses_keeps_what_it_had(lite):
     with pytest.raises(sqlite3.OperationalError):
         rows(lite, "big")
     database = Sqlite(Address("sqlite", str(lite), "people"))
-    database.rollback()
-    database.rollback()  # the database itself may have ended the transaction: nothing is left to undo
+    database.connection.rollback()
+    database.connection.rollback()  # the database may have ended the transaction: nothing is left to undo
     assert not database.connection.in_transaction
-    database.close()
+    database.connection.close()
 
 
 def test_records_that_are_left_out_and_the_fingerprint_of_the_rest(lite, tmp_path):
@@ -317,7 +317,7 @@ def test_a_view_without_an_end_is_a_sentence(tmp_path):
     with pytest.raises(InputError, match="'v' gave no row for 0 seconds: is it a view without an end"):
         database.read(place, patience=0.05)
     assert database.execute("SELECT 1").fetchone() == (1,)  # no handler is left
-    database.close()
+    database.connection.close()
 
 
 def test_a_view_with_rows_without_end_is_no_table(tmp_path):

@@ -110,7 +110,7 @@ def test_a_file_from_outside_reads_no_other_file_and_has_an_end(path, tmp_path):
     database = DuckDB(Address("duckdb", str(path), "endless"), read_only=True)
     with pytest.raises(InputError, match="gave no row for 0 seconds: is it a view without an end"):
         database.read(Address("duckdb", str(path), "endless"), patience=0.2)
-    database.close()
+    database.connection.close()
 
 
 def test_a_view_larger_than_the_memory_is_refused(path, monkeypatch):

@@ -59,7 +59,7 @@ def test_extras_that_are_missing_are_named(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="extra 'stats'"):
         excel.write(pa.table({"a": [1]}), tmp_path / "in.xlsx")
     with pytest.raises(InputError, match="extra 'stats'"):
-        stats._pyreadstat()
+        stats.read("sav", tmp_path / "in.sav")
     with pytest.raises(InputError, match="extra 'stats'"):
         stats._as_pandas(pa.table({"a": [1]}), {})
     with pytest.raises(InputError, match="extra 'sql'"):

@@ -370,7 +370,7 @@ def test_safe_cells_prefixes_them_and_nothing_else(tmp_path):
     )
     assert "8 texts begin like a formula" in " ".join(said.stderr.split())
     assert "written after an apostrophe" in " ".join(said.stderr.split())
-    found = text.reader("\t")(out).cells
+    found = text.read("\t", None, out).cells
     assert found.column_names == ["x", "who", "what", "'=name"]
     assert found["who"].to_pylist() == ["'=1+1", "'+cmd", "-2", "'@sum", "plain"]
     assert found["what"].to_pylist() == ["'\tx", "'\rx", "'-x", "+3,5", None]

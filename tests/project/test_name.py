@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.errors import needs_extra
+from shoal.errors import InputError, needs_extra
 
 ROOT = Path(__file__).parents[2]
 KINDS = {".cff", ".css", ".html", ".js", ".md", ".py", ".toml"}
@@ -81,4 +81,6 @@ def test_a_message_about_an_extra_names_one_that_exists():
     named = set(re.findall(r"\bneeds_extra\([^()]*?\"(\w+)\"\)", source))
     named |= set(re.findall(r"shoal-sdc\[(\w+)\]", source))
     assert {"app", "spark", "stats", "sql"} <= named <= PROJECT["optional-dependencies"].keys()
-    assert str(needs_extra("X needs", "app")) == "X needs the extra 'app': pip install 'shoal-sdc[app]'"
+    said = re.escape("X needs the extra 'app': pip install 'shoal-sdc[app]'")
+    with pytest.raises(InputError, match=f"^{said}$"), needs_extra("X needs", "app"):
+        raise ImportError

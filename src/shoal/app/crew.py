@@ -98,9 +98,5 @@ class Worker:
 
 def _absolute_path() -> dict[str, str]:
     """PYTHONPATH as it holds in another folder."""
-    given = os.environ.get("PYTHONPATH")
-    return (
-        {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, given.split(os.pathsep))))}
-        if given
-        else {}
-    )
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return {"PYTHONPATH": path} if (path := os.pathsep.join(map(os.path.abspath, given))) else {}

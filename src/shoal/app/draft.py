@@ -50,10 +50,9 @@ class Draft:
     def following(self, plan: Plan) -> "Draft":
         """The form filled in as a plan says, for the same table."""
         known = {*self.roles}
-        about = [
-            name for name in ABOUT_COLUMNS if name not in FOR_ALL or isinstance(getattr(plan, name), Mapping)
-        ]
-        named = {str(name) for field in about for name in _names(getattr(plan, field))}
+        given = {name: getattr(plan, name) for name in ABOUT_COLUMNS}
+        about = [x for name, x in given.items() if name not in FOR_ALL or isinstance(x, Mapping)]
+        named = {str(name) for x in about for name in _names(x)}
         if strange := sorted(named - known - {""}):
             said = did_you_mean(strange[0], known)
             raise InputError(f"the plan is for other columns: this table has no {strange[0]!r}; {said}")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
 import itertools
 import re
 import secrets
@@ -20,6 +19,7 @@ from shoal.app.saved import Saved
 from shoal.app.work import DATABASES, Run, Work
 from shoal.errors import InputError, MachineError, ShoalError
 from shoal.grouping.registry import methods
+from shoal.io.contents import sha256
 from shoal.io.formats import fixed
 from shoal.plan import Plan
 
@@ -32,9 +32,8 @@ class Session:
     """One browser."""
 
     reader: Worker  # one for each browser: a file that takes long keeps nobody else waiting
-    key: str = field(
-        default_factory=secrets.token_urlsafe, repr=False
-    )  # what the browser has besides the cookie
+    #: What the browser has besides the cookie.
+    key: str = field(default_factory=secrets.token_urlsafe, repr=False)
     tabs: set[str] = field(default_factory=set)  # the clients that were given the page
     works: list[Work] = field(default_factory=list)
     changes: int = 0  # grows with every change, so that tabs know when to look again
@@ -78,12 +77,8 @@ class Office:
         finally:
             task.cancel()
             await asyncio.gather(task, methods_known, return_exceptions=True)
-            for worker in (
-                self.desk,
-                self.runner,
-                self.adviser,
-                *(session.reader for session in self.sessions.values()),
-            ):
+            readers = [session.reader for session in self.sessions.values()]
+            for worker in (self.desk, self.runner, self.adviser, *readers):
                 await worker.stop()
 
     def new_session(self) -> str:
@@ -104,12 +99,7 @@ class Office:
         session.layout = fixed.text_of(path)
 
     async def take_in(
-        self,
-        session: Session,
-        path: Path,
-        name: str,
-        task: str = "inspect",
-        row: int = 1,
+        self, session: Session, path: Path, name: str, task: str = "inspect", row: int = 1
     ) -> Work:
         """Look at a file and put its tables on the session's desk; the first is given back.
 
@@ -164,7 +154,7 @@ class Office:
         """What a reopened session has of this file: each part that it knows."""
         if not session.waiting or not path.exists():
             return {}
-        digest = await asyncio.to_thread(_digest, path)
+        digest = await asyncio.to_thread(sha256, path)
         return {entry.part: entry for entry in session.waiting if entry.sha256 == digest}
 
     async def _parts(self, session: Session, path: Path, row: int, known: Collection[str]) -> list[str]:
@@ -198,7 +188,7 @@ class Office:
             settings = None
             with contextlib.suppress(ShoalError):  # a form that is not complete makes no plan
                 settings = work.draft.plan().toml() if work.touched else None
-            digest = await asyncio.to_thread(_digest, work.path)
+            digest = await asyncio.to_thread(sha256, work.path)
             runs = tuple(run.text for run in work.runs)
             name = work.name.removesuffix(work.part)
             tables.append(Saved(name, work.part, digest, settings, runs, work.draft.prove))
@@ -304,8 +294,3 @@ def _in_owners_words(error: ShoalError, path: Path, name: str) -> ShoalError:
     """The same error, with the names that the owner of a file has for it and its layout."""
     words = str(error).replace(str(path.with_suffix(LAYOUT)), "the layout")
     return type(error)(words.replace(str(path), name).replace(path.name, name))
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -15,7 +15,6 @@ from shoal.app.office import Office
 from shoal.app.steps import data, look, running, settings, take
 from shoal.app.tab import STEPS, Plan, Tab
 from shoal.app.work import Work
-from shoal.errors import ShoalError
 
 LOOK_AGAIN = 0.3  # seconds between two looks at what changed
 
@@ -200,15 +199,12 @@ class View:
 
     async def save(self) -> None:
         tab = self.tab
-        try:
+        with tab.saying():
             with tab.working("Saving the session"):
                 path = await tab.office.save(tab.session)
-        except ShoalError as error:
-            tab.say(error, bad=True)
-            return
-        what = "settings and the plan of each run, and no record of a table"
-        after = "after a restart, choose it in step 1 and drop the table again"
-        tab.say(f"Saved to {path}, which only you can read: {what}; {after}")
+            what = "settings and the plan of each run, and no record of a table"
+            after = "after a restart, choose it in step 1 and drop the table again"
+            tab.say(f"Saved to {path}, which only you can read: {what}; {after}")
 
 
 def _js(value: Any) -> str:

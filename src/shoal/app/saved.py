@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, MachineError, ShoalError
-from shoal.io.atomic import first_sentence, replacing
+from shoal.io.atomic import AS_IT_IS, first_sentence, replacing
 from shoal.plan import Plan
 
 FORMAT = 1
 LARGEST = 10_000_000  # bytes
-#: No link is followed, and a pipe that was planted does not make us wait.
-AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}\.json")
 
 

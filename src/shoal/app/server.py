@@ -25,7 +25,11 @@ def serve(
     port: int = 0, *, browser: bool = True, upload_limit: int = 2000, origin: str | None = None
 ) -> None:
     """Serve the page until Ctrl-C. The first line on stdout opens it. The limit is in megabytes."""
-    outer = None if origin is None else _outer(origin)
+    origins = r"https?://([\w.-]+|\[[\da-f:]+\])(:\d{1,5})?(/[\w./~-]*)?"
+    if origin is not None and not re.fullmatch(origins, origin, re.ASCII):
+        words = "--origin is what the browser's address begins with, such as http://127.0.0.1:9000"
+        raise InputError(f"{words}, not {origin!r}")
+    outer = None if origin is None else urlsplit(origin)  # where a tunnel or a proxy shows the page
     listener = _listen(port)
     try:
         with private_folder("shoal-app") as folder:
@@ -40,10 +44,8 @@ def serve(
 def _serve(
     listener: socket.socket, folder: Path, browser: bool, upload_limit: int, outer: SplitResult | None
 ) -> None:
-    try:
+    with needs_extra("the page needs NiceGUI, of", "app"):
         from nicegui import ui
-    except ImportError:
-        raise needs_extra("the page needs NiceGUI, of", "app") from None
     from fastapi import FastAPI
 
     from shoal.app.guard import Guard
@@ -97,14 +99,6 @@ def _run(guard: Guard, listener: socket.socket, browser: bool) -> None:
     server.run(sockets=[listener])
     if not server.started:
         raise MachineError("the page could not be started: see the messages above")
-
-
-def _outer(origin: str) -> SplitResult:
-    """The address under which a tunnel or a proxy shows the page."""
-    if not re.fullmatch(r"https?://([\w.-]+|\[[\da-f:]+\])(:\d{1,5})?(/[\w./~-]*)?", origin, re.ASCII):
-        words = "--origin is what the browser's address begins with, such as http://127.0.0.1:9000"
-        raise InputError(f"{words}, not {origin!r}")
-    return urlsplit(origin)
 
 
 def _listen(port: int) -> socket.socket:

@@ -126,6 +126,14 @@ class Tab:
         self.warned = bool(wrong)
 
     @contextmanager
+    def saying(self) -> Iterator[None]:
+        """Show what goes wrong within; what follows there is then left out."""
+        try:
+            yield
+        except ShoalError as error:
+            self.say(error, bad=True)
+
+    @contextmanager
     def working(self, words: str, stop: Callable[[], Any] | None = None) -> Iterator[None]:
         """Show that something is under way, and for how long, until it is done."""
         self.announce("", False)
@@ -181,14 +189,11 @@ class Tab:
 
     def follow(self, text: str) -> None:
         """Fill in the form as a plan says, which somebody opened."""
-        try:
+        with self.saying():
             self.draft = self.draft.following(shoal.Plan.parse(text))
-        except ShoalError as error:
-            self.say(error, bad=True)
-            return
-        self.save_draft()
-        self.go("settings")
-        self.say("The form says what the plan says")
+            self.save_draft()
+            self.go("settings")
+            self.say("The form says what the plan says")
 
     def back_to(self, run: Run) -> None:
         """Go back to a run: look at it, with its settings in the form again."""

@@ -23,13 +23,10 @@ QUOTA = 5  # times the largest file: so much may all tables of the page take
 
 def too_large(limit: int, alone: bool) -> str:
     """Why a file is not taken: it is too large alone, or with those that are there."""
+    words, remedy = f"All tables together are larger than the {QUOTA * limit:,} MB", "start it anew"
     if alone:
-        words, remedy = (
-            f"This file is larger than the {limit:,} MB",
-            "use `shoal protect` on the command line",
-        )
-    else:
-        words, remedy = f"All tables together are larger than the {QUOTA * limit:,} MB", "start it anew"
+        remedy = "use `shoal protect` on the command line"
+        words = f"This file is larger than the {limit:,} MB"
     return f"{words} that the page takes: start it with a higher --upload-limit, or {remedy}."
 
 

@@ -70,6 +70,7 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
     """Carry out a plan. The release is kept in the folder; facts are told as soon as they are known."""
     from shoal import pipeline
     from shoal.app.facts import release_facts
+    from shoal.io.origin import Origin
     from shoal.plan import Plan
     from shoal.report.model import BOUND_RECORDS, own_bound
 
@@ -85,7 +86,10 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
     release = pipeline.run(Plan.read(plan), path, progress, strict=True)
     tell("stage", "measuring")
     facts = release_facts(release)
-    _store(folder, release)
+    in_file = isinstance(release.origin, Origin) and release.origin.whole
+    kept = replace(release, original=None) if in_file else release  # without what the file has
+    with (Path(folder) / "release.pickle").open("wb") as file:
+        pickle.dump((kept, release.measured.results), file)
     tell("look", facts)
     if (known := own_bound(release)) is not None:
         tell("bound", {**known, "gap": 1e9 if known["gap"] is None else known["gap"]})
@@ -149,15 +153,6 @@ def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[s
         options["comparison"] = Comparison(len(release.labels), names, tried, (), {})
         options["bound_time"] = None
     release.report(target, edition, **options)
-
-
-def _store(folder: str, release: Release) -> None:
-    """Keep a release and its measures on disk, without the original where the file has it."""
-    from shoal.io.origin import Origin
-
-    in_file = isinstance(release.origin, Origin) and release.origin.whole
-    with (Path(folder) / "release.pickle").open("wb") as file:
-        pickle.dump((replace(release, original=None) if in_file else release, release.measured.results), file)
 
 
 def _stored(folder: str) -> Release:

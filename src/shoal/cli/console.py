@@ -51,7 +51,8 @@ def guarded(command: Callable) -> Callable:
         except OSError as error:
             _fail(str(error), 3)
         except Exception as error:
-            if os.environ.get("SHOAL_TRACEBACK") or _is_typers(error):
+            typers = isinstance(error, typer.Exit) or type(error).__module__.startswith(("click", "typer"))
+            if os.environ.get("SHOAL_TRACEBACK") or typers:  # who raised it to end the command
                 raise
             if "can't start new thread" in str(error):
                 _fail(_NO_MEMORY, 3)
@@ -60,11 +61,6 @@ def guarded(command: Callable) -> Callable:
             _fail(f"this should not happen, and nothing was released ({said}): {hint}", 3)
 
     return run
-
-
-def _is_typers(error: Exception) -> bool:
-    """Whether typer raised this itself, to end the command."""
-    return isinstance(error, typer.Exit) or type(error).__module__.startswith(("click", "typer"))
 
 
 def _terminate(number: int, frame: Any) -> None:
@@ -120,23 +116,18 @@ def show_outcome(
     outcome: Outcome, target: str, proof: Mapping[str, Any] | None = None, notes: Sequence[str] = ()
 ) -> None:
     """The outcome in plain words; `notes` are those on the file, beside those on the release."""
+    from shoal.outcome import SAME, percent
+
     rows = outcome.rows()
     if proof:
         lost = next(place for place, (name, _) in enumerate(rows) if name == "information lost")
-        rows.insert(lost + 1, ("proven", bound_in_words(outcome.k, proof)))
+        words = f"no release with k={outcome.k} can lose less than {percent(proof['bound'])}"
+        if SAME < proof["gap"] < float("inf"):
+            words += f"; this one lies {percent(100 * proof['gap'])} above"
+        rows.insert(lost + 1, ("proven", words))
     print_table(None, [*rows, ("written to", shown(target))], stderr=True)
     for note in (*outcome.notes, *notes):
         say(f"note: {note}")
-
-
-def bound_in_words(k: int, proof: Mapping[str, Any]) -> str:
-    """What the bound says, and how far above it the release lies."""
-    from shoal.outcome import SAME, percent
-
-    words = f"no release with k={k} can lose less than {percent(proof['bound'])}"
-    if SAME < proof["gap"] < float("inf"):
-        words += f"; this one lies {percent(100 * proof['gap'])} above"
-    return words
 
 
 def print_table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], stderr: bool = False) -> None:

@@ -48,34 +48,30 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
     if master is not None and engine != "spark":
         raise InputError("--master names a Spark cluster: give --engine spark too")
     if is_remote(file):
-        return _engine_for_store(file) if engine == "auto" else engine
-    if engine == "auto":
-        if Path(file).suffix != ".parquet":  # which needs none of its readers
-            return "disk" if Path(file).is_dir() or _long(Path(file)) else "memory"
-        from shoal.io.large import promised
+        if engine != "auto":
+            return engine
+        from shoal.io.stores import Store
 
-        return "disk" if Path(file).is_dir() or promised(Path(file)) > most else "memory"
+        store = Store(file)
+        return "memory" if store.is_file and store.size() <= IN_MEMORY_BYTES else "disk"
+    if engine == "auto":
+        path = Path(file)
+        if path.suffix == ".parquet":
+            from shoal.io.large import promised
+
+            large = promised(path) > most
+        else:  # which needs none of its readers
+            from shoal.io.limits import memory
+
+            text = file.lower().endswith(TEXTS) and path.is_file()
+            large = text and path.stat().st_size > memory() // 2
+        return "disk" if large or path.is_dir() else "memory"
     readable = (".parquet", *TEXTS) if engine == "disk" else ".parquet"
     if engine != "memory" and not (Path(file).is_dir() or file.lower().endswith(readable)):
         raise InputError(
             f"--engine {engine} reads a Parquet file or a folder of them, not {file!r}: convert it"
         )
     return engine
-
-
-def _long(path: Path) -> bool:
-    """Whether a text file is one that memory would refuse."""
-    from shoal.io.limits import memory
-
-    return path.name.lower().endswith(TEXTS) and path.is_file() and path.stat().st_size > memory() // 2
-
-
-def _engine_for_store(address: str) -> str:
-    """Memory for one object that is not too large for it."""
-    from shoal.io.stores import Store
-
-    store = Store(address)
-    return "memory" if store.is_file and store.size() <= IN_MEMORY_BYTES else "disk"
 
 
 def protect_large(
@@ -161,11 +157,8 @@ def refuse_options(engine: str, **asked: object) -> None:
     """Say before the work what only other engines do."""
     for option, value in asked.items():
         if value:
-            where = (
-                "--engine memory"
-                if option in ("price", "safe_cells")
-                else "--engine disk, or measure it afterwards"
-            )
+            only = option in ("price", "safe_cells")
+            where = "--engine memory" if only else "--engine disk, or measure it afterwards"
             raise InputError(
                 f"--{option.replace('_', '-')} is not for --engine {engine}: leave it out, or use {where}"
             )

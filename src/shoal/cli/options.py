@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from shoal.errors import InputError
-from shoal.plan.options import OPTIONS, SHAPES, Option, split
+from shoal.plan.options import OPTIONS, SHAPES, Option
+from shoal.plan.options import listed as listed
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -60,9 +61,14 @@ def planned(
         def run(*arguments: Any, **options: Any) -> None:
             typed = {name: options.pop(name) for name in kinds}
             size, file = typed.pop("k"), typed.pop("plan")
-            refuse_idle(typed, only(options) if callable(only) else only, why)
+            effective = only(options) if callable(only) else only
+            for option in _asked(typed) if effective else ():
+                if option.field not in effective:
+                    raise InputError(f"{option.flags[-1]} has no effect here: {why}")
             if several:
-                options["sizes"] = _sizes(size)
+                from shoal.plan import Plan
+
+                options["sizes"] = size and [Plan(whole(word)).k for word in listed(size, "-k")]
                 options["methods"] = None if typed["method"] is None else listed(typed["method"], "-m")
                 typed["method"], size = None, None
             if "from_file" in taken:
@@ -100,13 +106,6 @@ def _asked(typed: dict[str, Any]) -> list[Option]:
     return [option for option in OPTIONS if (given := typed[option.field]) or type(given) in (int, float)]
 
 
-def refuse_idle(typed: dict[str, Any], only: Collection[str], why: str) -> None:
-    """Refuse an option that would change nothing."""
-    for option in _asked(typed) if only else ():
-        if option.field not in only:
-            raise InputError(f"{option.flags[-1]} has no effect here: {why}")
-
-
 def plan_of(k: str | None, file: Path | None, typed: dict[str, Any], default: str | None = None) -> Plan:
     """The one plan that was asked for."""
     plan, *more = plans_of(k, file, typed, default)
@@ -137,23 +136,11 @@ def plans_of(
     for option in asked:
         if option.field in KINDS:  # a column that was named again has several rules
             rules: dict[str, list[Any]] = {}
-            for column, rule in (
-                pair for word in typed[option.field] for pair in option.read([word]).items()
-            ):
-                rules.setdefault(column, []).append(rule)
+            for word in typed[option.field]:
+                for column, rule in option.read([word]).items():
+                    rules.setdefault(column, []).append(rule)
             fields[option.field] = rules
     return [Plan(whole(k), **chosen) for chosen in alternatives(fields)]
-
-
-def _sizes(words: list[str] | None) -> list[int] | None:
-    from shoal.plan import Plan
-
-    return None if words is None else [Plan(whole(word)).k for word in listed(words, "-k")]
-
-
-def listed(words: list[str] | None, option: str) -> list[str]:
-    """Words that were typed with commas, or one option after another."""
-    return [name for word in words or () for name in split(word, option)]
 
 
 def whole(text: str) -> Any:

@@ -24,7 +24,13 @@ def source_and_target(file: str, output: str | None, replacing: bool = False) ->
         if output is None and is_remote(file):
             raise InputError("where to? name the output with -o: nothing is written to a store unasked")
         wanted = in_its_layout(output or ("-" if file == "-" else beside(file)), file)
-        target = str(folder / f"stdout{_ending(source)}") if wanted == "-" else wanted
+        target = wanted
+        if wanted == "-":
+            from shoal.io.databases.sql import is_url
+            from shoal.io.files import file_ending
+
+            plain = is_remote(source) or not is_url(source)
+            target = str(folder / f"stdout{file_ending(Path(source)) if plain else '.csv'}")
         refuse_target(target, source, replacing)
         yield source, target
         if wanted == "-":
@@ -52,13 +58,6 @@ def from_stdin(folder: Path) -> Path:
         file.write(head)
         shutil.copyfileobj(sys.stdin.buffer, file)
     return path
-
-
-def _ending(source: str) -> str:
-    from shoal.io.databases.sql import is_url
-    from shoal.io.files import file_ending
-
-    return ".csv" if not is_remote(source) and is_url(source) else file_ending(Path(source))
 
 
 def beside(file: str) -> str:

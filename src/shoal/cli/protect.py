@@ -34,6 +34,7 @@ from shoal.io.json_text import json_text
 if TYPE_CHECKING:
     from shoal.bounds import Bound
     from shoal.frame.frame import Frame
+    from shoal.outcome import Outcome
     from shoal.plan import Plan
     from shoal.release import Release
 
@@ -126,6 +127,15 @@ def protect(
     proof: dict[str, Any] = {}
     notes: list[str] = []
     failure: ShoalError | None = None
+
+    def end(outcome: Outcome, target: str) -> None:
+        if as_json:
+            summary = outcome.summary()
+            said = [*summary["notes"], *notes, *unproven]
+            print(json_text({**summary, "output": shown(target), "notes": said, **proof}))
+        if failure is not None:
+            raise failure
+
     if where != "memory":
         refuse_options(where, price=price, safe_cells=safe_cells)
         if where == "spark":
@@ -136,7 +146,7 @@ def protect(
         wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
         by = listed(partition_by, "--partition-by") or None
         proves = bound and not get_method(wanted.method).proves
-        unproven = no_bound_of_large(where, file, wanted) if proves else []
+        unproven = no_bound(where, file, None, wanted) if proves else []
 
         def then(release: Release) -> None:
             nonlocal proof, failure
@@ -151,13 +161,7 @@ def protect(
         more = then if bound or any(editions.values()) else None
         outcome, target = protect_large(where, wanted, file, output, replace, master, by, more)
         show_outcome(outcome, shown(target), proof, notes)
-        if as_json:
-            summary = outcome.summary()
-            notes = [*summary["notes"], *notes, *unproven]
-            print(json_text({**summary, "output": shown(target), "notes": notes, **proof}))
-        if failure is not None:
-            raise failure
-        return
+        return end(outcome, target)
     if partition_by:
         raise InputError("--partition-by makes folders of Parquet files: add --engine disk, or leave it out")
     with source_and_target(file, output, replace) as (source, target):
@@ -167,7 +171,8 @@ def protect(
         frame = frame_of(source)
         refuse_questions(frame, options, any(editions.values()))
         wanted = wanted if named else guessed(wanted, frame, accept_guesses)
-        unproven = no_bound(frame, wanted) if bound and not get_method(wanted.method).proves else []
+        proves = bound and not get_method(wanted.method).proves
+        unproven = no_bound(where, file, frame, wanted) if proves else []
         if price:
             from shoal.comparison import refuse_price
 
@@ -185,12 +190,7 @@ def protect(
                 say(f"{edition} report: {path}")
         except Exception as error:  # the release is finished, whatever fails now
             failure = after_the_release(error, shown(output or target))
-    if as_json:
-        summary = release.summary()
-        notes = [*summary["notes"], *notes, *unproven]
-        print(json_text({**summary, "output": shown(output or target), "notes": notes, **proof}))
-    if failure is not None:
-        raise failure
+    return end(release.outcome, output or target)
 
 
 def show_price(release: Release) -> dict[str, Any]:
@@ -248,48 +248,43 @@ def refuse_questions(frame: Frame, options: Mapping[str, Any], reported: bool) -
         regression(frame, frame, options["formula"])
 
 
-def no_bound(frame: Frame, plan: Plan) -> list[str]:
-    """The note that there is no bound for such a table, said before the work; none where there is one."""
+def no_bound(engine: str, file: str, frame: Frame | None, plan: Plan) -> list[str]:
+    """The note that there is no bound for such a table, said before the work; none where there is one.
+
+    `frame` is the table, if it is in memory.
+    """
     from shoal.bounds import standardised
-
-    try:
-        standardised(frame, plan=plan)
-    except InputError as error:
-        say(note := f"no bound can be proven: {error}")
-        return [note]
-    return []
-
-
-def no_bound_of_large(engine: str, file: str, plan: Plan) -> list[str]:
-    """The same for a table that is protected elsewhere than in memory."""
     from shoal.frame.frame import Frame
     from shoal.io.large import large_table
 
-    why = no_large_bound(engine, file)
+    why = None if engine == "memory" else no_large_bound(engine, file)
+    try:
+        if why is None:
+            standardised(frame or Frame(large_table(file, most=0)), plan=plan)
+    except InputError as error:
+        why = str(error)
     if why is None:
-        return no_bound(Frame(large_table(file, most=0)), plan)
+        return []
     say(note := f"no bound can be proven: {why}")
     return [note]
 
 
 def searched(release: Release, seconds: float, notes: list[str]) -> tuple[dict[str, Any], Bound | None]:
-    """What is proven; nothing, and a note, where the search fails: the release is finished."""
-    try:
-        return proven(release, seconds)
-    except (ShoalError, ArithmeticError, MemoryError) as error:
-        notes.append(f"no bound was proven ({type(error).__name__}: {error})")
-        return {}, None
+    """The facts of the bound that the method proved itself, or of one that is searched now.
 
-
-def proven(release: Release, seconds: float) -> tuple[dict[str, Any], Bound | None]:
-    """The facts of the bound that the method proved itself, or of one that is searched now."""
+    Where the search fails nothing, and a note: the release is finished.
+    """
     from shoal.report.model import own_bound
 
     if (known := own_bound(release)) is not None:
         named = {"bound": known["information_loss"], "gap": inf if known["gap"] is None else known["gap"]}
         return {**named, "bound_method": known["method"], "bound_seconds": known["seconds"]}, None
-    bound = interruptible(lambda: release.bound(seconds))
-    return facts(bound, release.information_loss), bound
+    try:
+        bound = interruptible(lambda: release.bound(seconds))
+        return facts(bound, release.information_loss), bound
+    except (ShoalError, ArithmeticError, MemoryError) as error:
+        notes.append(f"no bound was proven ({type(error).__name__}: {error})")
+        return {}, None
 
 
 def write_reports(

@@ -14,11 +14,12 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import index_roles
 from shoal.grouping.runner import share
+from shoal.io.files import as_arrow
 from shoal.io.origin import Origin, told_apart
 from shoal.io.source import frame_of
 from shoal.measures.order import order_note
-from shoal.measures.uniqueness import unique_units
-from shoal.outcome import notes_on
+from shoal.measures.uniqueness import few_valued, unique_rows, unique_units
+from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan
 from shoal.plan.rules import Rule
 from shoal.release import Release
@@ -70,34 +71,35 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
         *([] if table.units is None else linked_units(plan, table.units, labels)),
     ]
     origin = table.frame.origin
-    made_of = table.frame.replace(
-        released | table.changed, [*plan.named("identifier"), *plan.unnumbered], plan.levels
-    )
+    dropped = [*plan.named("identifier"), *plan.unnumbered]
+    made_of = table.frame.replace(released | table.changed, dropped, plan.levels)
     codes, lost = told_apart(_codes(table, released), origin, made_of)
     sha256 = origin.sha256() if origin is not None and plan.sha256 is not None else None
-    return Release.made(
+    columns = tuple(released)
+    sizes = sizes if table.units is None else group_sizes(by_record, table.units)
+    loss = sum((published.loss for published in made), Loss())
+    notes += [*lost, *notes_on(plan, used, counts, sha256)]
+    outcome = Outcome.of(
+        *(plan, columns, sizes, loss, used, notes, began),
+        kept=[name for name in Frame(made_of).names if name not in released],
+        records=len(by_record),
+        recoding_loss=dict(table.recoding_loss),
+        least=sum(proven) if len(proven) == len(made) else None,
+        held=[held for published in made for held in published.held],
+        **_unique(made_of, columns, plan.k > 1 and not plan.apart),
+    )
+    return Release(
         table=made_of,
         labels=by_record,
-        sizes=sizes if table.units is None else group_sizes(by_record, table.units),
         plan=plan,
-        columns=tuple(released),
-        loss=sum((published.loss for published in made), Loss()),
-        least=sum(proven) if len(proven) == len(made) else None,
-        used=used,
-        notes=[*notes, *lost, *notes_on(plan, used, counts, sha256)],
-        began=began,
+        outcome=outcome,
+        columns=columns,
         origin=origin
         and origin.columns([str(n) for n in table.frame.names if n not in {*released, *table.recoded}]),
         original=table.original,
         strata=table.strata,
-        changed={
-            str(name): column.rows_of_levels()
-            for name, column in table.changed.items()
-            if name not in table.recoded
-        },
+        changed={str(n): c.rows_of_levels() for n, c in table.changed.items() if n not in table.recoded},
         recoded=tuple(map(str, table.recoded)),
-        recoding_loss=table.recoding_loss,
-        held=[held for published in made for held in published.held],
         codes=codes,
         suspects=table.suspects,
         units=table.units,
@@ -139,6 +141,26 @@ def _codes(table: Prepared, released: Mapping[Any, Column]) -> dict[str, pa.Arra
         before = Frame(table.original)
         found |= {str(n): table.frame.origin.signs(str(n), before.arrow(n).is_null()) for n in table.recoded}
     return {name: signs for name, signs in found.items() if signs is not None}
+
+
+def _unique(table: Any, columns: Sequence[Any], grouped: bool) -> dict[str, Any]:
+    """How many rows are one of a kind; nothing is told of a table that Arrow cannot hold.
+
+    `grouped`: each combination of the protected columns was counted, and occurs more than once.
+    """
+    try:
+        published = as_arrow(table)
+    except pa.ArrowException:
+        return {}
+    called = dict(zip(Frame(table).names, published.column_names))
+    others = [name for key, name in called.items() if key not in set(columns)]
+    if grouped and not others:
+        return {"unique_on_categories": 0, "unique_rows": 0}
+    few = [*(called[name] for name in columns), *few_valued(published, others)]
+    return {
+        "unique_on_categories": unique_rows(published, few),
+        "unique_rows": unique_rows(published, published.column_names),
+    }
 
 
 def linked_units(plan: Plan, units: Ints, labels: Sequence[Any]) -> list[str]:

@@ -61,6 +61,11 @@ class Column:
         return self.values if self.gaps is None else self.values[~self.gaps]
 
     @property
+    def there(self) -> Bools:
+        """Which records have a value."""
+        return np.ones(len(self.values), bool) if self.gaps is None else ~self.gaps
+
+    @property
     def holes(self) -> NDArray | None:
         """What is missing: 0 where a value is, 1 for a plain gap, more for each of the signs."""
         return self.gaps if self.gaps is None or self.marks is None else self.gaps + self.marks
@@ -109,8 +114,8 @@ class Column:
     def rows_of_levels(self) -> Ints:
         """Of a category: for each cell, a row of the original that holds what it shall hold."""
         rows = np.full(len(self.values), self.gap_row, np.int64)
-        present = slice(None) if self.gaps is None else ~self.gaps
-        rows[present] = self.first[self.values[present]]  # type: ignore[index]
+        there = slice(None) if self.gaps is None else ~self.gaps
+        rows[there] = self.first[self.present]  # type: ignore[index]
         return rows
 
     def rows(self, chosen: Bools) -> "Column":

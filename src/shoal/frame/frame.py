@@ -71,7 +71,7 @@ class Frame:
         """The columns asked for, or every numeric one `besides` those that have another role."""
         if columns is None:
             numbers = set(self.numeric())
-            numeric = [n for n in self.names if n in numbers or self._is_decimal(n)]
+            numeric = [n for n in self.names if n in numbers or self._schema[n].is_decimal()]
             chosen = [name for name in numeric if name not in besides]
             if not chosen:
                 raise InputError("the table has no numeric column: shoal groups records by numbers")
@@ -85,9 +85,6 @@ class Frame:
             if count > 1:
                 raise InputError(f"column {name!r} is named twice: name it once")
         return chosen
-
-    def _is_decimal(self, name: Any) -> bool:
-        return self._schema[name].is_decimal()
 
     def find(self, names: Iterable[Any]) -> list[Any]:
         """These columns by the names the table has for them: a plan writes the number 0 as "0"."""

@@ -51,11 +51,9 @@ _COUNT = re.compile(
     r"|anzahl|children|_kids_|kinder|enfants|_hijos_|_figli_|rooms|zimmer|pieces_|habitaciones|stanze|persons"
     r"|personen|personnes|personas|persone_|visits|besuche|visites|visitas|visite_|_cars_|siblings|employees"
 )
-_TIME, _STATUS = (
-    re.compile(r"^_(time|zeit|temps|tiempo|tempo|days|months)_$"),
-    re.compile(
-        r"_(status|event|death|dead|died|cens|censor|censored|fustat|vital_status|tod|deces|muerte|morte)_"
-    ),
+_TIME = re.compile(r"^_(time|zeit|temps|tiempo|tempo|days|months)_$")
+_STATUS = re.compile(
+    r"_(status|event|death|dead|died|cens|censor|censored|fustat|vital_status|tod|deces|muerte|morte)_"
 )
 #: What cells say of themselves: an address of mail, a number of a phone or of an account.
 _CELLS = {
@@ -250,10 +248,9 @@ def _guess(frame: Frame, name: Any) -> Guess:
     except InputError as error:
         return Guess(name, "other", None, f"cannot be grouped: {error}", 0, 0)
     distinct = len(np.unique(column.present))
-    gaps = 0 if column.gaps is None else int(column.gaps.sum())
     kind, why = _kind(frame, column, stored, distinct)
     role, reason = _role(frame, column, stored, kind, distinct, why)
-    return Guess(name, role, kind, reason, distinct, gaps)
+    return Guess(name, role, kind, reason, distinct, column.gap_count)
 
 
 def _kind(frame: Frame, column: Column, stored: str, distinct: int) -> tuple[str, str]:
@@ -312,8 +309,6 @@ def _role(frame: Frame, column: Column, stored: str, kind: str, distinct: int, w
 
 def _cells_like(frame: Frame, name: Any) -> str | None:
     """What most texts of a column are, if one knows them by their letters."""
-    import pyarrow.compute as pc
-
     cells = frame.arrow(name).drop_null()
     for said, pattern in _CELLS.items():
         if len(cells) and 2 * pc.sum(pc.match_substring_regex(cells, pattern)).as_py() > len(cells):

@@ -82,7 +82,12 @@ def cells(column: pa.ChunkedArray | pa.Array) -> NDArray[np.uint64]:
     encoded = texts.dictionary_encode()
     codes = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
     gaps = pc.is_null(texts).to_numpy(zero_copy_only=False)
-    return np.where(gaps, _GAP, np.array(_hashes(encoded.dictionary) or [0], np.uint64)[codes])
+    # A time is the same in any precision, and midnight of a date is the date.
+    day, time = r"^(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d:\d\d)(\.\d*[1-9])?\.?0*Z?$"
+    said = pc.replace_substring_regex(encoded.dictionary, f"{day}[T ]{time}", r"\1T\2\3")
+    said = pc.replace_substring_regex(said, f"{day}T00:00:00$", r"\1")
+    hashes = [_hash(text) for text in said.to_pylist()]
+    return np.where(gaps, _GAP, np.array(hashes or [0], np.uint64)[codes])
 
 
 def _texts(column: pa.Array) -> pa.Array:
@@ -99,17 +104,9 @@ def _texts(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
 
 
-def _hashes(texts: pa.Array) -> list[int]:
-    """64 bits for each; a time is the same in any precision, and midnight of a date is the date."""
-    day, time = r"^(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d:\d\d)(\.\d*[1-9])?\.?0*Z?$"
-    texts = pc.replace_substring_regex(texts, f"{day}[T ]{time}", r"\1T\2\3")
-    return [_hash(text) for text in pc.replace_substring_regex(texts, f"{day}T00:00:00$", r"\1").to_pylist()]
-
-
 def _hash(text: str) -> int:
     """64 bits for a text; "true" and "false" stand in text files for what others store as 1 and 0."""
     if text.lower() in ("true", "false"):
         return int(np.float64(text.lower() == "true").view(np.uint64))
-    return int.from_bytes(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
-    )
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")

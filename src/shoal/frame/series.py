@@ -25,8 +25,13 @@ def as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
             table = data.reset_index(level=named)
         except ValueError:
             raise InputError("the index of the table is called like one of its columns: rename one") from None
-        others = data.index.nlevels > len(named)
-        return table, lambda made: _indexed(made, [name for name in named if name in made.columns], others)
+
+        def indexed(made: Any) -> Any:
+            """With these columns as its index again, beside others that have no name."""
+            names = [name for name in named if name in made.columns]
+            return made.set_index(names, append=data.index.nlevels > len(named)) if names else made
+
+        return table, indexed
     if library == "pandas" and kind == "Series":
         return data.to_frame(), lambda table: table.iloc[:, 0].rename(data.name)
     if library == "polars" and kind == "Series":
@@ -81,11 +86,6 @@ def index_names(data: Any) -> list[Any]:
     if type(data).__module__.partition(".")[0] != "pandas" or type(data).__name__ != "DataFrame":
         return []
     return [name for name in data.index.names if name is not None]
-
-
-def _indexed(table: Any, names: list[Any], others: bool) -> Any:
-    """The table with these columns as its index again, beside `others` that have no name."""
-    return table.set_index(names, append=others) if names else table
 
 
 def _filled(data: np.ma.MaskedArray) -> np.ndarray:

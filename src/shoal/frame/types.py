@@ -48,7 +48,11 @@ def read_column(
     values, gaps = frame.numbers(name)
     if said is None and kind == "continuous" and frame.is_pandas:
         column = with_codes(Column(name, kind, values, gaps), codes)
-        return replace(column, type="integer") if _whole_but_for_gaps(column) else column
+        if column.gaps is None:
+            return column
+        # Whole numbers become doubles in pandas where they have gaps.
+        whole = (column.values == np.rint(column.values)) & (np.abs(column.values) < 2**53)
+        return replace(column, type="integer") if whole.all() else column
     if kind == "integer" and values.dtype.kind == "f":
         fraction = values != np.rint(values)
         if fraction.any():
@@ -65,19 +69,13 @@ def read_column(
     return with_codes(Column(name, kind, values, gaps), codes)
 
 
-def _whole_but_for_gaps(column: Column) -> bool:
-    """Whether these doubles were whole numbers before they had gaps, as pandas makes them; codes are gaps."""
-    values = column.values
-    return column.gaps is not None and bool(((values == np.rint(values)) & (np.abs(values) < 2**53)).all())
-
-
 def with_codes(column: Column, codes: Sequence[Any]) -> Column:
     """A column of numbers or dates in which these values are gaps; texts stand for the numbers they spell."""
     known = [value for code in codes if (value := value_in(column, code)) is not None]
     if not known:
         return column
     hits = np.isin(column.values, np.array(known, column.values.dtype))
-    hits &= True if column.gaps is None else ~column.gaps
+    hits &= column.there
     if not hits.any():
         return column
     gaps = hits if column.gaps is None else hits | column.gaps
@@ -223,10 +221,8 @@ def _spelled(frame: Frame, name: Any, codes: Sequence[Any]) -> Column:
     values = np.array([0 if number is None else float(number) for number in numbers])
     if whole and np.abs(values).max(initial=0) < 2**53:
         values = values.astype(np.int64)
-    kind = "integer" if values.dtype.kind == "i" else "continuous"
-    return Column(
-        name, kind, values, gaps if gaps.any() else None, stored=pa.large_string(), coded=int(hits.sum())
-    )
+    kind, holes = "integer" if values.dtype.kind == "i" else "continuous", gaps if gaps.any() else None
+    return Column(name, kind, values, holes, stored=pa.large_string(), coded=int(hits.sum()))
 
 
 def _is_decimal(frame: Frame, name: Any) -> bool:

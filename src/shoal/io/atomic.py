@@ -19,7 +19,7 @@ except ImportError:  # pragma: no cover - Windows: what a killed process left st
     fcntl = None  # type: ignore[assignment]
 
 #: A part is opened as what it is: no link is followed, and a pipe that was planted does not make us wait.
-_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 OLD = "old"  # how an old folder is called in a part, until the new one has its name
 
 
@@ -56,7 +56,8 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
             os.close(lock)
     except OSError as error:
         raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
-    _sync_folder(path.parent)
+    with contextlib.suppress(OSError):  # where the system can
+        sync(path.parent)
 
 
 def refuse_missing_folder(folder: Path) -> None:
@@ -85,7 +86,7 @@ def sweep(path: Path) -> None:
     ):
         part = path.parent / name
         with contextlib.suppress(OSError):  # another sweeper was quicker, or it is not ours to delete
-            lock = os.open(part, os.O_RDONLY | _AS_IT_IS)
+            lock = os.open(part, os.O_RDONLY | AS_IT_IS)
             try:
                 if not _ours(os.fstat(lock)):
                     continue
@@ -114,7 +115,7 @@ def new_part(path: Path, folder: bool = False) -> tuple[Path, int]:
             part.mkdir(mode=0o700)
         with contextlib.suppress(FileNotFoundError):  # a folder that was swept before it was opened
             how = os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL
-            lock = os.open(part, how | _AS_IT_IS, 0o666)
+            lock = os.open(part, how | AS_IT_IS, 0o666)
             if _locked(lock) and part.exists():
                 return part, lock
             os.close(lock)  # a sweeper has it, or had it, in the moment before it was locked
@@ -177,14 +178,13 @@ def _swap(one: Path, other: Path) -> bool:
     return rename is not None and rename(here, os.fsencode(one), here, os.fsencode(other), swap) == 0
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def sync(path: Path) -> None:
+    """Make what a file holds, or the new names in a folder, last through a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def first_sentence(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,22 +45,22 @@ FORMATS: dict[str, Format] = {
     ".parquet": Format("Parquet", arrow.read_parquet, arrow.write_parquet),
     ".arrow": Format("Arrow", arrow.read_arrow, arrow.write_arrow),
     ".feather": Format("Feather", arrow.read_arrow, arrow.write_arrow),
-    ".sav": Format("SPSS", stats.reader("sav"), stats.writer("sav"), "sav"),
-    ".dta": Format("Stata", stats.reader("dta"), stats.writer("dta"), "dta"),
-    ".sas7bdat": Format("SAS", stats.reader("sas7bdat"), stats.refuse_sas),
-    ".xpt": Format("SAS", stats.reader("xport"), stats.refuse_sas),
+    ".sav": Format("SPSS", partial(stats.read, "sav"), partial(stats.write, "sav"), "sav"),
+    ".dta": Format("Stata", partial(stats.read, "dta"), partial(stats.write, "dta"), "dta"),
+    ".sas7bdat": Format("SAS", partial(stats.read, "sas7bdat"), stats.refuse_sas),
+    ".xpt": Format("SAS", partial(stats.read, "xport"), stats.refuse_sas),
     ".rds": Format("R", r.read, r.write),
     ".xlsx": Format("Excel", excel.read, excel.write, "excel"),
 }
 for _name, _sign in (("CSV", ","), ("TSV", "\t")):
     for _ending, _packing in (("", None), (".gz", "gzip"), (".zst", "zstd")):
         FORMATS[f".{_name.lower()}{_ending}"] = Format(
-            _name, text.reader(_sign, _packing), text.writer(_sign, _packing), "text"
+            _name, partial(text.read, _sign, _packing), partial(text.write, _sign, _packing), "text"
         )
 
 
 for _ending in fixed.ENDINGS:  # which a layout completes
-    FORMATS[_ending] = Format("fixed widths", text.reader(","), stats.refuse_sas)
+    FORMATS[_ending] = Format("fixed widths", partial(text.read, ",", None), stats.refuse_sas)
 
 
 def same_family(one: Any, other: Any) -> bool:

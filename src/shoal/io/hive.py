@@ -52,9 +52,8 @@ def find(source: Path) -> list[Part]:
 
 def keys_in(source: Any) -> list[str]:
     """The columns that folders name, where this is a folder of Parquet files."""
-    return (
-        list(find(Path(source))[0].cells) if isinstance(source, (str, Path)) and Path(source).is_dir() else []
-    )
+    folder = isinstance(source, (str, Path)) and Path(source).is_dir()
+    return list(find(Path(source))[0].cells) if folder else []
 
 
 def _below(folder: Path, cells: dict[str, str | None]) -> list[Part]:
@@ -104,10 +103,8 @@ def columns(parts: Sequence[Part], kinds: pa.Schema | None) -> tuple[pa.Schema, 
         kind = (pa.int64() if whole else pa.string()) if kinds is None else kinds.field(name).type
         fields.append(pa.field(name, kind.value_type if types.is_dictionary(kind) else kind))
     schema = pa.schema(fields)
-    cells = [
-        {f.name: pa.scalar(part.cells[f.name], pa.string()).cast(f.type) for f in schema} for part in parts
-    ]
-    return schema, cells
+    texts = ({f: pa.scalar(part.cells[f.name], pa.string()) for f in schema} for part in parts)
+    return schema, [{f.name: text.cast(f.type) for f, text in part.items()} for part in texts]
 
 
 def with_cells(batch: pa.RecordBatch, cells: dict[str, pa.Scalar], names: Sequence[str]) -> pa.RecordBatch:

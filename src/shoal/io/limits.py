@@ -26,11 +26,11 @@ def refuse_names(names: Iterable[str], where: str) -> None:
 
 def refuse_size(size: int, packed: int, where: str) -> None:
     """Refuse to unpack `packed` bytes into `size` bytes, if no real table is packed so tightly."""
-    refuse_bomb(size, packed, where, _ALWAYS, _TIMES)
+    refuse_bomb(size, packed, where)
     refuse_memory(size, where)
 
 
-def refuse_bomb(size: int, packed: int, where: str, always: int, times: int) -> None:
+def refuse_bomb(size: int, packed: int, where: str, always: int = _ALWAYS, times: int = _TIMES) -> None:
     """The same, whatever this machine's memory: a file may have `always` bytes and `times` its own size."""
     if size > always + times * packed:
         raise InputError(f"{where!r} unpacks to more than {times} times its size: it is no table")

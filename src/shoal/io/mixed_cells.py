@@ -30,7 +30,8 @@ def own_cells(table: pa.Table, name: str) -> list[Any] | None:
     """The cells of such a column as they were; None for a column of one kind."""
     if (table.schema.field(name).metadata or {}).get(b"shoal.mixed") is None:
         return None
-    return [None if text is None else _untagged(text) for text in table[name].to_pylist()]
+    parted = (None if text is None else text.partition(":") for text in table[name].to_pylist())
+    return [None if word is None else _MAKERS.get(word[0], str)(word[2]) for word in parted]
 
 
 def _tagged(cell: Any) -> str:
@@ -40,8 +41,3 @@ def _tagged(cell: Any) -> str:
     if isinstance(cell, dt.timedelta):
         return f"{kind}:{cell.total_seconds()!r}"
     return f"{kind}:{cell.hex() if isinstance(cell, bytes) else cell}"
-
-
-def _untagged(text: str) -> Any:
-    kind, _, value = text.partition(":")
-    return _MAKERS.get(kind, str)(value)

@@ -64,10 +64,9 @@ class Origin:
         """
         table = with_columns(table, cells, protected)
         table = table.replace_schema_metadata(cells.schema.metadata or table.schema.metadata)
-        family = file_format(self.path).family
-        return described(
-            stats.forget_codes(table, set(protected).difference(coded)) if family == "sav" else table
-        )
+        if file_format(self.path).family == "sav":
+            table = stats.forget_codes(table, set(protected).difference(coded))
+        return described(table)
 
 
 def marked(column: Column, frame: Frame) -> Column:
@@ -104,10 +103,8 @@ def told_apart(
     """The codes of columns in which no published value would be taken for one; a note on the others."""
     told = {} if not codes else details_of(origin.cells)["stats"]["missing_ranges"]
     lost = [n for n in codes if stats.any_missing(published[n].unique().to_pylist(), told.get(n, ()))]
-    notes = [
-        f"values that are published in {name!r} lie among its codes for gaps, which became plain gaps"
-        for name in lost
-    ]
+    why = "lie among its codes for gaps, which became plain gaps"
+    notes = [f"values that are published in {name!r} {why}" for name in lost]
     return {name: signs for name, signs in codes.items() if name not in lost}, notes
 
 

@@ -261,11 +261,7 @@ def private_note(path: str) -> str:
 def publish(made: Path, target: Path) -> None:
     """Give the finished file or folder its name, in one step; what is left of an old one is removed later."""
     for path in [*made.rglob("*"), made]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        atomic.sync(path)
     if target.exists():
         made.chmod(stat.S_IMODE(target.stat().st_mode))
     if target.is_dir() and any(target.iterdir()):

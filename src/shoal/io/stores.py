@@ -8,9 +8,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import io
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -67,9 +69,7 @@ class Store:
     def _refuse_nobody(self) -> None:
         scheme, _, rest = self.address.partition("://")
         names, files, remedy = _WHO[{"gcs": "gs", "abfss": "abfs"}.get(scheme, scheme)]
-        told = any(os.environ.get(name) for name in names) or any(
-            Path(f).expanduser().exists() for f in files
-        )
+        told = any(map(os.environ.get, names)) or any(Path(f).expanduser().exists() for f in files)
         user = "anonymous@" if scheme in ("gs", "gcs") else ":"
         if not told and user not in rest.partition("?")[0].partition("/")[0] and "_key=" not in rest:
             raise InputError(f"no credentials were found for {self.name!r}: set {remedy}")
@@ -80,7 +80,10 @@ class Store:
         try:
             yield
         except (pa.ArrowException, OSError) as error:
-            raise kind(f"{self.name!r} cannot be reached: {_why(error)}") from None
+            said = first_sentence(error)
+            if "AWS Error" in said:  # without how it was asked
+                said = said.rpartition("AWS Error ")[2].partition(" during ")[0].lower().replace("_", " ")
+            raise kind(f"{self.name!r} cannot be reached: {said}") from None
 
     def _info(self, path: str) -> fs.FileInfo:
         with self._speaking():
@@ -90,14 +93,9 @@ class Store:
         """All objects whose names begin with the path, as with a folder."""
         import pyarrow.fs as fs
 
+        below = fs.FileSelector(self.path, recursive=True, allow_not_found=True)
         with self._speaking():
-            return [
-                info
-                for info in self.files.get_file_info(
-                    fs.FileSelector(self.path, recursive=True, allow_not_found=True)
-                )
-                if info.is_file
-            ]
+            return [info for info in self.files.get_file_info(below) if info.is_file]
 
     @property
     def is_file(self) -> bool:
@@ -192,9 +190,12 @@ class Store:
         self._remove(old.difference([*sent, last]))
 
     def _put(self, content: Path | bytes, path: str) -> None:
-        with self._speaking(MachineError), self.files.open_output_stream(path, compression=None) as stream:
-            for piece in [content] if isinstance(content, bytes) else _pieces_of(content):
-                stream.write(piece)
+        with (
+            self._speaking(MachineError),
+            io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source,
+            self.files.open_output_stream(path, compression=None) as stream,
+        ):
+            shutil.copyfileobj(source, stream, _PIECE)
 
     def _require(self, path: str, sha256: str) -> None:
         """What was sent is read again."""
@@ -231,13 +232,6 @@ class Store:
             raise MachineError(f"in {self.name!r} these could not be deleted: {', '.join(left)}")
 
 
-def _why(error: Exception) -> str:
-    """What the store said, without how it was asked."""
-    said = first_sentence(error)
-    code = said.rpartition("AWS Error ")[2].partition(" during ")[0]
-    return code.lower().replace("_", " ") if "AWS Error" in said else said
-
-
 def _safe(address: str, name: str) -> str:
     """A name of an object that can be a file's here."""
     if name in ("", ".", "..") or "\0" in name or "\\" in name or len(name.encode()) > 255:
@@ -245,12 +239,6 @@ def _safe(address: str, name: str) -> str:
             f"an object of {address!r} has a name that no file can have here: {name!r}; rename it"
         )
     return name
-
-
-def _pieces_of(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            yield piece
 
 
 @contextlib.contextmanager

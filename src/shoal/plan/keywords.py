@@ -17,7 +17,6 @@ from shoal.plan.fields import PlanFields
 
 P = ParamSpec("P")
 R = TypeVar("R")
-C = TypeVar("C", bound=type)
 _CALLER = 3  # frames up from `warnings.warn`: the warner, the public function, its caller
 
 
@@ -50,16 +49,6 @@ def explicit(
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         call.__doc__ = (function.__doc__ or "").replace("**fields", listed)
         return cast("Callable[P, R]", call)
-
-    return door
-
-
-def explicit_class(positional: int = 0) -> Callable[[C], C]:
-    """The same for a dataclass that takes its fields but the first as `**given: Unpack[PlanFields]`."""
-
-    def door(made: C) -> C:
-        made.__init__ = explicit(made, positional=positional)(made.__init__)  # type: ignore[misc]
-        return made
 
     return door
 

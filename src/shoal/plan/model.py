@@ -11,14 +11,13 @@ from typing import Any, Unpack
 
 from shoal.display import card
 from shoal.plan.fields import Column, PlanFields
-from shoal.plan.keywords import explicit_class, take_loose
+from shoal.plan.keywords import explicit, take_loose
 from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL
 from shoal.plan.roles import spread_roles
 from shoal.plan.rules import KINDS, Rule, read_rule
 from shoal.plan.values import check_words, plain_value, value_of
 
 
-@explicit_class(positional=20)  # as 0.1 allowed
 @dataclass(frozen=True, init=False, repr=False)
 class Plan:
     """What is asked for: everything needed to make the same release again.
@@ -202,7 +201,7 @@ class Plan:
         """As Python would ask for it again: what is at its default is left out."""
         return f"Plan({', '.join([str(self.k), *(f'{n}={v!r}' for n, v in self._given().items())])})"
 
-    def _differs(self, **instead: Any) -> dict[str, Any]:
+    def differs(self, **instead: Any) -> dict[str, Any]:
         """The fields that are not at their default; some with another value instead."""
         plain = type(self)(self.k)
         found = {f.name: getattr(self, f.name) for f in fields(self)} | instead
@@ -212,7 +211,7 @@ class Plan:
         implied = {*(self.columns or ()), *self.strata, *self.unit, *self.keep, self.weight}
         implied |= {*self.diversity, *self.closeness}
         roles = {name: role for name, role in self.roles.items() if name not in implied}
-        return self._differs(roles=roles, columns=self.columns if self.blocks is None else None)
+        return self.differs(roles=roles, columns=self.columns if self.blocks is None else None)
 
     def _repr_html_(self) -> str:
         return card("Plan", [("k", self.k), *self._given().items()])
@@ -272,7 +271,7 @@ class Plan:
         `columns` are those that are protected, where the plan leaves them open. What is at its default is
         left out, so that a field that is added later changes no text.
         """
-        asked = self._differs(
+        asked = self.differs(
             roles={n: role for n, role in self.roles.items() if role in ("identifier", "confidential")},
             pseudonyms=None if self.pseudonyms is None else True,  # a key file may be moved
             version=None,
@@ -397,3 +396,6 @@ class Plan:
         from shoal.plan.toml import as_toml
 
         return as_toml(self, reasons or {})
+
+
+Plan.__init__ = explicit(Plan, positional=20)(Plan.__init__)  # type: ignore[method-assign]  # as 0.1 allowed

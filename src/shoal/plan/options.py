@@ -50,6 +50,11 @@ def split(word: str, option: str = "-k") -> list[str]:
     return words
 
 
+def listed(words: Sequence[str] | None, option: str) -> list[str]:
+    """Words that were typed with commas, or one option after another."""
+    return [name for word in words or () for name in split(word, option)]
+
+
 def _quoted(name: Any) -> str:
     text = str(name)
     plain = not (text == "" or text[0] == " " or set(text) & set(',"\n\r'))
@@ -67,7 +72,7 @@ def scalar(text: str) -> Any:
 def _assigned(words: Sequence[str], option: str, commas: bool = True) -> list[tuple[str, str]]:
     """`column=word`, several with commas between; the column's name may itself hold an equals sign."""
     pairs = []
-    for text in [text for word in words for text in (split(word, option) if commas else [word])]:
+    for text in listed(words, option) if commas else words:
         name, sign, word = text.rpartition("=")
         if not sign:
             raise InputError(f"{option} takes COLUMN=WORD, not {text!r}")
@@ -75,33 +80,19 @@ def _assigned(words: Sequence[str], option: str, commas: bool = True) -> list[tu
     return pairs
 
 
-def _word_or_pairs(words: Sequence[str], option: str) -> Any:
-    if len(words) == 1 and "=" not in words[0]:
-        return words[0]
-    return dict(_assigned(words, option))
-
-
 def _codes(words: Sequence[str], option: str) -> Any:
     if not any("=" in word for word in words):
-        return [scalar(text) for word in words for text in split(word, option)]
+        return [scalar(text) for text in listed(words, option)]
     codes: dict[str, list[Any]] = {}
     for name, word in _assigned(words, option, commas=False):
         codes.setdefault(name, []).extend(map(scalar, split(word, option)))
     return codes
 
 
-def _levels(words: Sequence[str], option: str) -> dict[str, list[str]]:
-    return {name: split(word, option) for name, word in _assigned(words, option, commas=False)}
-
-
-def _numbers(words: Sequence[str], option: str) -> dict[str, Any]:
-    return {name: scalar(word) for name, word in _assigned(words, option)}
-
-
 def _rules(words: Sequence[str], option: str) -> dict[str, Any]:
     """`column=rule`, several with commas between; a rule such as recursive:3,2 has commas of its own."""
     texts: list[str] = []
-    for part in [part for word in words for part in split(word, option)]:
+    for part in listed(words, option):
         if "=" in part or not texts:
             texts.append(part)
         else:
@@ -115,14 +106,6 @@ def _joins(words: Sequence[str], option: str) -> dict[str, dict[str, Any]]:
         title, members = read_join(name, word)
         joins.setdefault(name, {})[title] = members
     return joins
-
-
-def _joined(value: Mapping[Any, Mapping[Any, Any]]) -> list[str]:
-    return [
-        f"{name}={title}:{members if title == 'rare' else _row(members)}"
-        for name, titles in value.items()
-        for title, members in titles.items()
-    ]
 
 
 _BETWEEN = re.compile(r",(?=\s*\w+=)")  # a comma before NAME=
@@ -147,27 +130,7 @@ def _pairs(value: Mapping[Any, Any]) -> list[str]:
 
 
 def _lists(value: Mapping[Any, Sequence[Any]]) -> list[str]:
-    return [f"{name}={','.join(map(_quoted, words))}" for name, words in value.items()]
-
-
-def _each(value: Any) -> list[str]:
-    return [str(value)] if isinstance(value, str) else _pairs(value)
-
-
-def _typed(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _same(value: Any, option: str) -> Any:
-    return value
-
-
-def _plain(value: Any) -> list[str]:
-    return [str(value)]
-
-
-def _several(words: Sequence[str], option: str) -> list[str]:
-    return [name for word in words for name in split(word, option)]
+    return [f"{name}={_row(words)}" for name, words in value.items()]
 
 
 def _row(words: Sequence[Any]) -> str:
@@ -175,26 +138,44 @@ def _row(words: Sequence[Any]) -> str:
 
 
 SHAPES: dict[str, Shape] = {
-    "word": Shape(str, _same, _plain),
-    "whole": Shape(int, _same, _plain),
-    "number": Shape(float, _same, _plain),
-    "switch": Shape(bool, _same, _plain),
-    "names": Shape(list, _several, lambda names: [_quoted(name) for name in names]),
+    **{
+        name: Shape(kind, lambda value, flag: value, lambda value: [str(value)])
+        for name, kind in (("word", str), ("whole", int), ("number", float), ("switch", bool))
+    },
+    "names": Shape(list, listed, lambda names: [*map(_quoted, names)]),
     "blocks": Shape(
         list, lambda words, flag: [split(w, flag) for w in words], lambda value: [*map(_row, value)]
     ),
     "pairs": Shape(list, lambda words, flag: dict(_assigned(words, flag)), _pairs),
-    "word or pairs": Shape(list, _word_or_pairs, _each),
+    "word or pairs": Shape(
+        list,
+        lambda words, flag: (
+            words[0] if "=" not in words[0] and not words[1:] else dict(_assigned(words, flag))
+        ),
+        lambda value: [value] if isinstance(value, str) else _pairs(value),
+    ),
     "rules": Shape(list, _rules, _pairs),
-    "numbers": Shape(list, _numbers, _pairs),
+    "numbers": Shape(list, lambda words, flag: {n: scalar(w) for n, w in _assigned(words, flag)}, _pairs),
     "lists": Shape(
         list, lambda words, flag: {n: split(w, flag) for n, w in _assigned(words, flag, False)}, _lists
     ),
     "codes": Shape(
         list, _codes, lambda value: _lists(value) if isinstance(value, Mapping) else [_row(value)]
     ),
-    "joins": Shape(list, _joins, _joined),
-    "settings": Shape(list, _settings, lambda value: [f"{name}={_typed(v)}" for name, v in value.items()]),
+    "joins": Shape(
+        list,
+        _joins,
+        lambda value: [
+            f"{name}={title}:{members if title == 'rare' else _row(members)}"
+            for name, titles in value.items()
+            for title, members in titles.items()
+        ],
+    ),
+    "settings": Shape(
+        list,
+        _settings,
+        lambda value: [f"{n}={v if isinstance(v, str) else json.dumps(v)}" for n, v in value.items()],
+    ),
 }
 
 

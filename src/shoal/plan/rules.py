@@ -31,10 +31,7 @@ KINDS: dict[str, dict[str, tuple[tuple[Limits, ...], str]]] = {
     "diversity": {
         "distinct": ((Limits(0, whole=True),), "at least {0:g} different values of {column}"),
         "entropy": ((Limits(0.999),), "values of {column} as even as {0:g} equally frequent ones (entropy)"),
-        "recursive": (
-            (Limits(0), Limits(1, whole=True)),
-            "recursive ({0:g}, {1:g})-diversity of {column}",
-        ),
+        "recursive": ((Limits(0), Limits(1, whole=True)), "recursive ({0:g}, {1:g})-diversity of {column}"),
         "share": ((Limits(0, 1),), "no value of {column} in more than {0:.4%} of its records"),
     },
     "closeness": {

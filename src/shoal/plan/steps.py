@@ -15,20 +15,14 @@ if TYPE_CHECKING:
     from shoal.plan.model import Plan
 
 
-def tails(name: str, given: Any) -> dict[Any, Any]:
-    """Column -> a number, a date as text, or a share of the values such as "q0.99"."""
-    return {column: _tail(name, column, value) for column, value in _by_column(name, given).items()}
-
-
-def _tail(name: str, column: Any, value: Any) -> Any:
+def tail(name: str, column: Any, value: Any) -> Any:
+    """Where a tail begins: a number, a date as text, or a share of the values such as "q0.99"."""
     number = _number(value)
     if number is not None:
         return number
     text = str(value)
     share = _number(text[1:]) if text.startswith("q") else None
-    if share is not None and 0 < share < 1:
-        return text
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+    if (share is not None and 0 < share < 1) or re.fullmatch(r"\d{4}-\d\d-\d\d", text):
         return text
     raise InputError(
         f"{name} of column {column!r} is a value, a date, or a share of the values such as q0.99, "
@@ -36,12 +30,8 @@ def _tail(name: str, column: Any, value: Any) -> Any:
     )
 
 
-def roundings(name: str, given: Any) -> dict[Any, int | str]:
-    """Column -> how many decimals, "sig:3" (significant digits) or "base:5" (multiples)."""
-    return {column: _rounding(column, value) for column, value in _by_column(name, given).items()}
-
-
-def _rounding(column: Any, value: Any) -> int | str:
+def rounding(name: str, column: Any, value: Any) -> int | str:
+    """How many decimals, "sig:3" (significant digits) or "base:5" (multiples)."""
     kind, _, word = str(value).rpartition(":")
     number = None if isinstance(value, bool) else _number(word)
     whole = number is not None and number % 1 == 0 and number <= 15
@@ -62,12 +52,8 @@ def _rounding(column: Any, value: Any) -> int | str:
     )
 
 
-def joins(name: str, given: Any) -> dict[Any, dict[Any, Any]]:
-    """Column -> new level -> the levels that it is joined of; "rare" -> the count below which levels are."""
-    return {column: _join(column, value) for column, value in _by_column(name, given).items()}
-
-
-def _join(column: Any, value: Any) -> dict[Any, Any]:
+def join(name: str, column: Any, value: Any) -> dict[Any, Any]:
+    """New level -> the levels that it is joined of; "rare" -> the count below which levels are."""
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, Mapping):
@@ -84,7 +70,8 @@ def _join(column: Any, value: Any) -> dict[Any, Any]:
                 )
             found[title] = members
             continue
-        if not isinstance(members, Iterable) or not (members := _listed(members)):
+        members = (members,) if isinstance(members, str) else members
+        if not isinstance(members, Iterable) or not (members := tuple(members)):
             raise _no_join(column, value)
         taken = {str(member) for other in found.values() if isinstance(other, tuple) for member in other}
         twice = [member for member in members if str(member) in taken]
@@ -106,20 +93,10 @@ def read_join(column: Any, word: Any) -> tuple[str, Any]:
     return title, tuple(next(csv.reader([members], skipinitialspace=True)))
 
 
-def _listed(members: Any) -> tuple[Any, ...]:
-    return (members,) if isinstance(members, str) else tuple(members)
-
-
 def _no_join(column: Any, value: Any) -> InputError:
     return InputError(
         f"regroup of column {column!r} reads NEW:a,b (or {{'NEW': ['a', 'b']}}) or rare:20, not {value!r}"
     )
-
-
-def _by_column(name: str, given: Any) -> dict[Any, Any]:
-    if given is not None and not isinstance(given, Mapping):
-        raise InputError(f"{name} is a mapping, such as {{'name': value}}, not {given!r}")
-    return dict(given or {})
 
 
 def _number(value: Any) -> int | float | None:

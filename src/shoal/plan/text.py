@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
 from typing import Any
 
 from shoal.plan import Plan
@@ -15,13 +14,8 @@ _IMPLIED = ("other", "quasi", "stratum", "weight", "unit")  # roles that another
 
 
 def changed(plan: Plan) -> list[str]:
-    """The fields that are not at their default, in the plan's order."""
-    names = []
-    for f in fields(plan):
-        default = f.default_factory() if f.default_factory is not MISSING else f.default
-        if f.name not in _RECORDS and getattr(plan, f.name) != default:
-            names.append(f.name)
-    return names
+    """The fields but k that are not at their default, in the plan's order."""
+    return [name for name in plan.differs() if name not in _RECORDS]
 
 
 def as_command(
@@ -67,7 +61,7 @@ def as_python(
     words.append(f"columns={list(columns or plan.columns or ())!r}")
     for name in changed(plan):
         value = _roles(plan) if name == "roles" else getattr(plan, name)
-        if name not in ("k", "columns") and not (name == "roles" and not value):
+        if name != "columns" and not (name == "roles" and not value):
             words.append(f"{name}={value!r}")
     if source is None:
         return f"shoal.microaggregate({', '.join(words)})"

@@ -48,9 +48,8 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
     """The plan as TOML, with comments; what is at its default in a column is left out."""
     lines = ["# A plan for shoal. Change what you like; unknown words are refused."]
     lines += _section("made", {"version": shoal.__version__, "sha256": plan.sha256})
-    words = {
-        name: given for name in FOR_ALL if not isinstance(given := getattr(plan, name), Mapping) and given
-    }
+    given = {name: getattr(plan, name) for name in FOR_ALL}
+    words = {name: x for name, x in given.items() if x and not isinstance(x, Mapping)}
     lines += _section("release", {**{name: getattr(plan, name) for name in _RELEASE}, **words})
     if plan.parameters:
         lines += _section("parameters", plan.parameters)
@@ -87,13 +86,10 @@ def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
     """Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    steps = (plan.top, plan.bottom, plan.regroup, plan.round, plan.by_record)
-    for more in (plan.types, plan.levels, plan.column_weights, plan.log, plan.known or (), *steps):
-        found |= dict.fromkeys(more)
-    for name in KINDS:
-        found |= dict.fromkeys(getattr(plan, name))
-    for name in FOR_ALL:
-        found |= dict.fromkeys(given) if isinstance(given := getattr(plan, name), Mapping) else {}
+    kinds = ("types", "levels", "column_weights", "log", "known")
+    for name in (*kinds, "top", "bottom", "regroup", "round", "by_record", *KINDS, *FOR_ALL):
+        given = getattr(plan, name) or ()
+        found |= dict.fromkeys(given) if name not in FOR_ALL or isinstance(given, Mapping) else {}
     return list(found)
 
 

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, did_you_mean
 from shoal.plan.options import OPTIONS, scalar
-from shoal.plan.steps import joins, roundings, tails
+from shoal.plan.steps import join, rounding, tail
 from shoal.words import CENTROIDS, PRESERVE, ROLES, SCALINGS, TYPES, WORDS
 
 if TYPE_CHECKING:
     from shoal.plan.model import Plan
+
+
+Maker = Callable[[str, Any], Any]
 
 
 def value_of(field: str, given: Any) -> Any:
@@ -28,18 +31,18 @@ def check_words(plan: Plan) -> None:
     for name, levels in plan.levels.items():
         if isinstance(levels, str) or not isinstance(levels, Collection):
             raise InputError(f"the levels of column {name!r} are a list, lowest first, not {levels!r}")
-    for role in plan.roles.values():
-        _word("role", role, ROLES)
-    for kind in plan.types.values():
-        _word("type", kind, TYPES)
-    for scaling in _each(plan.scaling):
-        _word("scaling", scaling, SCALINGS)
-    for centroid in _each(plan.centroids):
-        _word("centroid", centroid, CENTROIDS)
-    for name, known in WORDS.items():
-        _word(name, getattr(plan, name), known)
-    if plan.preserve is not None:
-        _word("preserve", plan.preserve, PRESERVE)
+    one_each: list[tuple[str, Collection[Any], Collection[str]]] = [
+        ("role", plan.roles.values(), ROLES),
+        ("type", plan.types.values(), TYPES),
+        ("scaling", _each(plan.scaling), SCALINGS),
+        ("centroid", _each(plan.centroids), CENTROIDS),
+        *((name, [getattr(plan, name)], known) for name, known in WORDS.items()),
+        ("preserve", [] if plan.preserve is None else [plan.preserve], PRESERVE),
+    ]
+    for what, given, known in one_each:
+        for word in given:
+            if word not in known:
+                raise InputError(f"unknown {what} {word!r}: {did_you_mean(str(word), known)}")
     if plan.unit and plan.order == "keep" and plan.pseudonyms is None:
         raise InputError("a unit's rows may lie side by side: with unit, order is 'shuffle', not 'keep'")
     if plan.pseudonyms is not None and not plan.unit and "unit" not in plan.roles.values():
@@ -48,11 +51,6 @@ def check_words(plan: Plan) -> None:
         if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
             raise InputError(f"the weight of column {name!r} must be a number from 0 up, not {weight!r}")
     _ = plan.rules  # which says what is wrong with one
-
-
-def _word(what: str, word: Any, known: Collection[str]) -> None:
-    if word not in known:
-        raise InputError(f"unknown {what} {word!r}: {did_you_mean(str(word), known)}")
 
 
 def _each(given: Any) -> Collection[str]:
@@ -105,14 +103,6 @@ def _names(name: str, given: Any) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
 
 
-def _names_or_none(name: str, given: Any) -> tuple[Any, ...] | None:
-    return None if given is None else _names(name, given)
-
-
-def _blocks(name: str, given: Any) -> tuple[tuple[Any, ...], ...] | None:
-    return None if given is None else tuple(_names(name, block) for block in given)
-
-
 def _codes(name: str, given: Any) -> tuple[Any, ...] | dict[Any, tuple[Any, ...]]:
     """Values for all columns, or for each column; one alone may stand without a list."""
     if isinstance(given, Mapping):
@@ -126,10 +116,9 @@ def _mapping(name: str, given: Any) -> dict[Any, Any]:
     return dict(given or {})
 
 
-def _rules(name: str, given: Any) -> dict[Any, Any]:
-    """A number that is written as text is that number: the plan is the same."""
-    rules = _mapping(name, given)
-    return {column: scalar(rule) if isinstance(rule, str) else rule for column, rule in rules.items()}
+def _by_column(make: Callable[[str, Any, Any], Any]) -> Maker:
+    """A mapping whose values are made, each with its column."""
+    return lambda name, given: {c: make(name, c, value) for c, value in _mapping(name, given).items()}
 
 
 def _word_or_pairs(name: str, given: Any) -> str | Mapping[Any, str]:
@@ -142,16 +131,16 @@ def _as_given(name: str, given: Any) -> Any:
     return given
 
 
-Maker = Callable[[str, Any], Any]
 #: How a value is made, by the shape of the field's option.
 _BY_SHAPE: dict[str, Maker] = {
     "switch": _switch,
     "names": _names,
-    "blocks": _blocks,
+    "blocks": lambda name, given: None if given is None else tuple(_names(name, block) for block in given),
     "codes": _codes,
     "word or pairs": _word_or_pairs,
     **dict.fromkeys(("pairs", "numbers", "lists", "settings"), _mapping),
-    "rules": _rules,
+    # A number that is written as text is that number: the plan is the same.
+    "rules": _by_column(lambda name, column, rule: scalar(rule) if isinstance(rule, str) else rule),
 }
 #: By the field, where its shape does not say all.
 _MADE_OF: dict[str, Maker] = {
@@ -162,13 +151,12 @@ _MADE_OF: dict[str, Maker] = {
     "contributors": lambda name, value: _whole(name, value, 1),
     "contributor_share": _share,
     "time_limit": _seconds,
-    "top": tails,
-    "bottom": tails,
-    "regroup": joins,
-    "round": roundings,
+    "top": _by_column(tail),
+    "bottom": _by_column(tail),
+    "regroup": _by_column(join),
+    "round": _by_column(rounding),
     "pseudonyms": lambda name, value: None if value is None else os.fspath(value),
-    "columns": _names_or_none,
-    "known": _names_or_none,
+    **dict.fromkeys(("columns", "known"), lambda name, value: None if value is None else _names(name, value)),
 }
 
 

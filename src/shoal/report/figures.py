@@ -31,7 +31,7 @@ MARKERS = "osD^vP*Xp<>hd8"
 BARS: dict[str, Any] = {"color": LIGHT, "edgecolor": DARK, "hatch": "///", "linewidth": 0.8}
 
 
-def group_sizes(sizes: Mapping[str, int], counted: str) -> Picture:
+def group_sizes(sizes: Mapping[Any, int], counted: str) -> Picture:
     """How many groups have how many records, or units."""
     names, counts = size_classes(sizes)
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from shoal.comparison import Comparison
     from shoal.measures.measure import Measures
     from shoal.measures.pair import Pair
-    from shoal.plan import Plan
     from shoal.release import Release
 
 SCHEMA, VERSION = "shoal-report", "1.1"
@@ -238,7 +237,8 @@ def _provenance(release: Release, original: Frame) -> dict[str, Any]:
     if release.source is not None and release.source.is_file():
         fingerprints["file"] = sha256(release.source)
     roles = dict(plan.roles) | dict.fromkeys(release.columns, "quasi")
-    settings = _settings(plan)
+    # What the plan says beyond k, columns, method and seed; roles are told for each column.
+    settings = [name for name in changed(plan) if name not in ("columns", "method", "seed", "roles")]
     more = {*settings} - {"parameters", "time_limit", "per_column"}
     return {
         "source": None if release.source is None else _named(release),
@@ -259,11 +259,6 @@ def machine(*packages: str) -> dict[str, Any]:
         "versions": own | {name: version(name) for name in packages},
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
-
-
-def _settings(plan: Plan) -> list[str]:
-    """What the plan says beyond k, columns, method and seed; roles are told for each column."""
-    return [name for name in changed(plan) if name not in ("k", "columns", "method", "seed", "roles")]
 
 
 def replay(release: Release) -> str:

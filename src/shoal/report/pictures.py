@@ -23,9 +23,7 @@ CHANGE_SCALE = 0.5
 
 def distributions(both: Pair, most: int = COLUMNS) -> list[dict[str, Any]]:
     """The distribution of each column, before and after; of many columns those that lost most."""
-    every = [
-        distribution(column) for column in both.columns if not column.numeric or len(column.complete.before)
-    ]
+    every = [distribution(c) for c in both.columns if not c.numeric or len(c.complete.before)]
     chosen = sorted(range(len(every)), key=lambda i: -every[i]["lost"])[:most]
     return [every[i] for i in sorted(chosen)]
 
@@ -127,7 +125,7 @@ def map_places(facts: Mapping[str, Any]) -> tuple[NDArray, NDArray, NDArray]:
     return np.arcsinh(points), np.arcsinh(centres), codes
 
 
-def size_classes(sizes: Mapping[str, int]) -> tuple[list[str], list[int]]:
+def size_classes(sizes: Mapping[Any, int]) -> tuple[list[str], list[int]]:
     """How many groups have how many records: each size, or classes that widen where sizes lie far apart."""
     wide = sorted((int(size), count) for size, count in sizes.items())
     low, high = wide[0][0], wide[-1][0]

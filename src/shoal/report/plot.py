@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shoal.errors import InputError, did_you_mean
 from shoal.report import figures, pictures
+from shoal.report.model import histogram
 from shoal.stages.units import group_sizes
 
 if TYPE_CHECKING:
@@ -36,9 +35,8 @@ class Plot:
         return self._sizes().on(ax)
 
     def _sizes(self) -> Picture:
-        made = self._release
-        sizes, counts = np.unique(group_sizes(made.labels, made.units), return_counts=True)
-        return figures.group_sizes(dict(zip(map(str, sizes), counts.tolist())), made.outcome.counted)
+        sizes = histogram(group_sizes(self._release.labels, self._release.units))
+        return figures.group_sizes(sizes, self._release.outcome.counted)
 
     def _repr_html_(self) -> str:
         """Small pictures: the sizes of groups, and up to three columns before and after."""

@@ -214,10 +214,8 @@ def _logarithm(column: Column) -> Column:
 def _ranks(column: Column) -> Floats:
     """Each value's rank among those present; equal values share their average rank."""
     ranks = np.zeros(len(column.values))
-    present = slice(None) if column.gaps is None else ~column.gaps
     _, inverse, counts = np.unique(column.present, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks[present] = (last - (counts - 1) / 2)[inverse]
+    ranks[column.there] = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
     return ranks
 
 
@@ -225,7 +223,7 @@ def _number(column: Column, scaling: str) -> Scale:
     if not len(column.present):
         return Scale(0, 0, 0.0, 1.0)
     if scaling == "rank":
-        return Moments.of(_ranks(column) if column.gaps is None else _ranks(column)[~column.gaps]).scale()
+        return Moments.of(_ranks(column)[column.there]).scale()
     scale = Moments.of(column.present).scale()
     if scaling == "standard":
         return scale

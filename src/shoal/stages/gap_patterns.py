@@ -32,7 +32,7 @@ def gap_patterns(
     """
     holes = [column.holes for column in columns if column.holes is not None] if gaps else []
     if zeros:
-        holes += [(c.values == 0) & (c.gaps is None or ~c.gaps) for c in columns if not c.categorical]
+        holes += [(c.values == 0) & c.there for c in columns if not c.categorical]
     if not holes:
         return ids
     strata = np.zeros(len(holes[0]), np.int64) if ids is None else ids

@@ -64,13 +64,20 @@ def group(
     seed = plan.seed if seed is None else seed
     whole = "the table" if scales is None else "a block"
     info, required = foreseen(plan, columns, strata, weight, units, watched, whole)
-    space = _space(plan, info, columns, scales)
+    if info.input == "raw" and scales is None:
+        space = measurable(columns)
+    else:  # a block is measured in the space of the whole table
+        space = encode(columns, scales=scales)
     patterns = gap_patterns(
         columns, strata, plan.k, units, required, gaps=plan.missing == "group", zeros=plan.zeros == "group"
     )
-    points = space.matrix if info.input == "raw" else _points(plan, columns, space, scales, patterns)
+    points = space.matrix
+    if info.input != "raw":  # as the plan scales and weighs it, with a place for each gap
+        scaling = lambda column: plan.scaling_of(column.name)  # noqa: E731
+        points = grouping_matrix(columns, space, scaling, plan.log, plan.column_weights, scales)
+        points = impute(points, columns, space.spans, patterns)
     limit = (time_limit or info.seconds) if "time_limit" in info.supplied else None
-    plain = not required and all(column.gaps is None for column in columns)
+    complete = all(column.gaps is None for column in columns)
     start = alike(points, plan.k, required) if info.key == "auto" and patterns is None else None
     partition = start or run_within(
         info,
@@ -78,14 +85,15 @@ def group(
         plan.k,
         patterns,
         seed=seed,
-        time_limit=limit and limit * (1.0 if plain else 1 - REFINING),
+        time_limit=limit and limit * (1.0 if complete and not required else 1 - REFINING),
         progress=progress,
         parameters=plan.parameters,
         confidential=confidential_of(required),
     )
-    least = (
-        None if weight is not None or plan.zeros == "group" else _carried(partition, columns, points, space)
-    )
+    least = partition.least  # of the points; it is proven of the loss if that is measured by these too
+    same = weight is None and plan.zeros != "group" and complete
+    if not same or (least is not None and not np.array_equal(points, space.matrix)):
+        least = None
     limit = limit and REFINING * limit
     partition = refine_gaps(partition, points, columns, space.spans, patterns, plan.k, limit)
     has = values_there(columns, space.spans)
@@ -128,50 +136,15 @@ def choose(plan: Plan, columns: Sequence[Column], weight: Floats | None) -> Meth
     """
     info = get_method(plan.method, plan.parameters)
     column = columns[0]
-    if info.key != "auto" or len(columns) > 1 or column.categorical or not _drawn_to_scale(plan, column):
+    by_value = column.name not in plan.log and plan.scaling_of(column.name) != "rank"
+    by_value = by_value and plan.column_weights.get(column.name, 1) > 0  # but for origin and unit
+    if info.key != "auto" or len(columns) > 1 or column.categorical or not by_value:
         return info
     whole = column.type == "integer" or column.values.dtype.kind != "f"
     plain = plan.centroid_of(column.name) in (None, "mean") and weight is None
     spread = int(column.values.max()) - int(column.values.min()) if whole else 0
     affordable = 11 * plan.k * spread**2 < 2**62 or plan.k * len(column.values) <= 200_000
     return get_method("univariate_integer" if whole and plain and affordable else "univariate")
-
-
-def _carried(partition: Partition, columns: Sequence[Column], points: Floats, space: Space) -> float | None:
-    """What the method proved of the points, if the loss is measured by these too."""
-    measured = partition.least is not None and all(column.gaps is None for column in columns)
-    return partition.least if measured and np.array_equal(points, space.matrix) else None
-
-
-def _drawn_to_scale(plan: Plan, column: Column) -> bool:
-    """Whether a column is grouped by its own values, but for origin and unit."""
-    weight = plan.column_weights.get(column.name, 1)
-    return column.name not in plan.log and plan.scaling_of(column.name) != "rank" and weight > 0
-
-
-def _space(
-    plan: Plan, info: MethodInfo, columns: Sequence[Column], scales: Sequence[Scale | Levels | Drawn] | None
-) -> Space:
-    """Where the loss is measured; a block is measured in the space of the whole table."""
-    if scales is not None:
-        return encode(columns, scales=scales)
-    return measurable(columns) if info.input == "raw" else encode(columns)
-
-
-def _points(
-    plan: Plan,
-    columns: Sequence[Column],
-    space: Space,
-    scales: Sequence[Scale | Levels | Drawn] | None,
-    patterns: Ints | None,
-) -> Floats:
-    """What the method groups by: the space as the plan scales and weighs it, with a place for each gap."""
-
-    def scaling(column: Column) -> str:
-        return plan.scaling_of(column.name)
-
-    points = grouping_matrix(columns, space, scaling, plan.log, plan.column_weights, scales)
-    return impute(points, columns, space.spans, patterns)
 
 
 def refuse_plan(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -36,7 +36,6 @@ def hold(
     has: Bools | None = None,
     seed: int = 0,
     time_limit: float | None = None,
-    progress: Callable[[float], None] | None = None,
 ) -> Partition:
     """The partition itself if every group holds all requirements, else one near it whose groups do.
 
@@ -65,8 +64,6 @@ def hold(
         there = np.ones((len(rows), points.shape[1]), bool) if has is None else has[rows]
         search = _Stratum(points[rows], there, k, asked, rows, seed)
         labels[rows] = search.solve(labels[rows], rounds, end) + len(labels) * (done + 1)
-        if progress is not None:
-            progress((done + 1) / len(tasks))
     return Partition(labels)
 
 

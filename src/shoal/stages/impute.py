@@ -20,7 +20,7 @@ def impute(points: Floats, columns: Sequence[Column], spans: Sequence[slice], st
     stays at 0 for all; a record that shares no column with any other lies at the stratum's mean. `strata` are
     any sets of records that groups never cross, gap patterns too.
     """
-    has = np.stack([np.ones(len(points), bool) if c.gaps is None else ~c.gaps for c in columns], axis=1)
+    has = np.stack([column.there for column in columns], axis=1)
     if has.all() or len(columns) == 1:
         return points
     filled = points.copy()

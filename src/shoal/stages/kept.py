@@ -32,15 +32,10 @@ class Suspect(NamedTuple):
     reason: str
 
 
-class Kept(NamedTuple):
-    """What is known of the columns that are published as they are."""
-
-    suspects: tuple[Suspect, ...]
-    notes: tuple[str, ...]
-
-
-def look(plan: Plan, frame: Frame, columns: Mapping[Any, Column], changed: Collection[Any] = ()) -> Kept:
-    """Look at what is published beside the protected columns; a column that was given a role is no suspect.
+def look(
+    plan: Plan, frame: Frame, columns: Mapping[Any, Column], changed: Collection[Any] = ()
+) -> tuple[tuple[Suspect, ...], tuple[str, ...]]:
+    """Suspects among what is published beside the protected columns, none of which has a role; and notes.
 
     `changed` are columns of which some cells are replaced.
     """
@@ -56,7 +51,7 @@ def look(plan: Plan, frame: Frame, columns: Mapping[Any, Column], changed: Colle
     as_before = [str(name) for name in names if name not in changed]
     notes = [f"published as they are: {', '.join(as_before)}"] if as_before else []
     notes += [f"column {name!r} {reason}, and is published as it is" for name, reason in found]
-    return Kept(suspects, (*notes_on_codes(columns.values()), *notes))
+    return suspects, (*notes_on_codes(columns.values()), *notes)
 
 
 def refuse(suspects: Sequence[Suspect], keep: Iterable[Any] = ()) -> None:
@@ -157,9 +152,7 @@ def given_back(kept: Column, protected: Column, k: int) -> float:
     where at least k are, and of two numbers also the line between its neighbours, or their mean. It counts
     as little if guessing one value for all records does half as well.
     """
-    there = np.ones(len(kept.values), bool)
-    for column in (kept, protected):
-        there &= True if column.gaps is None else ~column.gaps
+    there = kept.there & protected.there
     x, y = kept.values[there], protected.values[there]
     records = len(protected.present)
     if len(x) < ENOUGH or (y == y[0]).all():

@@ -106,9 +106,8 @@ def protect_part(
         filled += column.gap_count - stayed
         thinned += cells[column.name].gap_count - stayed
     lost = zeros_lost(columns, cells)
-    return Published(
-        *(partition, groups, cells, loss, method, moved, filled, thinned, lost, least), sums=sums, held=held
-    )
+    counts = (moved, filled, thinned, lost)
+    return Published(partition, groups, cells, loss, method, *counts, least, sums=sums, held=held)
 
 
 def _spread(column: Column, groups: GroupValues, partition: Partition) -> Column:
@@ -124,13 +123,11 @@ def _spread(column: Column, groups: GroupValues, partition: Partition) -> Column
     return replace(cells, marks=np.where(mixed, 0, one)[labels])
 
 
-def zeros_lost(columns: Sequence[Column], cells: Mapping[Any, Column], common: float = 0.05) -> int:
+def zeros_lost(columns: Sequence[Column], cells: Mapping[Any, Column]) -> int:
     """How many zeros became other numbers, in columns where so many are zero that it means something."""
     lost = 0
     for column in columns:
-        zero = column.values == 0
-        if column.gaps is not None:
-            zero &= ~column.gaps
-        if not column.categorical and zero.sum() >= common * (len(zero) - column.gap_count):
+        zero = (column.values == 0) & column.there
+        if not column.categorical and zero.sum() >= 0.05 * (len(zero) - column.gap_count):
             lost += int((zero & (cells[column.name].values != 0)).sum())
     return lost

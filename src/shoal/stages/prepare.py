@@ -56,7 +56,12 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
     if len(frame) < plan.k:
         raise too_few(plan.k, len(frame))
-    columns = {name: require_few_codes(_read(plan, frame, name)) for name in names}
+    columns = {}
+    for name in names:
+        kind, levels = plan.types.get(name), plan.levels.get(name)
+        if name in plan.regroup:  # without the order of the levels that are joined
+            kind, levels = "nominal", None
+        columns[name] = require_few_codes(read_column(frame, name, kind, levels, plan.codes_of(name)))
     if plan.decimals:
         columns = {n: replace(column, decimals=decimals_of(column)) for n, column in columns.items()}
     notes = list(frame.notes)
@@ -100,19 +105,24 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
             units,
         )
         strata = merged.ids
-        changed, said = merged.published(columns)
-        notes += said
+        changed, merged_notes = merged.published(columns)
+        notes += merged_notes
     if plan.columns is None:
         notes += notes_on_columns(columns)
     watched = tuple(
         (rule, read_watched(original if rule.column in columns else frame, rule, plan)) for rule in plan.rules
     )
-    notes += [note for rule, column in watched for note in _notes_on_watched(rule, column)]
+    for rule, column in watched:
+        if rule.field in ("diversity", "closeness") and column.gap_count:
+            gap_count = column.gap_count
+            notes.append(f"{rule.field} counts the {gap_count} gaps of column {column.name!r} as one value")
+        if rule.field == "dominance" and (column.values < 0).any():
+            notes.append(f"dominance counts negative values of column {column.name!r} without their sign")
     if frame.origin is not None:
         columns = {name: marked(column, original) for name, column in columns.items()}
-    kept = look(plan, frame, columns, {*changed, *recoded.names})
+    suspects, told = look(plan, frame, columns, {*changed, *recoded.names})
     return Prepared(
-        *(frame, columns, strata, weight, (*notes, *kept.notes), changed, kept.suspects, units),
+        *(frame, columns, strata, weight, (*notes, *told), changed, suspects, units),
         original=original.native,
         recoded=recoded.names,
         recoding_loss=recoded.loss,
@@ -125,22 +135,6 @@ def left_out(records: int, complete: int, k: int) -> str:
     if complete < k:
         raise InputError(f"only {complete} records have no gap, fewer than k={k}: keep the others")
     return f"{records - complete} of {records} records have a gap and were left out"
-
-
-def _notes_on_watched(rule: Rule, column: Column) -> list[str]:
-    """How gaps and negative values count."""
-    if rule.field in ("diversity", "closeness") and column.gap_count:
-        return [f"{rule.field} counts the {column.gap_count} gaps of column {column.name!r} as one value"]
-    if rule.field == "dominance" and (column.values < 0).any():
-        return [f"dominance counts negative values of column {column.name!r} without their sign"]
-    return []
-
-
-def _read(plan: Any, frame: Frame, name: Any) -> Column:
-    """A column to protect, as it is; where levels are to be joined, without the order of the joined ones."""
-    if name in plan.regroup:
-        return read_column(frame, name, "nominal", codes=plan.codes_of(name))
-    return read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
 
 
 def as_weights(column: Column, first_row: int | None = 0) -> Floats:

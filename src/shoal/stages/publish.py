@@ -111,12 +111,8 @@ def round_half_away(numbers: NDArray) -> NDArray:
 
 def centroids(column: NDArray, partition: Partition) -> NDArray:
     """Each group's mean; of whole numbers the nearest whole number, half away from zero."""
-    if column.dtype.kind == "f":
-        return _float_means(column, partition)
-    return _whole_means(column, partition)
-
-
-def _float_means(column: NDArray, partition: Partition) -> NDArray:
+    if column.dtype.kind != "f":
+        return _whole_means(column, partition)
     wide = column.astype(np.float64, copy=False)[:, None]
     if wide.min() >= -1e300 and wide.max() <= 1e300:
         means, _ = partition.means_and_sse(wide)  # which a method may have left there
@@ -132,7 +128,11 @@ def _whole_means(column: NDArray, partition: Partition) -> NDArray:
     offsets = wide.view(np.uint64) - low.astype(np.uint64)
     sizes = partition.sizes
     if int(offsets.max()) * int(sizes.max()) >= 2**64:
-        return _whole_means_of_any_size(wide, partition).astype(column.dtype)
+        totals = [0] * len(partition)
+        for label, value in zip(partition.labels.tolist(), wide.tolist()):
+            totals[label] += value
+        means = [nearest(total, size) for total, size in zip(totals, sizes.tolist())]
+        return np.array(means, column.dtype)
     sums = np.zeros(len(partition), np.uint64)
     np.add.at(sums, partition.labels, offsets)
     quotient, rest = np.divmod(sums, sizes.astype(np.uint64))
@@ -142,14 +142,6 @@ def _whole_means(column: NDArray, partition: Partition) -> NDArray:
     return (floor + up.astype(wide.dtype)).astype(column.dtype)
 
 
-def _whole_means_of_any_size(column: NDArray, partition: Partition) -> NDArray:
-    sums = [0] * len(partition)
-    for label, value in zip(partition.labels.tolist(), column.tolist()):
-        sums[label] += value
-    means = [nearest(total, size) for total, size in zip(sums, partition.sizes.tolist())]
-    return np.array(means, column.dtype)
-
-
 def _weighted_means(values: NDArray, partition: Partition, weight: Floats) -> NDArray:
     """Differences from each group's smallest value are summed: neither far values nor large ones cost digits.
 
@@ -157,8 +149,7 @@ def _weighted_means(values: NDArray, partition: Partition, weight: Floats) -> ND
     has its plain mean.
     """
     labels, groups = partition.labels, len(partition)
-    weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
-    weight = np.where(np.bincount(labels, weight, groups)[labels] > 0, weight, 1.0)
+    weight = _votes(partition, np.ldexp(weight, -int(np.frexp(weight.max())[1])))
     whole = values.dtype.kind != "f"
     wide = values.astype({"i": np.int64, "u": np.uint64, "f": np.float64}[values.dtype.kind])
     exponent = 100 if not whole and np.abs(wide).max() > 1e150 else 0  # else the sums could overflow
@@ -181,6 +172,11 @@ def _weighted_means(values: NDArray, partition: Partition, weight: Floats) -> ND
     return means + up.astype(wide.dtype)
 
 
+def _votes(partition: Partition, weight: Floats) -> Floats:
+    """The weights; in a group whose weights are all 0, each record has one vote."""
+    return np.where(np.bincount(partition.labels, weight)[partition.labels] > 0, weight, 1.0)
+
+
 def _sorted(values: NDArray, partition: Partition) -> tuple[NDArray[np.intp], Ints]:
     """Rows by group and value, and where each group begins."""
     begins = np.cumsum(partition.sizes) - partition.sizes
@@ -194,10 +190,9 @@ def _medians(values: NDArray, partition: Partition, weight: Floats | None, lower
     if weight is None:
         low, high = begins + (sizes - 1) // 2, begins + sizes // 2
     else:
-        total = np.bincount(partition.labels, weight, len(partition))
-        votes = np.where(total[partition.labels] > 0, weight, 1.0)[order]
-        total = np.bincount(partition.labels, np.where(total[partition.labels] > 0, weight, 1.0))
-        reached = np.cumsum(votes) - np.repeat(np.cumsum(total) - total, sizes)
+        votes = _votes(partition, weight)
+        total = np.bincount(partition.labels, votes)
+        reached = np.cumsum(votes[order]) - np.repeat(np.cumsum(total) - total, sizes)
         half, group = np.repeat(total / 2, sizes), np.repeat(np.arange(len(sizes)), sizes)
         slack = 1e-12 * np.repeat(total, sizes)
         low = begins + np.bincount(group, reached < half - slack, len(sizes)).astype(np.int64)
@@ -226,23 +221,16 @@ def _trimmed_means(values: NDArray, partition: Partition, weight: Floats | None)
     inner = np.sort(inner)
     labels = partition.labels[inner]
     part = Partition(labels)
-    means = (
-        centroids(values[inner], part)
-        if weight is None
-        else _weighted_means(values[inner], part, weight[inner])
-    )
+    inside = values[inner]
+    means = centroids(inside, part) if weight is None else _weighted_means(inside, part, weight[inner])
     trimmed = np.empty(len(partition), means.dtype)
     trimmed[labels] = means[part.labels]
     return trimmed
 
 
 def _modes(values: NDArray, partition: Partition, weight: Floats | None) -> NDArray:
-    """The value most have. Among equals the one commoner in the whole table, then the smallest.
-
-    In a group whose weights are all 0, each record has one vote.
-    """
-    if weight is not None:
-        weight = np.where(np.bincount(partition.labels, weight)[partition.labels] > 0, weight, 1.0)
+    """The value most have. Among equals the one commoner in the whole table, then the smallest."""
+    weight = None if weight is None else _votes(partition, weight)
     levels, codes, common = np.unique(values, return_inverse=True, return_counts=True)
     pairs = partition.labels * len(levels) + codes
     distinct, inverse = np.unique(pairs, return_inverse=True)

@@ -59,7 +59,7 @@ class End(NamedTuple):
 
     def beyond(self, column: Column) -> NDArray[np.bool_]:
         beyond = column.values > self.limit if self.sign > 0 else column.values < self.limit
-        return beyond & (True if column.gaps is None else ~column.gaps)
+        return beyond & column.there
 
 
 class Steps(NamedTuple):
@@ -111,7 +111,8 @@ def recode(
     }
     ends, levels, notes = dict[Any, list[End]](), dict[Any, dict[Any, Any]](), list[str]()
     for name in tails:
-        limits = limits_of(plan, read[name], _quantile)
+        quantile = lambda c, word: np.sort(c.present)[place_of(c, word, len(c.present))]  # noqa: E731
+        limits = limits_of(plan, read[name], quantile)
         ends[name], said = ends_of(plan, read[name], limits, units, weight)
         notes += said
     refuse_rounding(plan, [*columns.values(), *(read[name] for name in kept)])
@@ -191,10 +192,6 @@ def limits_of(plan: Plan, column: Column, quantile: Callable[[Column, str], Any]
     return limits
 
 
-def _quantile(column: Column, word: str) -> Any:
-    return np.sort(column.present)[place_of(column, word, len(column.present))]
-
-
 def place_of(column: Column, word: str, present: int) -> int:
     """The place, in order, of the smallest value that a share (q0.99) of the values does not exceed."""
     if not present:
@@ -260,9 +257,8 @@ def _holders(cells: pa.Array, units: Ints | None) -> tuple[pa.Array, list[tuple[
     codes = listed.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     there = codes >= 0
     if units is None:
-        return listed.dictionary, [
-            (code, code, n) for code, n in enumerate(np.bincount(codes[there]).tolist())
-        ]
+        counts = np.bincount(codes[there]).tolist()
+        return listed.dictionary, [(code, code, count) for code, count in enumerate(counts)]
     pairs = np.unique(np.stack([codes, units])[:, there], axis=1).T.tolist()
     return listed.dictionary, [(code, unit, 1) for code, unit in pairs]
 
@@ -315,9 +311,8 @@ def _with_levels(name: Any, old: pa.Array, new: Mapping[Any, Any]) -> pa.Array:
     indices = pa.array(places[codes], mask=codes < 0)
     if not pa.types.is_dictionary(old.type):
         return pa.DictionaryArray.from_arrays(indices, distinct).cast(old.type)
-    return pa.DictionaryArray.from_arrays(
-        indices.cast(old.type.index_type), distinct, ordered=old.type.ordered
-    )
+    indices = indices.cast(old.type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, distinct, ordered=old.type.ordered)
 
 
 def _level(name: Any, title: Any, texts: bool) -> Any:

@@ -173,9 +173,8 @@ def _moves(
     order = np.argsort(-gain, kind="stable")
     _, first = np.unique(strata[free[order]] * (len(labels) + 1) + size[free[order]], return_index=True)
     rows = dict(zip(free[order].tolist(), gain[order].tolist()))
-    chosen = dict.fromkeys(
-        [*free[order[first[: effort.rows]]].tolist(), *free[order[: effort.rows]].tolist()]
-    )
+    most_gain = np.concatenate([order[first[: effort.rows]], order[: effort.rows]])
+    chosen = dict.fromkeys(free[most_gain].tolist())
     names = np.empty(len(part), np.int64)
     names[part.labels] = labels
     best: dict[tuple[int, int, int], tuple[float, int, int]] = {}

@@ -164,9 +164,8 @@ def tables_of(requirements: Sequence[Requirement], rows: Ints | slice = slice(No
     values = np.stack([requirement.values[rows] for requirement in requirements])
     same = np.zeros(codes.shape[1], np.int64)
     for row in (*codes, *values):
-        same = np.unique(
-            same * (1 + len(same)) + np.unique(row, return_inverse=True)[1], return_inverse=True
-        )[1]
+        levels = np.unique(row, return_inverse=True)[1]
+        same = np.unique(same * (1 + len(same)) + levels, return_inverse=True)[1]
     asked = required.Asked(
         np.array([kinds.index(type(requirement)) for requirement in requirements]),
         *(codes, values),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,47 +67,33 @@ def _rounder(rule: int | str, column: Column) -> Callable[[Any], Any]:
     kind, _, word = str(rule).rpartition(":")
     if column.categorical or column.type == "date":
         raise InputError(f"column {column.name!r} is {column.type}: only numbers can be rounded")
-    scale = getattr(column.stored, "scale", 0)  # of decimals, which are whole numbers of their last digit
+    real, dtype = column.values.dtype.kind == "f", column.values.dtype
     if kind == "sig":
-        return _significant(int(word), column.values.dtype)
+        digits = int(word)
+        if real:
+            return lambda value: float(f"{value:.{digits - 1}e}")
+        return lambda value: _multiple(value, 10 ** max(len(str(abs(value))) - digits, 0), dtype)
     step = Fraction(word) if kind == "base" else Fraction(1, 10 ** int(word))
-    if column.values.dtype.kind == "f":
-        return _to_multiple(step)
-    units = step * 10**scale
+    if real:
+        return partial(_real_multiple, float(step.numerator), float(step.denominator))
+    units = step * 10 ** getattr(column.stored, "scale", 0)  # decimals are whole numbers of their last digit
     if units.denominator != 1 or units == 1:
         raise InputError(
             f"round has no effect on column {column.name!r}, which holds "
             f"{'decimals' if column.stored is not None else 'whole numbers'}: say base:10, or leave it out"
         )
-    whole, limits = int(units), np.iinfo(column.values.dtype)
-
-    def multiple(value: int) -> int:
-        near = nearest(value, whole) * whole
-        return near if limits.min <= near <= limits.max else near - (whole if near > 0 else -whole)
-
-    return multiple
+    return lambda value: _multiple(value, int(units), dtype)
 
 
-def _to_multiple(step: Fraction) -> Callable[[float], float]:
-    above, below = float(step.numerator), float(step.denominator)
-
-    def multiple(value: float) -> float:
-        steps = abs(value) * below / above
-        if not steps < 2**52:  # it has no such digits
-            return value
-        return float(np.copysign(np.floor(steps + 0.5) * above / below, value)) + 0.0
-
-    return multiple
+def _multiple(value: int, unit: int, dtype: np.dtype) -> int:
+    """The nearest multiple of a unit that the type can hold."""
+    near, limits = nearest(value, unit) * unit, np.iinfo(dtype)
+    return near if limits.min <= near <= limits.max else near - (unit if near > 0 else -unit)
 
 
-def _significant(digits: int, dtype: np.dtype) -> Callable[[Any], Any]:
-    if dtype.kind == "f":
-        return lambda value: float(f"{value:.{digits - 1}e}")
-    limits = np.iinfo(dtype)
-
-    def significant(value: int) -> int:
-        unit = 10 ** max(len(str(abs(value))) - digits, 0)
-        near = nearest(value, unit) * unit
-        return near if limits.min <= near <= limits.max else near - (unit if near > 0 else -unit)
-
-    return significant
+def _real_multiple(above: float, below: float, value: float) -> float:
+    """The nearest multiple of above / below."""
+    steps = abs(value) * below / above
+    if not steps < 2**52:  # it has no such digits
+        return value
+    return float(np.copysign(np.floor(steps + 0.5) * above / below, value)) + 0.0

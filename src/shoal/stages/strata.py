@@ -32,9 +32,8 @@ class Strata(NamedTuple):
         """
         rows = self.first[self.ids]
         other = {name: cells[rows] != cells for name, cells in self.cells.items() if name not in protected}
-        changed = {
-            name: Column(name, "nominal", self.ids, first=self.first) for name in other if other[name].any()
-        }
+        names = [name for name in other if other[name].any()]
+        changed = {name: Column(name, "nominal", self.ids, first=self.first) for name in names}
         records = int(np.logical_or.reduce(list(other.values())).sum()) if changed else 0
         return changed, (*self.notes, *merged_note(records, list(changed)))
 
@@ -59,10 +58,8 @@ def read_strata(
     ids = combined(columns)
     _, first = np.unique(ids, return_index=True)
     shown = [frame.arrow(name).take(first).to_pylist() for name in names]
-    titles = [
-        " / ".join("no " + str(n) if v is None else str(v) for n, v in zip(names, t)) for t in zip(*shown)
-    ]
-    return Strata(ids, titles, first, cells)
+    said = [[f"no {n}" if v is None else str(v) for v in column] for n, column in zip(names, shown)]
+    return Strata(ids, [" / ".join(words) for words in zip(*said)], first, cells)
 
 
 def combined(columns: Sequence[Column]) -> Ints:

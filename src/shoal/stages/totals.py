@@ -38,22 +38,18 @@ def keep_total(name: object, values: NDArray, published: NDArray, partition: Par
     sums = np.zeros(len(sizes), object)
     np.add.at(sums, partition.labels, values.astype(object))
     rest = ((sums - published * sizes.astype(object)) / sizes).astype(np.float64)  # mean - published
-    steps = _steps(missing, sizes, rest, _room(published, values))
+    low, high, far = values.min().item(), values.max().item(), 2**40
+    room = {  # how many steps up and down each group may go within the column's range
+        1: np.array([min(high - value, far) for value in published], np.int64),
+        -1: np.array([min(value - low, far) for value in published], np.int64),
+    }
+    steps = _steps(missing, sizes, rest, room)
     if steps is None:
         raise TotalLost(
             f"column {name!r} cannot keep its total {target} in whole numbers from {values.min()} to "
             f"{values.max()} in groups of {sizes.min()} to {sizes.max()} records"
         )
     return (published + steps.astype(object)).astype(values.dtype)
-
-
-def _room(published: NDArray, values: NDArray) -> dict[int, Ints]:
-    """How many steps up (1) and down (-1) each group may go within the column's range."""
-    low, high, far = values.min().item(), values.max().item(), 2**40
-    return {
-        1: np.array([min(high - value, far) for value in published], np.int64),
-        -1: np.array([min(value - low, far) for value in published], np.int64),
-    }
 
 
 def _steps(missing: int, sizes: Ints, rest: NDArray, room: dict[int, Ints]) -> Ints | None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
-from shoal.errors import InputError
+from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.grouping.partition import Partition
@@ -42,7 +42,8 @@ def read_units(frame: Frame, names: Sequence[Any], k: int) -> Ints:
     names = frame.find(names)
     refuse_without_unit({name: frame.arrow(name) for name in names}, names, 0)
     ids = read_strata(frame, names).ids
-    refuse_few_units(k, int(ids.max()) + 1)
+    if ids.max() + 1 < k:
+        raise too_few(k, int(ids.max()) + 1, "units")
     return ids
 
 
@@ -54,12 +55,6 @@ def once_note(names: Sequence[Any]) -> list[str]:
         f"the same in all records of a unit, so published once for each: {', '.join(map(str, names))} "
         "(by_record, --by-record, groups them over records)"
     ]
-
-
-def refuse_few_units(k: int, units: int) -> None:
-    """Say that there are too few units for any group."""
-    if units < k:
-        raise InputError(f"k={k} needs at least {k} units, but the table has {units}: lower k")
 
 
 def refuse_without_unit(cells: Any, names: Sequence[Any], begin: int) -> None:
@@ -143,10 +138,7 @@ def protect_units(
             loss, sums = from_table_centre(loss, space, same, weight)
         if others:
             inner = protect_part(
-                plan,
-                others,
-                _published_alike(labels, cells, strata),
-                weight,
+                *(plan, others, _published_alike(labels, cells, strata), weight),
                 units=units,
                 scales=scales and scaled(others),
                 time_limit=time_limit and time_limit * half,
@@ -217,11 +209,9 @@ def _at(values: NDArray | None, rows: NDArray) -> Any:
 
 def _mean_of(column: Column, entry: Ints) -> Column:
     """A column of numbers as its mean in each unit: units that are alike in it too are grouped together."""
-    there = np.ones(len(entry)) if column.gaps is None else ~column.gaps
+    there = column.there
     present = np.bincount(entry, there)
     low = float(column.present.min()) if len(column.present) else 0.0  # a large offset costs no digits
     sums = np.bincount(entry, there * (column.values - low))
-    gaps = present == 0
-    return Column(
-        column.name, "continuous", low + sums / np.maximum(present, 1), gaps if gaps.any() else None
-    )
+    means, gaps = low + sums / np.maximum(present, 1), present == 0
+    return Column(column.name, "continuous", means, gaps if gaps.any() else None)

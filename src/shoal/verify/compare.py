@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.frame.large import pieces
+from shoal.frame.levels import written_out
 from shoal.frame.order import row_ids
 from shoal.verify.requirements import groups_of
 
@@ -68,12 +69,8 @@ def compare(
     gone, replaced = set(dropped), set(protected)
     names = [name for name in original.column_names if name not in gone]
     wanted, present = set(names), set(release.column_names)
-    for name in release.column_names:
-        if name not in wanted:
-            faults.append(f"column {name!r} should not be there")
-    for name in names:
-        if name not in present:
-            faults.append(f"column {name!r} is missing")
+    faults += [f"column {name!r} should not be there" for name in release.column_names if name not in wanted]
+    faults += [f"column {name!r} is missing" for name in names if name not in present]
     if not faults and names != release.column_names:
         faults.append("the columns are in another order")
     if len(original) != len(release):
@@ -123,11 +120,13 @@ def _first_different(expected: Any, found: Any, loose: bool) -> int | None:
         return _first_unlike_nest(expected, found)
     if loose:
         expected, found = _loosened(expected), _loosened(found)
-    unlike = pc.or_(
-        pc.fill_null(_unlike(expected, found, loose), False),
-        pc.not_equal(pc.is_null(expected), pc.is_null(found)),
-    )
-    row = pc.index(unlike, True).as_py()
+    if loose and pa.types.is_float64(expected.type):
+        slack = pc.multiply(pc.abs(expected), 1e-15)  # a sheet of Excel holds sixteen digits
+        unlike = pc.greater(pc.abs(pc.subtract(expected, found)), slack)
+    else:
+        unlike = pc.not_equal(expected, found)
+    one_gap = pc.not_equal(pc.is_null(expected), pc.is_null(found))
+    row = pc.index(pc.or_(pc.fill_null(unlike, False), one_gap), True).as_py()
     return None if row < 0 else row
 
 
@@ -149,9 +148,7 @@ def strange_codes(release: pa.Table, written: pa.Table, cells: pa.Table, columns
 
 def _plain(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
     """Dictionaries as their values, one type for all texts, NaN as a gap, half floats wide enough to cast."""
-    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = written_out(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]))
     if types.is_float16(column.type):
         column = column.cast(pa.float32())
     if types.is_null(column.type) or types.is_string(column.type) or types.is_string_view(column.type):
@@ -175,7 +172,9 @@ def _first_unlike(expected: pa.ChunkedArray, found: pa.ChunkedArray) -> int | No
     spelled = expected
     with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         spelled = expected.cast(pa.large_string())
-    for row, (one, text, other) in enumerate(zip(*map(_cells, (expected, spelled, found)))):
+    columns = (column.to_pylist() for column in (expected, spelled, found))
+    for row, cells in enumerate(zip(*columns)):
+        one, text, other = (None if cell == "" else cell for cell in cells)  # one may stand for the other
         if other not in (one, text) and (isinstance(one, bytes) or str(one) != other):
             return row
     return None
@@ -187,18 +186,6 @@ def _first_unlike_nest(expected: pa.ChunkedArray, found: pa.ChunkedArray) -> int
         return None
     pairs = zip(expected.to_pylist(), found.to_pylist())
     return next((row for row, (one, other) in enumerate(pairs) if repr(one) != repr(other)), None)
-
-
-def _cells(column: pa.ChunkedArray) -> list[Any]:
-    """Python's values; an empty text counts as a gap, for where one stands for the other."""
-    return [None if cell == "" else cell for cell in column.to_pylist()]
-
-
-def _unlike(expected: pa.ChunkedArray, found: pa.ChunkedArray, loose: bool) -> pa.ChunkedArray:
-    if not (loose and pa.types.is_float64(expected.type)):
-        return pc.not_equal(expected, found)
-    slack = pc.multiply(pc.abs(expected), 1e-15)  # a sheet of Excel holds sixteen digits
-    return pc.greater(pc.abs(pc.subtract(expected, found)), slack)
 
 
 def outside(
@@ -226,7 +213,9 @@ def outside(
         if own is None or published is None:
             continue
         told, published = pc.is_valid(published).to_numpy(zero_copy_only=False), _filled(published, 0)
-        low, high = _ends(own, starts)
+        info = np.finfo(np.float64) if types.is_floating(own.type) else np.iinfo(np.int64)
+        low = np.minimum.reduceat(_filled(own, info.max), starts)
+        high = np.maximum.reduceat(_filled(own, info.min), starts)
         told &= low <= high  # else no record of the group has a value
         by, share = rounding.get(name, (0.0, 0.0))
         if low.dtype.kind == "f" or by or share:  # rounding, else at most that of 32 bits
@@ -245,13 +234,6 @@ def outside(
 
 def _taken(cells: pa.ChunkedArray | None, rows: Ints) -> pa.Array | None:
     return None if cells is None else cells.combine_chunks().take(pa.array(rows))
-
-
-def _ends(cells: pa.Array, starts: Ints) -> tuple[NDArray, NDArray]:
-    """The smallest and the largest value of each stretch; the smallest is larger where all are gaps."""
-    info = np.finfo(np.float64) if types.is_floating(cells.type) else np.iinfo(np.int64)
-    low = np.minimum.reduceat(_filled(cells, info.max), starts)
-    return low, np.maximum.reduceat(_filled(cells, info.min), starts)
 
 
 def _filled(cells: pa.Array, value: Any) -> NDArray:

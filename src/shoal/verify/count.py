@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.frame.large import LargeTable
+from shoal.frame.levels import written_out
 from shoal.verify.fingerprint import Fingerprints
 
 
@@ -34,9 +35,11 @@ class Finding:
     def __str__(self) -> str:
         shown = ", ".join(map(str, self.columns))
         if self.passed:
+            records = f"{self.records} records"
+            among = f"of {records}" if self.counted == "records" else f"units, in {records}"
             return (
                 f"yes: each of the {self.groups} combinations of {shown} is shared by at least "
-                f"{self.smallest_group} {_of(self.counted, self.records)} (k={self.k})"
+                f"{self.smallest_group} {among} (k={self.k})"
             )
         short = (
             f"{self.short_groups} of {self.groups} combinations of {shown} are shared by fewer than "
@@ -57,8 +60,9 @@ def count(
         rows = Fingerprints().of(chain((table[name] for name in columns), map(_cells, strata)))
         sizes = _sizes(rows, Fingerprints().of(map(_cells, units)) if units else None)
         return _finding(k, columns, len(table), sizes, bool(units))
-    keys = {str(j): _plain(key) for j, key in enumerate([*(table[name] for name in columns), *strata])}
-    whose = {f"u{j}": _plain(key) for j, key in enumerate(units)}
+    cells = [*(table[name] for name in columns), *strata]
+    keys = {str(j): written_out(_cells(key)) for j, key in enumerate(cells)}
+    whose = {f"u{j}": written_out(_cells(key)) for j, key in enumerate(units)}
     counted = pa.table({**keys, **whose})
     if whose:
         counted = counted.group_by([*keys, *whose]).aggregate([])
@@ -111,24 +115,7 @@ def _cells(key: Any) -> Any:
 
 
 def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray, by_unit: bool) -> Finding:
-    return Finding(
-        k=k,
-        columns=tuple(columns),
-        records=records,
-        groups=len(sizes),
-        smallest_group=int(sizes.min(initial=records)),
-        short_groups=int((sizes < k).sum()),
-        counted="units" if by_unit else "records",
-        faults=() if records else ("there are no records",),
-    )
-
-
-def _of(counted: str, records: int) -> str:
-    return f"of {records} records" if counted == "records" else f"units, in {records} records"
-
-
-def _plain(column: Any) -> Any:
-    """A column that Arrow can count by: dictionaries as their values."""
-    if isinstance(column, np.ndarray) or not pa.types.is_dictionary(column.type):
-        return column
-    return column.cast(column.type.value_type)
+    rarest, short = int(sizes.min(initial=records)), int((sizes < k).sum())
+    faults = () if records else ("there are no records",)
+    counted = "units" if by_unit else "records"
+    return Finding(k, tuple(columns), records, len(sizes), rarest, short, counted, faults)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from shoal.arrays import Bools, Ints
+from shoal.arrays import Ints
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
 from shoal.frame.metadata import details_of, published
@@ -24,16 +24,9 @@ from shoal.io.files import as_arrow, read, read_contents, same_family
 from shoal.io.hive import by_folder, keys_in
 from shoal.io.large import large_table
 from shoal.io.stores import kept, speaking_of
+from shoal.verify import compare as comparing
 from shoal.verify import steps
-from shoal.verify.compare import (
-    Agreement,
-    compare,
-    first_difference,
-    in_place,
-    outside,
-    same_rows,
-    strange_codes,
-)
+from shoal.verify.compare import Agreement, compare, first_difference
 from shoal.verify.count import Finding, count
 from shoal.verify.requirements import Held, groups_of, held_by
 
@@ -197,7 +190,8 @@ def check_original(
     exact = same_family(release, original)
     found, expected = (written, cells) if exact else (table, before)
     if without_gaps:
-        complete = _complete(before, protected)
+        holes = [pc.is_null(before[name], nan_is_null=True).to_numpy() for name in protected]
+        complete = ~np.logical_or.reduce(holes)
         before, expected = before.filter(complete), expected.filter(complete)
 
     def same(name: str, one: Any, other: Any) -> int | None:
@@ -206,11 +200,10 @@ def check_original(
             return row
         return row if written is None else first_difference(one, written[name], loose=True)
 
-    shuffled = (
-        None
-        if plan is None
-        else file_order(before, plan, [n for n in protected if plan.roles.get(n, "quasi") == "quasi"])
-    )
+    shuffled = None
+    if plan is not None:
+        quasi = [name for name in protected if plan.roles.get(name, "quasi") == "quasi"]
+        shuffled = file_order(before, plan, quasi)
     keys = keys_in(release)
     if plan is not None and keys and {*keys} <= {*before.column_names}.difference(protected, changed):
         names = [name for name in before.column_names if name in table.column_names]
@@ -222,16 +215,17 @@ def check_original(
         agreement = compare(one, found, [*protected, *merged, *changed], dropped, same)
         if not agreement.faults:
             faults = [] if plan is None else steps.step_faults(other, table, plan, protected)
-            after, slack = (
-                (other, {}) if plan is None else (steps.recoded(other, plan), steps.slack(plan, other))
-            )
+            after = other if plan is None else steps.recoded(other, plan)
+            slack = {} if plan is None else steps.slack(plan, other)
             # What a unit publishes once is the mean of more records than those that share a combination.
             alike = [[name] for name in protected] if unit else blocks
             faults += [
-                fault for block in alike for fault in outside(after, table, block, not totals_kept, slack)
+                fault
+                for block in alike
+                for fault in comparing.outside(after, table, block, not totals_kept, slack)
             ]
             if exact and "stats" in details_of(found):
-                faults += strange_codes(table, found, one, protected)
+                faults += comparing.strange_codes(table, found, one, protected)
             agreement = replace(agreement, faults=tuple(faults))
             if plan is not None and (unit or plan.rules) and not faults:
                 cells, owners = table if written is None else written, [other[name] for name in unit]
@@ -246,13 +240,13 @@ def check_original(
                 return replace(agreement, faults=short, units=fewest, held=tuple(h.requirement for h in held))
             if not faults or (plan is not None and agreement.untouched):
                 return agreement
-        elif agreement.untouched and in_place(one, found, agreement.untouched):
+        elif agreement.untouched and comparing.in_place(one, found, agreement.untouched):
             return agreement  # the order is the right one, and some cells are wrong
         agreements.append(agreement)
     kept = agreements[0].untouched
     strict = plan is not None and (plan.order == "keep" or not kept)
     alike = found.column_names == [name for name in expected.column_names if name not in set(dropped)]
-    if strict or not alike or len(table) != len(before) or not same_rows(expected, found, kept):
+    if strict or not alike or len(table) != len(before) or not comparing.same_rows(expected, found, kept):
         return agreements[0]
     unseen = "units cannot be counted, for rows are not found again: give the plan or options of the release"
     faults = [unseen] if unit else []
@@ -312,14 +306,6 @@ def _contents(given: Any, seen: Callable[[], None]) -> Contents:
     return Contents(read(given)) if is_url(given) else read_contents(given)
 
 
-def _complete(table: pa.Table, columns: Sequence[str]) -> Bools:
-    """The rows without a gap in these columns."""
-    complete = np.ones(len(table), bool)
-    for name in columns:
-        complete &= ~pc.is_null(table[name], nan_is_null=True).to_numpy()
-    return complete
-
-
 def _blocks(
     table: pa.Table,
     columns: Sequence[str] | None,
@@ -329,15 +315,12 @@ def _blocks(
 ) -> _Blocks:
     """The columns that are checked together."""
     if blocks is None:
-        names = [columns] if isinstance(columns, str) else list(columns or _open(table, plan))
+        kinds = (types.is_integer, types.is_floating, types.is_decimal)
+        # Without records kinds are not known: any column may be numeric.
+        numeric = [f.name for f in table.schema if not len(table) or any(kind(f.type) for kind in kinds)]
+        free = [name for name in numeric if plan is None or plan.roles.get(name, "quasi") == "quasi"]
+        names = [columns] if isinstance(columns, str) else list(columns or free)
         blocks = [[name] for name in names] if per_column else [names]
     if not all(blocks) or not blocks:
         raise InputError("the file has no numeric column: name the columns to check")
     return blocks
-
-
-def _open(table: pa.Table, plan: Plan | None) -> list[str]:
-    """The numeric columns that no plan gives another role; any without records, where kinds are not known."""
-    kinds = (types.is_integer, types.is_floating, types.is_decimal)
-    numeric = [f.name for f in table.schema if not len(table) or any(kind(f.type) for kind in kinds)]
-    return [name for name in numeric if plan is None or plan.roles.get(name, "quasi") == "quasi"]

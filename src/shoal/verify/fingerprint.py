@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.frame.large import pieces
+from shoal.frame.levels import written_out
 
 _GAP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -45,8 +46,7 @@ class Fingerprints:
     def _numbers(self, column: Any) -> NDArray[np.uint64]:
         """Each cell as 64 bits: numbers and dates by their bits, all else by a keyed hash of its value."""
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+        column = written_out(column)
         kind = column.type
         gaps = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         if types.is_floating(kind):
@@ -54,9 +54,7 @@ class Fingerprints:
         elif types.is_integer(kind):
             wide = np.uint64 if types.is_unsigned_integer(kind) else np.int64
             bits = column.fill_null(0).to_numpy(zero_copy_only=False).astype(wide).view(np.uint64)
-        elif (
-            types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind) or types.is_duration(kind)
-        ):
+        elif types.is_temporal(kind) and not types.is_interval(kind):
             counts = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).fill_null(0)
             bits = counts.to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)
         else:

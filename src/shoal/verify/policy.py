@@ -38,9 +38,6 @@ def require(
     found = {finding.columns: finding for finding in findings}
     for part in parts:
         finding = found.get(tuple(map(str, part)))
-        if finding is None or (finding.k, finding.records, finding.counted) != (
-            k,
-            agreement.records,
-            counted,
-        ):
+        wanted = (k, agreement.records, counted)
+        if finding is None or (finding.k, finding.records, finding.counted) != wanted:
             raise CheckFailed(f"nothing is released: {', '.join(map(str, part))} were not counted")

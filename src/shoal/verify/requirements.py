@@ -184,11 +184,10 @@ def contributed(
     n, fewest, failing = len(groups), np.inf, np.zeros(int(groups.max()) + 1, bool)
     who = np.arange(n) if units is None else units
     for column in columns:
-        there = np.ones(n, bool) if column.gaps is None else ~column.gaps
+        there = column.there
         if zeros and not column.categorical:
             there &= column.values != 0
-        shown = released[column.name].gaps
-        there &= True if shown is None else ~shown
+        there &= released[column.name].there
         if weight is not None:
             heavy = there & (weight > 0)
             there &= heavy | (np.bincount(groups, heavy) == 0)[groups]
@@ -213,9 +212,8 @@ def figures_of(
     order = np.lexsort((column.values, gaps))
     ranked, last = column.values[order], gaps[order]
     levels = np.empty(len(order), np.int64)
-    levels[order] = np.cumsum(
-        np.r_[False, ((ranked[1:] != ranked[:-1]) & ~last[1:]) | (last[1:] != last[:-1])]
-    )
+    new = ((ranked[1:] != ranked[:-1]) & ~last[1:]) | (last[1:] != last[:-1])
+    levels[order] = np.cumsum(np.r_[False, new])
     if rule.field == "diversity":
         return _uniform(rule, levels, groups)
     table = np.bincount(levels)
@@ -326,7 +324,7 @@ def _dominated(
 
 
 def _narrow(rule: Rule, column: Column, groups: Ints) -> tuple[Floats, Bools]:
-    there = np.ones(len(groups), bool) if column.gaps is None else ~column.gaps
+    there = column.there
     value, group, many = column.values[there].astype(np.float64), groups[there], int(groups.max()) + 1
     scale = np.abs(value).max(initial=0.0) or 1.0
     value = value / scale
@@ -339,6 +337,5 @@ def _narrow(rule: Rule, column: Column, groups: Ints) -> tuple[Floats, Bools]:
         own = value.std() if len(value) else 0.0
         unit = np.full(many, own if column.whole is None else column.whole.deviation / scale)
     width = np.maximum(high - low, 0)
-    return np.where(width > 0, _ratio(width, unit), 0), (high <= low) | (
-        width < rule.numbers[0] * unit * (1 - _ROUNDING)
-    )
+    narrow = (high <= low) | (width < rule.numbers[0] * unit * (1 - _ROUNDING))
+    return np.where(width > 0, _ratio(width, unit), 0), narrow

@@ -65,8 +65,10 @@ def step_faults(
     """
     faults, after = [], recoded(original, plan)
     rules, kept = _rules(plan, original), stepped(plan, protected)
-    for name in rules:
-        if name in protected and not _all_rounded(_doubles(release[name], plan, name), rules[name], near):
+    for name in (name for name in rules if name in protected):
+        distinct = np.unique(_doubles(release[name], plan, name))
+        distinct = distinct[~np.isnan(distinct)]
+        if not np.isclose(distinct, _rounded(distinct, rules[name]), rtol=near, atol=0).all():
             faults.append(f"column {name!r} has values that are not rounded as the plan says")
     for name in kept:
         if plan.pseudonyms is not None and name == str(plan.unit[0]):
@@ -213,11 +215,6 @@ def _rounded(values: Floats, rule: int | str) -> Floats:
         exact = (2 * abs(Fraction(distinct[place])) / step + 1) // 2
         new[place] = float(exact * step) * (1 if distinct[place] >= 0 else -1)
     return new[places]
-
-
-def _all_rounded(values: Floats, rule: int | str, near: float) -> bool:
-    distinct = np.unique(values[~np.isnan(values)])
-    return bool(np.isclose(distinct, _rounded(distinct, rule), rtol=near, atol=0).all())
 
 
 def _word(cell: Any) -> str:

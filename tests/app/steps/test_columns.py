@@ -7,7 +7,7 @@ pytest.importorskip("nicegui")
 from shoal.app.steps.columns import FORMS, read_form, write_form
 from shoal.errors import InputError
 from shoal.plan.rules import KINDS, read_rule
-from shoal.plan.steps import roundings, tails
+from shoal.plan.values import value_of
 
 
 def test_the_form_has_every_kind_of_rule_with_its_numbers():
@@ -38,7 +38,7 @@ def test_a_form_reads_and_writes_what_a_plan_has(field, values):
             assert at == place
             read_rule(field, "x", written)
         else:
-            assert (tails if field == "top" else roundings)(field, {"x": written}) == {"x": value}
+            assert value_of(field, {"x": written}) == {"x": value}
 
 
 def test_a_missing_number_is_the_plans_error():

@@ -122,9 +122,8 @@ def build(tab: Tab) -> None:
             for field, said in draft.columns.items():
                 for column, value in said.items():
                     words = f"{column}: {_TITLES[field].lower()} {_plainly(value)}"
-                    ui.chip(
-                        words, removable=True, on_value_change=partial(forget, field, column), color="#e6f2f5"
-                    )
+                    off = partial(forget, field, column)
+                    ui.chip(words, removable=True, on_value_change=off, color="#e6f2f5")
 
     def forget(field: str, column: str) -> None:
         put(field, column, None)
@@ -139,9 +138,8 @@ def build(tab: Tab) -> None:
     words = "Tails, levels, rounding, what each group must hold, and how a column is grouped."
     with card("Column by column", words).classes("by-column"):
         place = tab.edited if tab.edited in names else 0
-        chosen = ui.select(
-            names, label="Column", value=place, with_input=True, on_change=lambda e: choose(e.value)
-        )
+        change = lambda e: choose(e.value)  # noqa: E731
+        chosen = ui.select(names, label="Column", value=place, with_input=True, on_change=change)
         chosen.props(FIELD).classes("besides")
         holder = ui.element("div")
         listed = ui.element("div").classes("chips")
@@ -202,9 +200,8 @@ def _fields(tab: Tab, column: dict[str, Any], put: Callable[[str, str, Any], Non
         with ui.element("div").classes("checks"):
             for field, label in _LISTS.items():
                 if (field != "log" or numeric) and (field != "by_record" or draft.named("unit")):
-                    ui.checkbox(
-                        label, value=name in draft.get(field), on_change=partial(_listed, tab, field, name)
-                    )
+                    change = partial(_listed, tab, field, name)
+                    ui.checkbox(label, value=name in draft.get(field), on_change=change)
 
 
 def _change(put: Callable[[str, str, Any], None], field: str, name: str, event: Any) -> None:
@@ -314,11 +311,8 @@ def _levels(tab: Tab, column: dict[str, Any], put: Callable[[str, str, Any], Non
         ui.run_javascript(f"getHtmlElement({pressed.id})?.focus()")
 
     with ui.element("div").classes("form"):
-        show(
-            Markup(
-                "<p><b>Levels, lowest first</b> <span class='soft'>drag them, or use the arrows</span></p>"
-            )
-        )
+        text = "<p><b>Levels, lowest first</b> <span class='soft'>drag them, or use the arrows</span></p>"
+        show(Markup(text))
         with ui.column().classes("levels") as rows:
             for level in order:
                 with ui.element("div").classes("level") as row:

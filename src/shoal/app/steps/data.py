@@ -73,15 +73,17 @@ def _sessions(tab: Tab) -> None:
     found = saved.names()[:SESSIONS]
     if not found:
         return
-    words = (
-        "Settings and plans, without a record of a table: drop the table again, and its runs are made again."
-    )
+    words = "Settings and plans, without a record of a table: "
+    words += "drop the table again, and its runs are made again."
     with card("Saved sessions", words).classes("sessions"):
         for name in found:
             with ui.element("div").classes("actions") as row:
                 when = f"{name[:4]}-{name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}"
                 try:
-                    said = _session_words(saved.load(name))
+                    tables = saved.load(name)
+                    runs = sum(len(table.runs) for table in tables)
+                    names = ", ".join(table.name + table.part for table in tables[:3])
+                    said = f"{names}{', ...' if tables[3:] else ''}; {runs} run{'' if runs == 1 else 's'}"
                     label = f"Reopen the session of {when}"
                     button("Reopen", "history", partial(_reopen, tab, name), label, "outline dense")
                 except ShoalError as error:
@@ -91,20 +93,11 @@ def _sessions(tab: Tab) -> None:
                 show(Markup("<b>{}</b> <span class='soft'>{}</span>"), when, said, tag="span")
 
 
-def _session_words(tables: list[saved.Saved]) -> str:
-    runs = sum(len(table.runs) for table in tables)
-    names = ", ".join(table.name + table.part for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
-    return f"{names}; {runs} run{'' if runs == 1 else 's'}"
-
-
 def _reopen(tab: Tab, name: str) -> None:
-    try:
+    with tab.saying():
         tab.session.waiting = saved.load(name)
-    except ShoalError as error:
-        tab.say(error, bad=True)
-        return
-    tab.session.saved_as = name
-    tab.go("data")
+        tab.session.saved_as = name
+        tab.go("data")
 
 
 def _delete(row: ui.element, name: str) -> None:
@@ -113,13 +106,10 @@ def _delete(row: ui.element, name: str) -> None:
 
 
 async def _demo(tab: Tab) -> None:
-    try:
+    with tab.saying():
         with tab.working("Making a survey of 5,000 businesses"):
             work = await tab.office.take_in(tab.session, tab.office.place(".csv"), "survey.csv", "demo")
-    except ShoalError as error:
-        tab.say(error, bad=True)
-        return
-    tab.open_work(work.number, "data")
+        tab.open_work(work.number, "data")
 
 
 def _header(tab: Tab, work: Work) -> None:
@@ -127,13 +117,10 @@ def _header(tab: Tab, work: Work) -> None:
     found = re.search(r"!(\d+)$", work.part)
 
     async def again() -> None:
-        try:
+        with tab.saying():
             with tab.working(f"Reading {work.name}"):
                 made = await tab.office.read_again(tab.session, work, int(row.value or 1))
-        except ShoalError as error:
-            tab.say(error, bad=True)
-            return
-        tab.open_work(made.number, "data")
+            tab.open_work(made.number, "data")
 
     with ui.element("div").classes("actions"):
         row = ui.number("Header row", value=int(found[1]) if found else 1, min=1, max=1 << 20, precision=0)

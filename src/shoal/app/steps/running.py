@@ -60,9 +60,8 @@ def build(tab: Tab) -> None:
     rows = ui.element("div").classes("runs")
     made: dict[int, Row] = {}
     with rows:
-        nothing = show(
-            Markup("<p class='soft'>No run yet. Each one is kept: you can go back to any of them.</p>")
-        )
+        text = "<p class='soft'>No run yet. Each one is kept: you can go back to any of them.</p>"
+        nothing = show(Markup(text))
 
     def listed() -> None:
         nothing.set_visibility(not work.runs)
@@ -82,15 +81,12 @@ def build(tab: Tab) -> None:
 
 def _start(tab: Tab, further: str | None) -> None:
     """Queue the run, and the same with other k."""
-    try:
+    with tab.saying():
         for size in dict.fromkeys([tab.draft.k, *_sizes(further or "")]):
             draft = tab.draft.copy()
             draft.k = size
             tab.office.submit(tab.session, tab.table, draft)
-    except ShoalError as error:
-        tab.say(error, bad=True)
-        return
-    tab.announce("", False)
+        tab.announce("", False)
 
 
 def _sizes(words: str) -> list[int]:

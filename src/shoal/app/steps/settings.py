@@ -11,7 +11,6 @@ from shoal.app.crew import Stopped
 from shoal.app.markup import FIELD, button, card, pieces, sentence, show
 from shoal.app.steps import columns
 from shoal.app.tab import Tab
-from shoal.errors import ShoalError
 from shoal.grouping.registry import methods
 from shoal.measures.measure import shown
 
@@ -50,14 +49,8 @@ CHOICES: dict[str, tuple[str, dict[str, str]]] = {
     "thin": ("Cells of too few records", {"widen": "widen their group", "gap": "publish a gap"}),
     "order": ("Rows in the file", {"shuffle": "shuffled: a place tells nothing", "keep": "in their order"}),
 }
-ROLES_CHOSEN = {
-    "stratum": "Strata: groups never cross them",
-    "unit": "Unit: whom k counts (dropped)",
-}
-TYPED = {
-    "missing_codes": "Codes for gaps, with commas",
-    "pseudonyms": "Key file: units get new numbers",
-}
+ROLES_CHOSEN = {"stratum": "Strata: groups never cross them", "unit": "Unit: whom k counts (dropped)"}
+TYPED = {"missing_codes": "Codes for gaps, with commas", "pseudonyms": "Key file: units get new numbers"}
 CHECKS = {
     "merge_small_strata": "Merge strata that are short of k with the most similar",
     "preserve": "Keep the totals of whole numbers",
@@ -119,20 +112,18 @@ def _advice(tab: Tab, take: Any) -> None:
     work = tab.table
 
     async def advise() -> None:
-        try:
+        with tab.saying():
             plan = tab.draft.plan().toml()
             share = (risk.value or 0) / 100
-            with tab.working("Trying group sizes", tab.office.adviser.stop):
-                told = await tab.office.advise(work, plan, share, tab.progress)
-        except ShoalError as error:
-            tab.say(error, bad=True)
-            return
-        except Stopped:
-            tab.say("Cancelled: no group size is suggested")
-            return
-        tab.advice[work.number] = told
-        if not holder.is_deleted:
-            tell()
+            try:
+                with tab.working("Trying group sizes", tab.office.adviser.stop):
+                    told = await tab.office.advise(work, plan, share, tab.progress)
+            except Stopped:
+                tab.say("Cancelled: no group size is suggested")
+                return
+            tab.advice[work.number] = told
+            if not holder.is_deleted:
+                tell()
 
     def tell() -> None:
         holder.clear()
@@ -251,6 +242,9 @@ def _more(tab: Tab, put: Any) -> None:
         change = lambda e: put(field, empty if e.value is None else int(e.value) if whole else e.value)  # noqa: E731
         ui.number(label, value=draft.get(field), on_change=change, **limits).props(FIELD + " clearable")
 
+    def check(field: str, event: Any) -> None:
+        put(field, event.value if field != "preserve" else "totals" if event.value else None)
+
     def several(label: str, chosen: Sequence[str], change: Any) -> None:
         value = [names.index(name) for name in chosen]
         told = lambda e: change([names[j] for j in e.value])  # noqa: E731
@@ -267,36 +261,25 @@ def _more(tab: Tab, put: Any) -> None:
                 several(label, draft.named(role), partial(give, role))
             weight = next((names.index(name) for name in draft.named("weight")), None)
             weigh = lambda e: give("weight", [] if e.value is None else [names[e.value]])  # noqa: E731
-            ui.select(places, label="Survey weight", clearable=True, value=weight, on_change=weigh).props(
-                FIELD
-            )
+            chosen = ui.select(places, label="Survey weight", clearable=True, value=weight, on_change=weigh)
+            chosen.props(FIELD)
             for field, (label, options) in CHOICES.items():
                 change = lambda e, field=field: put(field, e.value or None)  # noqa: E731
                 value = draft.get(field)
                 value = value if isinstance(value, str) else ""
                 ui.select(options, label=label, value=value, on_change=change).props(FIELD)
-            several(
-                "Kept columns that an intruder may know",
-                draft.get("known") or [],
-                lambda chosen: put("known", chosen or None),
-            )
+            know = lambda chosen: put("known", chosen or None)  # noqa: E731
+            several("Kept columns that an intruder may know", draft.get("known") or [], know)
             for field, label in TYPED.items():
                 change = lambda e, field=field: put(field, (e.value or "").strip())  # noqa: E731
                 ui.input(label, value=draft.fields.get(field, ""), on_change=change).props(FIELD)
-            number(
-                "Records that make up each published cell, at least", "contributors", 1, min=1, precision=0
-            )
-            number(
-                "The largest share of weight that one has in it", "contributor_share", 1.0, min=0.01, max=1
-            )
+            label = "Records that make up each published cell, at least"
+            number(label, "contributors", 1, min=1, precision=0)
+            label = "The largest share of weight that one has in it"
+            number(label, "contributor_share", 1.0, min=0.01, max=1)
             number("Seed: the same gives the same release", "seed", 0, min=0, precision=0)
             number("Time limit, seconds (none: repeatable)", "time_limit", None, min=0.1)
         with ui.element("div").classes("checks"):
             for field, label in CHECKS.items():
                 value = draft.prove if field == "prove" else bool(draft.get(field))
-                change = lambda e, field=field: put(field, _checked(field, e.value))  # noqa: E731
-                ui.checkbox(label, value=value, on_change=change)
-
-
-def _checked(field: str, value: bool) -> Any:
-    return value if field != "preserve" else "totals" if value else None
+                ui.checkbox(label, value=value, on_change=partial(check, field))

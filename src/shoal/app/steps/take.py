@@ -31,18 +31,16 @@ def build(tab: Tab) -> None:
         runs = {other.number: f"{other.title}: {other.settings}" for other in work.finished}
         if len(runs) > 1:
             with ui.element("div").classes("actions"):
-                other = ui.select(
-                    runs, label="Run", value=run.number, on_change=lambda e: _choose(tab, e.value)
-                )
+                change = lambda e: _choose(tab, e.value)  # noqa: E731
+                other = ui.select(runs, label="Run", value=run.number, on_change=change)
                 other.props("outlined dense").classes("besides")
     with ui.element("div").classes("two"):
         words = "Read back and checked before you get it: every published combination is counted."
         with card("The release", words), ui.element("div").classes("actions"):
             kind = ui.select(endings, label="Format", value=chosen).props("outlined dense").classes("format")
             button("Release", "download", lambda: _release(tab, run, kind.value), "Download the release")
-        words = (
-            "The internal one tells everything. The public one has no seed, risk or value of the original."
-        )
+        words = "The internal one tells everything. "
+        words += "The public one has no seed, risk or value of the original."
         with card("The reports", words), ui.element("div").classes("actions"):
             for edition in ("internal", "public"):
                 label = f"Download the {edition} report"

@@ -72,11 +72,7 @@ def protect_block(
     order = np.lexsort(keys)
     roles = needed.divided([column.at(order) for column in columns], several)
     published = protect_units(
-        blocks.plan,
-        roles.columns,
-        roles.strata,
-        roles.weight,
-        None if units is None else units[order],
+        *(blocks.plan, roles.columns, roles.strata, roles.weight, None if units is None else units[order]),
         watched=roles.watched,
         scales=blocks.scales if several else None,
         seed=blocks.seed_of(block),

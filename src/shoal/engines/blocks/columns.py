@@ -110,8 +110,7 @@ class StoredColumn:
         """Which cells of one batch are gaps; a category need not be listed for it."""
         kind = "nominal" if self.categorical else self.type
         frame = Frame(pa.table({self.name: cells}), first_row=first_row)
-        column = read_column(frame, self.name, kind, codes=self.codes)
-        return np.zeros(len(cells), bool) if column.gaps is None else column.gaps
+        return ~read_column(frame, self.name, kind, codes=self.codes).there
 
     @cached_property
     def empty(self) -> Column:
@@ -145,14 +144,14 @@ class StoredColumn:
     def moments(self) -> "Tally":
         """What is known of a category."""
         coded, counts = self._coded, np.array(self.counts, np.int64)
-        there = np.ones(len(counts), bool) if coded.gaps is None else ~coded.gaps
+        there = coded.there
         levels = np.bincount(coded.values[there], counts[there], minlength=1).astype(np.int64)
         return Tally(self.type, levels, int(counts[~there].sum()))
 
     def joined(self, was: "StoredColumn", new: Mapping[Any, Any]) -> tuple[Column, Ints]:
         """What became of each level of this column as it `was`, measured, and how often that level occurs."""
         old = was._coded
-        rows = np.flatnonzero(np.ones(len(old.values), bool) if old.gaps is None else ~old.gaps)
+        rows = np.flatnonzero(old.there)
         cells = pa.array([new[level] for level in was.listed.take(pa.array(rows)).to_pylist()], self._plain)
         column, often = self.read(cells), np.array(was.counts, np.int64)[rows]
         often = often if column.gaps is None else np.where(column.gaps, 0, often)
@@ -311,10 +310,13 @@ class Needed:
         chosen = [next(rest) for _ in self.chosen]
         strata = [next(rest) for _ in self.strata]
         weight = None if self.weight is None else as_weights(next(rest))
-        watched = [
-            (rule, replace(next(rest), whole=c.whole) if several and c.whole else _dense(next(rest)))
-            for rule, c in self.watched
-        ]
+        watched = []
+        for (rule, stored), own in zip(self.watched, rest):
+            if several and stored.whole:
+                own = replace(own, whole=stored.whole)
+            elif own.categorical:  # only the levels of these records count
+                own = categories(own.name, own.type, own.values, own.gaps)
+            watched.append((rule, own))
         was = {column.name: next(rest) for column in self.was}
         for j, column in enumerate(self.chosen):
             if column.name in was:
@@ -331,13 +333,6 @@ class Roles:
     strata: Ints | None
     weight: Floats | None
     watched: list[tuple[Rule, Column]]
-
-
-def _dense(column: Column) -> Column:
-    """A category of which only the levels of these records count."""
-    if not column.categorical:
-        return column
-    return categories(column.name, column.type, column.values, column.gaps)
 
 
 def stored_column(schema: pa.Schema, name: str, wanted: str | None = None) -> StoredColumn:

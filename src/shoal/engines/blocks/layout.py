@@ -28,10 +28,8 @@ def keys_of(
     if asked is None:
         if target.suffix == ".parquet":
             return [], []
-        moved = [name for name in named if name in changed]
-        note = (
-            f"folders named cells of {', '.join(map(repr, moved))}, changed here: now a column of the files"
-        )
+        moved = ", ".join(repr(name) for name in named if name in changed)
+        note = f"folders named cells of {moved}, changed here: now a column of the files"
         return [name for name in named if name not in changed | dropped], [note] if moved else []
     asked = [asked] if isinstance(asked, str) else list(asked)
     Frame(schema.empty_table()).find(asked)

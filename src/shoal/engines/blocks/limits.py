@@ -45,7 +45,8 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     protected = [column.name for column in columns]
     kept = [name for name in dict.fromkeys([*recoded, *plan.round]) if name not in protected]
     refuse_roles(plan, [*recoded, *kept])
-    refuse_numbers(plan, [column.empty for column in columns])
+    empty = [column.empty for column in columns]
+    refuse_numbers(plan, empty)
     was = tuple(_as_it_was(plan, column) for column in columns if column.name in recoded)
     old = {column.name: column for column in was}
     watched = tuple(
@@ -54,10 +55,8 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     for rule, column in watched:
         refuse_without_numbers(rule, column.empty)
     pairs = [of(name, "nominal" if name in plan.regroup else None) for name in kept]
-    refuse_rounding(plan, [column.empty for column in (*columns, *pairs)])
-    refuse_plan(
-        plan, [column.empty for column in columns], plan.parts(protected), weighted=weight is not None
-    )
+    refuse_rounding(plan, [*empty, *(column.empty for column in pairs)])
+    refuse_plan(plan, empty, plan.parts(protected), weighted=weight is not None)
     strata = tuple(of(name, "nominal") for name in plan.strata)
     return Needed(
         *(tuple(columns), strata, weight, watched, was),
@@ -78,6 +77,7 @@ def look_at_some(plan: Plan, needed: Needed, some: Any, changed: Sequence[str] =
     """
     columns = {c.name: require_few_codes(c.read(some[c.name])) for c in needed.chosen}
     names = [name for name in some.column_names if not name.startswith((WAS, MERGED))]
-    kept = look(plan, Frame(some.select(names)), columns, {*changed, *(new.name for new, _ in needed.kept)})
-    refuse(kept.suspects)
-    return kept.notes
+    changed = [*changed, *(new.name for new, _ in needed.kept)]
+    suspects, notes = look(plan, Frame(some.select(names)), columns, changed)
+    refuse(suspects)
+    return notes

@@ -17,7 +17,7 @@ import shoal
 from shoal.arrays import Ints
 from shoal.engines.blocks.columns import Needed, StoredColumn
 from shoal.engines.blocks.facts import Tally
-from shoal.errors import InputError
+from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.order import row_ids
 from shoal.outcome import Outcome
@@ -25,7 +25,6 @@ from shoal.plan import Plan
 from shoal.stages.encode import Drawn, Levels, Ranks, drawn
 from shoal.stages.moments import Moments, Scale
 from shoal.stages.strata import refuse_short
-from shoal.stages.units import refuse_few_units
 
 #: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
 #: larger the blocks, the fewer groups lie at a border and cannot reach across (see docs/scaling.md).
@@ -101,8 +100,8 @@ class BlockPlan:
         Strata that need no block of their own share one. `title` is what a combination of levels is called.
         """
         k, most = self.plan.k, SLACK * self.target
-        if self.plan.unit and not self.plan.strata:
-            refuse_few_units(k, sum(units for _, units in found.values()))
+        if self.plan.unit and not self.plan.strata and (units := sum(many for _, many in found.values())) < k:
+            raise too_few(k, units, "units")
         strata: dict[int, NDArray] = {}
         for leaf in sorted(found):
             counts = strata.setdefault(leaf // self.leaves, np.zeros((2, self.leaves), np.int64))
@@ -221,11 +220,7 @@ def sample_size(records: int, target: int) -> int:
 
 
 def make_plan(
-    plan: Plan,
-    columns: Sequence[StoredColumn],
-    moments: Sequence[Moments | Tally],
-    sample: Any,
-    target: int,
+    plan: Plan, columns: Sequence[StoredColumn], moments: Sequence[Moments | Tally], sample: Any, target: int
 ) -> BlockPlan:
     """The plan for a table of such moments, cut by a sample of its rows; not yet placed by exact counts."""
     records = moments[0].present + moments[0].gaps

@@ -20,9 +20,7 @@ class Statistics:
         compared = [(rule.field, column) for rule, column in needed.watched if not column.categorical]
         numbers = [*needed.chosen, *needed.was, *(column for word, column in compared if word == "spread")]
         self.needed, self.records, self._weighs = needed, 0, needed.weight is None
-        self.moments = {
-            column.at: Moments() for column in (*numbers, *needed.moved) if not column.categorical
-        }
+        self.moments = {c.at: Moments() for c in (*numbers, *needed.moved) if not c.categorical}
         self.distinct = {column.at: Distinct() for word, column in compared if word == "closeness"}
         self.listed: dict[str, dict[Any, int]] = {column.at: {} for column in needed.counted}
         read = [*needed.columns, *needed.counted, *needed.moved]

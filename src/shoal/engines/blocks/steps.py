@@ -158,11 +158,7 @@ class Outermost:
 
 
 def _ends(
-    plan: Plan,
-    weight: StoredColumn | None,
-    columns: Mapping[str, StoredColumn],
-    gather: Gather,
-    records: int,
+    plan: Plan, weight: StoredColumn | None, columns: Mapping[str, StoredColumn], gather: Gather, records: int
 ) -> tuple[dict[Any, list[End]], list[str]]:
     """What the tails of these columns become: one reading for shares of the values, one for what lies beyond.
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import faults_of, protect_block, refuse_faults
-from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sha256_of
@@ -102,7 +101,10 @@ def run(
     chosen = [column.name for column in asked.chosen]
     keys, keys_note = keys_of(plan, table.schema, table.keys, chosen, target, partition_by)
     if plan.missing == "drop":
-        table = _complete(plan, table, asked)
+        kept = np.concatenate([asked.complete(batch, begin) for begin, batch in table.batches(chosen)])
+        if not kept.all():
+            left = left_out(len(table), int(kept.sum()), plan.k)
+            table = parquet.SomeRows(table, kept, [left])
     recoding, asked, steps = find(plan, asked, partial(gather, table), len(table))
     table = table if recoding is None else RecodedTable(table, recoding)
     joined = {} if recoding is None else recoding.steps.levels
@@ -165,14 +167,9 @@ def run(
             *([] if groups.units is None else linked_units(plan, groups.units, groups.labels)),
             *notes_on(plan, list(groups.used), groups.counts),
         ]
+        sizes = np.concatenate([group_sizes(labels, groups.units) for labels in groups.labels])
         outcome = Outcome.of(
-            plan,
-            list(groups.columns),
-            np.concatenate([group_sizes(labels, groups.units) for labels in groups.labels]),
-            groups.loss,
-            list(groups.used),
-            notes,
-            began,
+            *(plan, list(groups.columns), sizes, groups.loss, list(groups.used), notes, began),
             kept=[name for name in schema.names if name not in groups.columns],
             records=len(table),
             held=groups.held,
@@ -200,15 +197,6 @@ def run(
     return outcome
 
 
-def _complete(plan: Plan, table: parquet.ParquetTable, needed: Needed) -> parquet.ParquetTable:
-    """The records without a gap in a column to protect, in a reading of their own."""
-    names = [column.name for column in needed.chosen]
-    kept = np.concatenate([needed.complete(batch, begin) for begin, batch in table.batches(names)])
-    if kept.all():
-        return table
-    return parquet.SomeRows(table, kept, [left_out(len(table), int(kept.sum()), plan.k)])
-
-
 def _verify(
     table: parquet.ParquetTable,
     made: Path,
@@ -234,17 +222,9 @@ def _verify(
             yield batch
 
     findings, agreement = compare_batches(
-        table.batches(untouched or names[:1]),
-        released(),
-        untouched,
-        groups.published,
-        groups.parts,
-        groups.k,
-        len(table),
-        lambda done: report(done / len(table)),
-        places,
-        groups.units,
-        groups.within,
+        *(table.batches(untouched or names[:1]), released(), untouched, groups.published, groups.parts),
+        *(groups.k, len(table), lambda done: report(done / len(table))),
+        *(places, groups.units, groups.within),
     )
     counted = "records" if groups.units is None else "units"
     policy.require(groups.k, groups.parts, findings, agreement, counted)

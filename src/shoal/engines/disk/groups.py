@@ -69,12 +69,9 @@ class Groups:
         self.values: dict[str, GroupValues] = {}
         for name, blocks in zip(self.columns, self._parts):
             values = np.concatenate([part.values for part in blocks])
-            gaps = None
-            if any(part.gaps is not None for part in blocks):
-                gaps = np.concatenate(
-                    [np.zeros(len(part.values), bool) if part.gaps is None else part.gaps for part in blocks]
-                )
-            self.values[name] = GroupValues(values, gaps)
+            gaps = [np.zeros(len(p.values), bool) if p.gaps is None else p.gaps for p in blocks]
+            some = any(part.gaps is not None for part in blocks)
+            self.values[name] = GroupValues(values, np.concatenate(gaps) if some else None)
             blocks.clear()
         return self
 

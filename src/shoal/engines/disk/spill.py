@@ -27,25 +27,32 @@ class Spill:
             [("row", np.int64), ("unit", np.int64), ("gaps", np.bool_, (len(self._columns),))]
             + [(f"v{j}", column.empty.values.dtype) for j, column in enumerate(self._columns)]
         )
-        self._stretches: list[
-            list[tuple[int, int]]
-        ] = []  # of each block: (first record in the file, how many)
+        #: Of each block: (first record in the file, how many).
+        self._stretches: list[list[tuple[int, int]]] = []
 
     def fill(self, plan: BlockPlan, table: ParquetTable, report: Callable[[float], None]) -> BlockPlan:
         """Write every batch sorted by leaf; then the leaves' exact counts place them in blocks.
 
         A unit's records lie in one leaf, which takes a reading of its own to find.
         """
-        homes = self._homes(plan, table) if self.unit else None
+        homes = None
+        if self.unit:
+            homes = Homes()
+            for begin, batch in table.batches(self._names):
+                refuse_without_unit(batch, self.unit, begin)
+                leaves = plan.leaves_in(self.needed, self.needed.read(batch, begin))
+                homes.add(self._homed(batch), plan.keys_of(batch), leaves)
+            homes.finish()
         per_leaf: dict[int, list[tuple[int, int]]] = {}
         written = 0
         with self.path.open("wb") as file:
             for begin, batch in table.batches(self._names):
                 columns = self.needed.read(batch, begin)
                 units = row_ids(batch, self.unit)
-                leaves = (
-                    plan.leaves_in(self.needed, columns) if homes is None else homes.of(self._homed(batch))
-                )
+                if homes is None:
+                    leaves = plan.leaves_in(self.needed, columns)
+                else:
+                    leaves = homes.of(self._homed(batch))
                 order = np.argsort(leaves, kind="stable")
                 records = np.zeros(len(batch), self._record)
                 records["row"], records["unit"] = begin + order, units[order]
@@ -68,14 +75,6 @@ class Spill:
                 self._stretches[first + shard] += per_leaf[leaf]
                 self._shares[first + shard] = (shard, shards)
         return plan
-
-    def _homes(self, plan: BlockPlan, table: ParquetTable) -> Homes:
-        homes = Homes()
-        for begin, batch in table.batches(self._names):
-            refuse_without_unit(batch, self.unit, begin)
-            leaves = plan.leaves_in(self.needed, self.needed.read(batch, begin))
-            homes.add(self._homed(batch), plan.keys_of(batch), leaves)
-        return homes.finish()
 
     def _homed(self, batch: Any) -> Ints:
         """Who lies in one leaf: a unit, in each stratum for itself."""

@@ -49,10 +49,8 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     _refuse_unreachable(master or "")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    try:
+    with needs_extra("Spark needs", "spark"):
         from pyspark.sql import SparkSession
-    except ImportError:
-        raise needs_extra("Spark needs", "spark") from None
     builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
     wanted = {**SETTINGS, **SECRECY, **(settings or {})}
     for name, value in wanted.items():
@@ -64,9 +62,8 @@ def session(master: str | None, settings: Mapping[str, str] | None = None) -> It
     if (master or "local").startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     given = os.environ.get("SPARK_LOCAL_DIRS")  # which Spark prefers
-    folder = _folder_for_blocks(
-        (given or wanted.get("spark.local.dir") or tempfile.gettempdir()).split(",")[0]
-    )
+    folders = given or wanted.get("spark.local.dir") or tempfile.gettempdir()
+    folder = _folder_for_blocks(folders.split(",")[0])
     if given:
         os.environ["SPARK_LOCAL_DIRS"] = folder
     with speaking("Spark did not start"):
@@ -152,8 +149,7 @@ def speaking(what: str) -> Iterator[None]:
 def _cause(text: str) -> tuple[str, str]:
     """The name and the sentence of what went wrong first: in Python if it was there, else in Java."""
     found = re.findall(r"^(?:Caused by: )?([\w.]+(?:Error|Exception|Failed)): *(\S.*)$", text, re.MULTILINE)
-    python = [
-        pair for pair in found if not pair[0].startswith(("org.", "java.", "scala.", "py4j.", "pyspark."))
-    ]
+    java = ("org.", "java.", "scala.", "py4j.", "pyspark.")
+    python = [pair for pair in found if not pair[0].startswith(java)]
     name, sentence = (python or found or [("", text.strip().partition("\n")[0])])[-1]
     return name, sentence.strip().rstrip(".")[:300]

@@ -85,14 +85,12 @@ def write(
             facts = [once[block] for block in sorted(once)]
             used = sorted({fact["method"] for fact in facts})
             counts = {name: sum(fact["counts"][name] for fact in facts) for name in COUNTS}
+            sizes = np.array([fact["sizes"] for fact in facts]).ravel()
+            loss = sum((_loss([f for f in facts if f["part"] == j]) for j in range(len(told))), Loss())
+            notes = [*_told(release, facts), *_linked(release, measured)]
+            notes += notes_on(blocks.plan, used, counts)
             outcome = Outcome.of(
-                blocks.plan,
-                names,
-                np.array([fact["sizes"] for fact in facts]).ravel(),
-                sum((_loss([f for f in facts if f["part"] == j]) for j in range(len(told))), Loss()),
-                used,
-                [*_told(release, facts), *_linked(release, measured), *notes_on(blocks.plan, used, counts)],
-                release.began,
+                *(blocks.plan, names, sizes, loss, used, notes, release.began),
                 kept=[name for name in release.table.columns if name not in names],
                 records=blocks.records,
                 held=[Held(**held) for fact in facts for held in fact["held"]],

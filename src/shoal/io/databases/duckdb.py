@@ -29,10 +29,8 @@ class DuckDB:
     """A file of DuckDB, within one transaction. Tables travel as those of Arrow, with their types."""
 
     def __init__(self, place: Address, read_only: bool = False):
-        try:
+        with needs_extra("DuckDB needs", "duckdb"):
             import duckdb
-        except ImportError:
-            raise needs_extra("DuckDB needs", "duckdb") from None
         self.errors = (duckdb.Error,)
         refuse_missing_folder(Path(place.database).absolute().parent)
         refuse_planted(place.database)
@@ -97,15 +95,6 @@ class DuckDB:
             raise InputError(why) from None
         finally:
             timer.cancel()
-
-    def commit(self) -> None:
-        self.execute("COMMIT")
-
-    def rollback(self) -> None:
-        self.execute("ROLLBACK")
-
-    def close(self) -> None:
-        self.connection.close()
 
 
 def _said(error: Exception) -> str:

@@ -76,10 +76,8 @@ class Postgresql:
     def __init__(self, place: Address, read_only: bool = False):
         import ssl
 
-        try:
+        with needs_extra("PostgreSQL needs", "sql"):
             import pg8000.dbapi as driver
-        except ImportError:
-            raise needs_extra("PostgreSQL needs", "sql") from None
         server = parted(place.database)[0]
         way: dict[str, Any] = {"host": server.host, "port": server.port}
         way["ssl_context"] = _encryption(server)
@@ -143,15 +141,6 @@ class Postgresql:
             )
             types |= {row[0]: row[1] for row in self.execute(exact, (quoted(place.table),)).fetchall()}
         return types
-
-    def commit(self) -> None:
-        self.connection.commit()
-
-    def rollback(self) -> None:
-        self.connection.rollback()
-
-    def close(self) -> None:
-        self.connection.close()
 
 
 def _typed(cells: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:

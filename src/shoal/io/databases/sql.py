@@ -125,7 +125,7 @@ def load(url: str) -> tuple[pa.Table, SqlOrigin]:
     except database.errors as error:
         raise InputError(f"the database cannot answer: {sentence(error)}") from None
     finally:
-        database.close()
+        database.connection.close()
     return table, SqlOrigin(place, cells)
 
 
@@ -218,12 +218,11 @@ def _transaction(place: Address) -> Iterator[Sqlite | DuckDB | Postgresql]:
     database = _DATABASES[place.kind](place)
     try:
         yield database
-        database.commit()
-    except database.errors as error:
-        database.rollback()
-        raise MachineError(f"the database refused: {sentence(error)}") from None
-    except BaseException:
-        database.rollback()
+        database.connection.commit()
+    except BaseException as error:
+        database.connection.rollback()
+        if isinstance(error, database.errors):
+            raise MachineError(f"the database refused: {sentence(error)}") from None
         raise
     finally:
-        database.close()
+        database.connection.close()

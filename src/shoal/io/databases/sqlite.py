@@ -116,16 +116,6 @@ class Sqlite:
             self.connection.set_progress_handler(None, 0)
         return names, rows
 
-    def commit(self) -> None:
-        self.execute("COMMIT")
-
-    def rollback(self) -> None:
-        if self.connection.in_transaction:
-            self.execute("ROLLBACK")
-
-    def close(self) -> None:
-        self.connection.close()
-
 
 def _kind(cells: Any) -> Any:
     """The Arrow type of cells that are all of a kind, else None: SQLite lets each cell have its own."""

@@ -62,10 +62,8 @@ def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
 
     In the table a column of mixed kinds holds texts; in the cells it keeps the kind of each.
     """
-    try:
+    with needs_extra("Excel files need", "stats"):
         import fastexcel
-    except ImportError:
-        raise needs_extra("Excel files need", "stats") from None
     file, wanted, row = place(path)
     try:
         with zipfile.ZipFile(file) as package:
@@ -77,12 +75,9 @@ def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
         _refuse_header(sheet, title, row, file)
         book = fastexcel.read_excel(file.read_bytes())
         head = book.load_sheet(title, header_row=None, skip_rows=row - 1, n_rows=1, dtypes="string")
-        texts: dict[Any, Any] = {
-            at: "string" for at, kinds in enumerate(sheet.by_column()) if len(kinds) != 1
-        }
-        body = book.load_sheet(
-            title, header_row=None, skip_rows=row, schema_sample_rows=None, dtypes=texts
-        ).to_arrow()
+        texts: Any = {at: "string" for at, kinds in enumerate(sheet.by_column()) if len(kinds) != 1}
+        table = book.load_sheet(title, header_row=None, skip_rows=row, schema_sample_rows=None, dtypes=texts)
+        body = table.to_arrow()
         names = [column[0].as_py() for column in head.to_arrow().columns]
     except (OSError, InputError, MemoryError):
         raise
@@ -144,11 +139,8 @@ def _refuse_header(sheet: Sheet, title: str, row: int, file: Path) -> None:
         )
     first = next((r for r in sorted(sheet.rows) if sheet.rows[r] >= len(sheet.columns)), min(sheet.rows))
     remedy = f"or say which row has the names ({file.name}#{title}!{max(first, row + 1)})"
-    merged = [
-        block
-        for block, (top, bottom, left, right) in sheet.merged.items()
-        if top <= row <= bottom and left < right
-    ]
+    blocks = sheet.merged.items()
+    merged = [block for block, (top, end, left, right) in blocks if top <= row <= end and left < right]
     if merged:
         raise InputError(
             f"{where} has merged cells ({merged[0]}) in row {row}, where each column should have a name: "
@@ -170,9 +162,8 @@ def _contents(sheet: Sheet, names: list[Any], body: Any, path: Path, facts: dict
     fields: list[pa.Field] = []
     arrays: list[pa.Array] = []
     mixed: dict[int, tuple[Any, Any]] = {}
-    columns = [
-        _column(body.column(at), sheet, at) if body.num_columns else pa.array([], pa.string()) for at in kept
-    ]
+    empty = pa.array([], pa.string())
+    columns = [_column(body.column(at), sheet, at) if body.num_columns else empty for at in kept]
     length = max((len(c) - _tail(c) for c in columns), default=0)
     for name, column in zip(names, columns):
         array = column[:length]
@@ -233,10 +224,8 @@ def _value(text: str) -> Any:
 
 def write(table: pa.Table, path: Path) -> None:
     """Every text as a text: what looks like a formula is none."""
-    try:
+    with needs_extra("Excel files need", "stats"):
         import xlsxwriter
-    except ImportError:
-        raise needs_extra("Excel files need", "stats") from None
     if len(table) >= MOST_ROWS or len(table.column_names) > MOST_COLUMNS:
         raise InputError("an Excel sheet holds 1,048,576 rows and 16,384 columns: write another format")
     columns = [[name, *_cells(table, name)] for name in table.column_names]

@@ -173,9 +173,8 @@ def _padded(column: pa.ChunkedArray, p: Place) -> pa.Array:
     """The cells of a column in its width."""
     column = written_out(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     if p.type == "number":
-        cells = pa.array(
-            [None if v is None else _digits(float(v), p) for v in column.to_pylist()], pa.string()
-        )
+        texts = [None if v is None else _digits(float(v), p) for v in column.to_pylist()]
+        cells = pa.array(texts, pa.string())
     else:
         whole = p.type == "integer" and pa.types.is_floating(column.type)
         cells = (column.cast(pa.int64()) if whole else column).cast(pa.string())

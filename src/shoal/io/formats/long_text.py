@@ -14,8 +14,6 @@ from shoal.io.limits import refuse_bomb
 from shoal.io.parquet import write_batches
 
 BLOCK = 1 << 24  # bytes that are read together; no record may be longer
-#: Bytes that a packed file may unpack to, and so many times its own size.
-_ALWAYS, _TIMES = 1 << 28, 200
 _PACKED = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -33,7 +31,7 @@ class LongText:
             while piece := stream.read(self._chunk):
                 total += len(piece)
                 if self._packing is not None:
-                    refuse_bomb(total, size, str(self.path), _ALWAYS, _TIMES)
+                    refuse_bomb(total, size, str(self.path))
                 yield memoryview(piece)
 
     def _open(self) -> Any:

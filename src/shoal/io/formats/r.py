@@ -29,17 +29,10 @@ _WHOLE = 2**31  # whole numbers of R are smaller than this
 _EXACT = 2**53  # those of doubles are
 
 
-def _rdata() -> Any:
-    try:
-        import rdata
-    except ImportError:
-        raise needs_extra("files of R need", "stats") from None
-    return rdata
-
-
 def read(path: Path) -> Contents:
     """The data frame in a file."""
-    _rdata()
+    with needs_extra("files of R need", "stats"):
+        import rdata  # noqa: F401
     try:
         content = _unpacked(path)
         if content[:2] not in (b"X\n", b"A\n"):
@@ -171,9 +164,8 @@ def _column(name: str, thing: Any, told: dict[str, Any]) -> pa.Array:
     values: NDArray = np.ma.getdata(thing.value)
     if "factor" in classes:
         levels = pa.array(_texts(told.get("levels")), pa.string())
-        made = pa.DictionaryArray.from_arrays(
-            pa.array(values.astype(np.int32) - 1, mask=gaps), levels, ordered="ordered" in classes
-        )
+        codes, ordered = pa.array(values.astype(np.int32) - 1, mask=gaps), "ordered" in classes
+        made = pa.DictionaryArray.from_arrays(codes, levels, ordered=ordered)
         made.validate(full=True)
         return made
     if "integer64" in classes:
@@ -192,7 +184,8 @@ def _column(name: str, thing: Any, told: dict[str, Any]) -> pa.Array:
 
 def write(table: pa.Table, path: Path) -> None:
     """One data frame; packed as saveRDS does, without the time of writing."""
-    rdata = _rdata()
+    with needs_extra("files of R need", "stats"):
+        import rdata
     from rdata.conversion import ConverterFromPythonToR
     from rdata.conversion.to_r import build_r_list, build_r_object
     from rdata.parser import RData, RExtraInfo, RObjectType, RVersions
@@ -200,13 +193,15 @@ def write(table: pa.Table, path: Path) -> None:
     converter, told = ConverterFromPythonToR(), details_of(table).get("stats", {})
 
     def thing(values: Any, **said: Any) -> Any:
-        """An object with attributes; a list of both is made where it stands, for names are numbered so."""
+        """An object with attributes: a text, texts, or numbers and names in a list. Names are numbered so."""
         made = converter.convert_to_r_object(values)
-        pairs = [(converter.convert_to_r_sym(name), _made(thing, value)) for name, value in said.items()]
+        pairs = [
+            (converter.convert_to_r_sym(n), thing(v[0], names=v[1]) if isinstance(v, list) else thing(v))
+            for n, v in said.items()
+        ]
         attributes = build_r_list(pairs) if pairs else None
-        return build_r_object(
-            made.info.type, value=made.value, is_object="class" in said, attributes=attributes
-        )
+        kind, has_class = made.info.type, "class" in said
+        return build_r_object(kind, value=made.value, is_object=has_class, attributes=attributes)
 
     def stored(name: str) -> Any:
         values, said = _parts(name, table[name].combine_chunks())
@@ -233,21 +228,14 @@ def write(table: pa.Table, path: Path) -> None:
     path.write_bytes(gzip.compress(content, mtime=0))
 
 
-def _made(thing: Any, value: Any) -> Any:
-    """An attribute: a text, texts, or numbers with names."""
-    return thing(value[0], names=value[1]) if isinstance(value, list) else thing(value)
-
-
 def _parts(name: str, cells: pa.Array) -> tuple[NDArray, dict[str, Any]]:
     """What R stores of a column: an array, and its attributes."""
     kind = cells.type
     if pa.types.is_dictionary(kind):
         classes = np.array(["ordered", "factor"] if kind.ordered else ["factor"], object)
         levels = np.array(list(map(str, cells.dictionary.to_pylist())), object)
-        return _masked(pc.add(cells.indices.cast(pa.int32()), 1).fill_null(0), cells), {
-            "levels": levels,
-            "class": classes,
-        }
+        codes = pc.add(cells.indices.cast(pa.int32()), 1).fill_null(0)
+        return _masked(codes, cells), {"levels": levels, "class": classes}
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind):
         return np.array([*cells.to_pylist(), None], object)[:-1], {}
     if pa.types.is_boolean(kind):
@@ -255,10 +243,8 @@ def _parts(name: str, cells: pa.Array) -> tuple[NDArray, dict[str, Any]]:
     if pa.types.is_date(kind):
         return _doubles(cells.cast(pa.date32()).cast(pa.int32())), {"class": "Date"}
     if pa.types.is_timestamp(kind):
-        return _doubles(cells.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()), 1e6), {
-            "class": np.array(["POSIXct", "POSIXt"], object),
-            "tzone": "UTC",
-        }
+        moments = cells.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
+        return _doubles(moments, 1e6), {"class": np.array(["POSIXct", "POSIXt"], object), "tzone": "UTC"}
     if pa.types.is_integer(kind):
         ends = pc.min_max(cells).as_py()
         most = max(abs(ends["min"] or 0), abs(ends["max"] or 0))

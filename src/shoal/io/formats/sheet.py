@@ -65,7 +65,9 @@ def scan(package: zipfile.ZipFile, part: str, header: int) -> Sheet:
         if rest:
             place, word = place or _attribute(rest, b"r"), word or _attribute(rest, b"t")
         if name == b"row":
-            row, column = int(_digits(place)) if place else row + 1, 0
+            if place and (not place.isdigit() or len(place) > 12):
+                raise InputError("the workbook cannot be read as Excel: a row has no number")
+            row, column = int(place) if place else row + 1, 0
             continue
         if place:
             row, column = _at(place)
@@ -125,12 +127,6 @@ def _kind(word: bytes | None) -> str:
 def _attribute(text: bytes, name: bytes) -> bytes | None:
     found = re.search(rb"\s" + name + rb"""\s*=\s*(?:"([^"]*)"|'([^']*)')""", text)
     return None if found is None else found[1] if found[1] is not None else found[2]
-
-
-def _digits(word: bytes) -> bytes:
-    if not word.isdigit() or len(word) > 12:
-        raise InputError("the workbook cannot be read as Excel: a row has no number")
-    return word
 
 
 @cache

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -39,28 +38,20 @@ _SPSS = {
 }
 
 
+_OWNERS = {"sav": "SPSS", "dta": "Stata", "sas7bdat": "SAS", "xport": "SAS"}
 _LONG_TEXT = 32768  # the type of a column of long texts in Stata; numbers are above, short texts below
 _STATA_LONG = 2_147_483_620  # its largest whole number; those above are its letters
 
 
-def reader(kind: str) -> Callable[[Path], Contents]:
-    """`kind` is sav, dta, sas7bdat or xport."""
-    return lambda path: _read(path, kind)
+def read(kind: str, path: Path) -> Contents:
+    """In the table what the file calls missing is a gap; the cells have it as it stands there.
 
-
-def _pyreadstat() -> ModuleType:
-    try:
+    `kind` is sav, dta, sas7bdat or xport.
+    """
+    with needs_extra("files of Stata, SPSS and SAS need", "stats"):
         import pyreadstat
-    except ImportError:
-        raise needs_extra("files of Stata, SPSS and SAS need", "stats") from None
-    return pyreadstat
-
-
-def _read(path: Path, kind: str) -> Contents:
-    """In the table what the file calls missing is a gap; the cells have it as it stands there."""
-    package = _pyreadstat()
     options = {"user_missing": True} if kind in ("sav", "dta") else {}
-    read = getattr(package, f"read_{kind}")
+    read = getattr(pyreadstat, f"read_{kind}")
     try:
         promised = read(str(path), metadataonly=True)[1]
         widths = (promised.variable_storage_width or {}).values()
@@ -170,43 +161,44 @@ def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -
     return array
 
 
-_OWNERS = {"sav": "SPSS", "dta": "Stata", "sas7bdat": "SAS", "xport": "SAS"}
-
-
-def writer(kind: str) -> Callable[[pa.Table, Path], None]:
+def write(kind: str, table: pa.Table, path: Path) -> None:
     """`kind` is sav or dta."""
+    with needs_extra("files of Stata, SPSS and SAS need", "stats"):
+        import pyreadstat as package
+    details = details_of(table).get("stats", {})
 
-    def write(table: pa.Table, path: Path) -> None:
-        package = _pyreadstat()
-        details = details_of(table).get("stats", {})
-        options: dict[str, Any] = {
-            name: _only(details.get(name, {}), table.column_names) for name in _COMMON.values()
-        }
-        options["variable_value_labels"] = {
-            name: {_key(value, kind): label for value, label in pairs}
-            for name, pairs in options["variable_value_labels"].items()
-        }
-        if details.get("kind") != kind:
-            options["variable_format"] = {}
-        elif kind == "sav":
-            options |= {name: _only(details.get(name, {}), table.column_names) for name in _SPSS.values()}
-        lettered = _only(details.get("missing_user_values", {}), table.column_names) if kind == "dta" else {}
-        lettered = {name: signs for name, signs in lettered.items() if _is_text(table[name])}
-        if lettered:
-            options["missing_user_values"] = lettered
-        if kind == "sav":
-            options["variable_format"] = _whole_formats(table) | options["variable_format"]
-        frame = _as_pandas(table if kind == "sav" else _narrow(table), lettered)
-        try:
-            write_file = getattr(package, f"write_{kind}")
-            write_file(frame, str(path), file_label=details.get("file_label", ""), **options)
-        except (package.PyreadstatError, package.ReadstatError, ValueError, TypeError) as error:
-            strange = [name for name in table.column_names if not re.fullmatch(r"[^\W\d]\w*", name)]
-            hint = f" (rename {strange[0]!r}?)" if strange and "name" in str(error) else ""
-            what = f"this table cannot be written as a file of {_OWNERS[kind]}"
-            raise InputError(f"{what}: {error}{hint}") from None
+    def told(*facts: str) -> dict[str, Any]:
+        return {fact: _only(details.get(fact, {}), table.column_names) for fact in facts}
 
-    return write
+    def key(value: Any) -> Any:
+        return int(value) if kind == "dta" and isinstance(value, float) and value.is_integer() else value
+
+    options = told(*_COMMON.values())
+    options["variable_value_labels"] = {
+        name: {key(value): label for value, label in pairs}
+        for name, pairs in options["variable_value_labels"].items()
+    }
+    if details.get("kind") != kind:
+        options["variable_format"] = {}
+    elif kind == "sav":
+        options |= told(*_SPSS.values())
+    lettered = told("missing_user_values")["missing_user_values"] if kind == "dta" else {}
+    texts = (pa.types.is_string, pa.types.is_large_string)
+    lettered = {n: signs for n, signs in lettered.items() if any(kind(table[n].type) for kind in texts)}
+    if lettered:
+        options["missing_user_values"] = lettered
+    if kind == "sav":  # which has only doubles: a format says that they are whole
+        whole = {name: f"F{max(8, len(str(top)) + 1)}.0" for name, top in _whole_columns(table).items()}
+        options["variable_format"] = whole | options["variable_format"]
+    frame = _as_pandas(table if kind == "sav" else _narrow(table), lettered)
+    try:
+        write_file = getattr(package, f"write_{kind}")
+        write_file(frame, str(path), file_label=details.get("file_label", ""), **options)
+    except (package.PyreadstatError, package.ReadstatError, ValueError, TypeError) as error:
+        strange = [name for name in table.column_names if not re.fullmatch(r"[^\W\d]\w*", name)]
+        hint = f" (rename {strange[0]!r}?)" if strange and "name" in str(error) else ""
+        what = f"this table cannot be written as a file of {_OWNERS[kind]}"
+        raise InputError(f"{what}: {error}{hint}") from None
 
 
 def refuse_sas(table: pa.Table, path: Path) -> None:
@@ -224,21 +216,11 @@ def _only(mapping: dict[str, Any], names: list[str]) -> dict[str, Any]:
     return {name: mapping[name] for name in names if mapping.get(name)}
 
 
-def _key(value: Any, kind: str) -> Any:
-    whole = kind == "dta" and isinstance(value, float) and value.is_integer()
-    return int(value) if whole else value
-
-
 def _whole_columns(table: pa.Table) -> dict[str, int]:
     """The columns of whole numbers, and the largest absolute value in each."""
     whole = [name for name in table.column_names if pa.types.is_integer(table[name].type)]
     ends = {name: pc.min_max(table[name]).as_py() for name in whole}
     return {name: max(abs(end["min"] or 0), abs(end["max"] or 0)) for name, end in ends.items()}
-
-
-def _whole_formats(table: pa.Table) -> dict[str, str]:
-    """SPSS has only doubles: its format says that they are whole, here and to whoever reads the file."""
-    return {name: f"F{max(8, len(str(top)) + 1)}.0" for name, top in _whole_columns(table).items()}
 
 
 def _narrow(table: pa.Table) -> pa.Table:
@@ -251,15 +233,9 @@ def _narrow(table: pa.Table) -> pa.Table:
     return table
 
 
-def _is_text(column: pa.ChunkedArray) -> bool:
-    return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-
-
 def _as_pandas(table: pa.Table, lettered: dict[str, Any]) -> pd.DataFrame:
-    try:
+    with needs_extra("files of Stata and SPSS need", "stats"):
         import pandas as pd
-    except ImportError:
-        raise needs_extra("files of Stata and SPSS need", "stats") from None
     nullable = {
         pa.int8(): pd.Int8Dtype(),
         pa.int16(): pd.Int16Dtype(),

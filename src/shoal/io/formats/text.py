@@ -5,7 +5,7 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -53,25 +53,19 @@ class Dialect(NamedTuple):
         return given if all(word in words for word, words in zip(given, known)) else cls()
 
 
-def reader(delimiter: str, compression: str | None = None) -> Callable[[Path], Contents]:
-    """A function that reads a file: columns of whole numbers, numbers or texts, and every cell as written."""
-
-    def read(path: Path) -> Contents:
-        return parse(_content(path, compression), str(path), delimiter)
-
-    return read
+def read(delimiter: str, compression: str | None, path: Path) -> Contents:
+    """Columns of whole numbers, numbers or texts, and every cell as written."""
+    return parse(_content(path, compression), str(path), delimiter)
 
 
-def writer(delimiter: str, compression: str | None = None) -> Callable[[pa.Table, Path], None]:
-    def write(table: pa.Table, path: Path) -> None:
-        details = details_of(table).get("text", {})
-        dialect = Dialect.of(details.get("dialect", {}))
-        if delimiter == "\t" or not details:
-            dialect = dialect._replace(delimiter=delimiter)
-        with pa.output_stream(str(path), compression=compression) as stream:
-            render(table, stream, dialect, details.get("gaps", {}))
-
-    return write
+def write(delimiter: str, compression: str | None, table: pa.Table, path: Path) -> None:
+    """In the dialect that the table was read in, if it was a text."""
+    details = details_of(table).get("text", {})
+    dialect = Dialect.of(details.get("dialect", {}))
+    if delimiter == "\t" or not details:
+        dialect = dialect._replace(delimiter=delimiter)
+    with pa.output_stream(str(path), compression=compression) as stream:
+        render(table, stream, dialect, details.get("gaps", {}))
 
 
 def _content(path: Path, compression: str | None) -> pa.Buffer:
@@ -90,14 +84,14 @@ def _content(path: Path, compression: str | None) -> pa.Buffer:
 
 def parse(content: pa.Buffer, where: str, delimiter: str = ",") -> Contents:
     """The table in the bytes of a text file, and its cells as texts."""
-    dialect = sniff(content, where, delimiter)
+    view = memoryview(content)
+    pieces = [view[begin : begin + CHUNK] for begin in range(0, len(view), CHUNK)]
+    dialect = sniff_pieces(pieces, where, delimiter)
     cells = texts(content, dialect, where)
-    del content
+    del content, view, pieces
     candidates = {name: _as_number(cells[name], ".") for name in cells.column_names}
     if dialect.delimiter != ",":
-        commas = {
-            name: _as_number(cells[name], ",") for name, numbers in candidates.items() if numbers is None
-        }
+        commas = {n: _as_number(cells[n], ",") for n, numbers in candidates.items() if numbers is None}
         if any(numbers is not None for numbers in commas.values()):  # then a point is no decimal mark
             dialect = dialect._replace(decimal=",")
             whole = {n: f for n, f in candidates.items() if f is not None and pa.types.is_integer(f.type)}
@@ -122,22 +116,17 @@ def texts(content: pa.Buffer, dialect: Dialect, where: str, longest: int = LONGE
             return _texts(content, dialect, where, block)
         except pa.ArrowInvalid as error:
             if "Expected" in str(error):
-                raise _uneven(content, dialect, where, block) from None
+                said = ""
+                try:  # Arrow tells which row it is if it reads them one after another
+                    _texts(content, dialect, where, block, threads=False)
+                except pa.ArrowInvalid as slower:
+                    said = str(slower)
+                raise uneven(said, where) from None
     if len(content) < longest:
         raise InputError(f"{where!r} has no whole line of cells: a table needs a header line and records")
     raise InputError(
         f"{where!r} has a record of more than {longest >> 20} million letters: is a quote left open?"
     )
-
-
-def _uneven(content: pa.Buffer, dialect: Dialect, where: str, block: int) -> InputError:
-    """Which row has more or fewer cells than the first: Arrow tells if it reads them one after another."""
-    said = ""
-    try:
-        _texts(content, dialect, where, block, threads=False)
-    except pa.ArrowInvalid as error:
-        said = str(error)
-    return uneven(said, where)
 
 
 def uneven(said: str, where: str) -> InputError:
@@ -173,17 +162,8 @@ def reading(stream: Any, dialect: Dialect, where: str, block: int, threads: bool
     return read_options, parse_options, convert
 
 
-def sniff(content: pa.Buffer, where: str, delimiter: str = ",") -> Dialect:
-    """How the text is written, told from its bytes."""
-    return sniff_pieces(cut(memoryview(content)), where, delimiter)
-
-
-def cut(view: memoryview) -> list[memoryview]:
-    return [view[begin : begin + CHUNK] for begin in range(0, len(view), CHUNK)]
-
-
 def sniff_pieces(pieces: Iterable[memoryview], where: str, delimiter: str = ",") -> Dialect:
-    """The same from pieces of the bytes, which are gone through a few times."""
+    """How a text is written, told from pieces of its bytes, which are gone through a few times."""
     encoding = encoding_of(pieces)
     if not encoding.startswith("utf-16"):
         refuse_nul(pieces, where)
