@@ -11,6 +11,9 @@ import numpy as np
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.search.pricing import MANY, _inner_sums, _note, insert, join
 
+#: Candidates are weighed again, with what those left can weigh at most, while fewer than this share are left.
+FEWER = 0.8
+
 
 @kernel
 def pair(X, V, a, b):
@@ -20,6 +23,20 @@ def pair(X, V, a, b):
         difference = X[a, j] - X[b, j]
         total += V[a, j] * V[b, j] * difference * difference
     return total
+
+
+@kernel
+def _apart(X, V, c, total, mean, r):
+    """What c adds to the cost of any group of the chosen, who have these weights and means, and r others.
+
+    Such a group costs no less than if each of the r had a centre of its own to share with an r-th of the chosen.
+    """
+    added = 0.0
+    for j in range(X.shape[1]):
+        if V[c, j] > 0.0 and total[j] > 0.0:
+            off = X[c, j] - mean[j]
+            added += total[j] / (total[j] + r * V[c, j]) * V[c, j] * off * off
+    return added
 
 
 @kernel
@@ -95,10 +112,12 @@ def _search(X, V, w, i, s, e, prices, near, k, cuts, held, due, goal, found, cou
     base, scale, sought = np.zeros(s), np.zeros(s), np.zeros(s)
     group, one, every = np.full((1, s), -1), np.zeros(1), np.bool_(False)
     group[0, 0], weight[0], worth[0] = i, w[i], prices[i]
+    total, mean, spent = np.zeros((s, X.shape[1])), np.zeros((s, X.shape[1])), np.zeros(s)
+    total[0], mean[0] = V[i], X[i]
     left[0] = n - 1 - i
-    for q in range(left[0]):
-        pool[0, q] = i + 1 + q
-        m[0, i + 1 + q] = e[i + 1 + q]
+    for c in range(i + 1, n):
+        pool[0, c - i - 1], m[0, c] = c, e[c]
+    before = n
     depth = 0
     while depth >= 0:
         r = s - 1 - depth
@@ -121,6 +140,20 @@ def _search(X, V, w, i, s, e, prices, near, k, cuts, held, due, goal, found, cou
             else:
                 large[:r], small[:r], smallest[:r] = np.inf, np.inf, np.inf
                 cheapest = np.inf
+                for q in range(left[depth]):
+                    c = row[q]
+                    vd[c] = _apart(X, V, c, total[depth], mean[depth], r) - prices[c]
+                    vd[c] += half * due[0, c] + due[1, c] / r
+                    insert(smallest, r, vd[c])
+                limit = goal + worth[depth] - spent[depth] - owed[depth] - smallest[: r - 1].sum()
+                survive = 0
+                for q in range(left[depth]):
+                    row[survive] = row[q]
+                    survive += vd[row[q]] < limit
+                left[depth] = survive if survive >= r else 0
+                if survive < r:
+                    continue
+                smallest[:r] = np.inf
                 for q in range(left[depth]):
                     insert(large, r, -w[row[q]])
                     insert(small, r, w[row[q]])
@@ -148,6 +181,10 @@ def _search(X, V, w, i, s, e, prices, near, k, cuts, held, due, goal, found, cou
                                 p -= 1
                             row[p] = c
                 left[depth] = survive
+                if depth == 0 and not tabled and MANY < survive < FEWER * before:
+                    before = survive
+                    at[depth] = -1
+                    continue
                 if depth == 0 and not tabled and r <= survive <= MANY:
                     # The candidates' pairs among themselves cost more than those among all: look again.
                     tabled = True
@@ -178,6 +215,12 @@ def _search(X, V, w, i, s, e, prices, near, k, cuts, held, due, goal, found, cou
         group[0, depth] = c
         pairs[depth] = pairs[depth - 1] + md[c]
         weight[depth] = weight[depth - 1] + w[c]
+        spent[depth] = spent[depth - 1] + _apart(X, V, c, total[depth - 1], mean[depth - 1], 1)
+        for j in range(X.shape[1]):
+            total[depth, j] = total[depth - 1, j] + V[c, j]
+            mean[depth, j] = mean[depth - 1, j]
+            if V[c, j] > 0.0:
+                mean[depth, j] += (X[c, j] - mean[depth - 1, j]) * (V[c, j] / total[depth, j])
         worth[depth] = worth[depth - 1] + prices[c]
         owed[depth] = owed[depth - 1] + due[0, c] + due[1, c]
         left[depth] = left[depth - 1] - p - 1
