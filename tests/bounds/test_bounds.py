@@ -438,7 +438,7 @@ def test_a_release_knows_its_bound(tmp_path):
     assert not bound.verify(path, ["turnover", "assets"])
     plain = shoal.lower_bound(path, 3, columns=["turnover", "wages"], time_limit=600)
     assert bound.information_loss == pytest.approx(plain.information_loss, rel=1e-3)
-    with pytest.raises(InputError, match="whole, unweighted records"):
+    with pytest.raises(InputError, match="groups of whole records"):
         shoal.microaggregate(path, 3, columns=["turnover", "wages"], per_column=True).lower_bound()
 
 
@@ -482,7 +482,7 @@ def test_the_verifier_shares_no_code_with_the_search():
     """Beside libraries it imports the form of a bound and the compiler, and nothing that finds bounds."""
     allowed = {("shoal.bounds.certificate", "Bound"), ("shoal.kernels.runtime.jit", "kernel")}
     imported = set()
-    for name in ("verify", "verify_blocks", "verify_groups", "verify_tree"):
+    for name in ("verify", "verify_blocks", "verify_groups", "verify_tree", "verify_weighted"):
         for node in ast.walk(ast.parse(Path(verify.__file__).with_name(f"{name}.py").read_text())):
             if isinstance(node, ast.ImportFrom):
                 imported |= {(node.module, alias.name) for alias in node.names}

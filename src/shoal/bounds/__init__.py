@@ -22,7 +22,7 @@ from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.encode import encode
 from shoal.stages.prepare import read_weight, refuse_gaps
 
-__all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "measured", "standardised"]
+__all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "measured", "no_bound", "standardised"]
 
 
 #: Records up to which the semidefinite bound is tried: each of its rounds takes the eigenvalues of a matrix
@@ -74,6 +74,12 @@ def lower_bound(data: Any, k: int, **fields: Unpack[PlanFields]) -> Bound:
     return bound_matrix(X, k, V, time_limit=plan.time_limit or SECONDS)
 
 
+def no_bound(plan: Plan) -> str | None:
+    """Why no bound is known for releases of this plan; None where there is one."""
+    apart = "a bound holds for groups of whole records, and here columns are grouped apart: leave blocks and "
+    return f"{apart}per_column out" if plan.apart else None
+
+
 def standardised(
     data: Any, columns: Sequence[Any] | Any | None = None, plan: Plan | None = None
 ) -> NDArray[np.float64]:
@@ -81,8 +87,8 @@ def standardised(
     X, V = measured(data, columns, plan)
     if V is not None:
         raise InputError(
-            "the optimum is proven of records without weights and gaps: leave out the weight, and the columns "
-            "or records with gaps (missing='drop'); `lower_bound` proves what can be said of them"
+            "the optimum is proven of records without weights and gaps: leave out the weight, and columns or "
+            "records with gaps (missing='drop'), or ask for the bound alone"
         )
     return X
 
@@ -96,8 +102,8 @@ def measured(
     """
     frame = frame_of(data)
     plan = (plan or Plan(1, columns=columns)).called(frame.names)
-    if plan.apart:
-        raise InputError("columns that are grouped apart share no groups to bound: leave blocks out")
+    if (why := no_bound(plan)) is not None:
+        raise InputError(why)
     if not len(frame):
         raise InputError("a bound needs at least one record, but the table has none")
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})

@@ -60,8 +60,8 @@ KEPT = 5
 STEP = 0.7
 #: Rounds of cuts without a penalty after which a cut is dropped.
 IDLE_ROUNDS = 3
-#: Rounds of cuts in a row that gain nothing, where values have weights, before the last: records without weight
-#: are exchangeable, and each round cuts off one of many solutions of the same value.
+#: Rounds of cuts in a row that may gain nothing where values have weights: records without weight are
+#: exchangeable, and a round cuts off one of many solutions of the same value.
 PATIENCE = 8
 #: Draws of the elimination that finds long cuts, and records of the longest: pricing takes longer with each.
 #: Tarragona with k = 4 came to 17.0794 without them, to 17.0802 with them.
@@ -178,9 +178,7 @@ class Program:
     group of them alone can undercut. shares: of a table whose values have weights.
     """
 
-    def __init__(
-        self, X: NDArray[np.float64], k: int, *, largest: int = 5000, shares: Shares | None = None
-    ):
+    def __init__(self, X: NDArray[np.float64], k: int, *, largest: int = 5000, shares: Shares | None = None):
         near = near_sums(X, k) if shares is None else shares.near
         prices = neighbour_prices(near, k) if shares is None else shares.prices
         self.order = np.argsort(-prices, kind="stable")

@@ -1,6 +1,6 @@
 """Proofs of tables whose values have weights: survey weights, and 0 for a gap.
 
-`V` has the weight of each record in each column. Plain code on purpose. Nothing here is shared with the search.
+`V` has the weight of each record in each column. Plain code on purpose. Nothing is shared with the search.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -28,8 +28,8 @@ def each_pays(X: NDArray[np.float64], V: NDArray[np.float64], k: int, prices: ND
     """Does each record pay its price in any group?
 
     In the group G, record i pays half of e(i, G) / w(G), where w is no less than a record's weight in any
-    column. That is its price p at least, if e(i, c) - 2 p w(c), summed over any k-1..2k-2 others, is not below
-    2 p w(i): so if the least ones are not.
+    column. That is its price p at least, if e(i, c) - 2 p w(c), summed over any k-1..2k-2 others, is not
+    below 2 p w(i): so if the least ones are not.
     """
     w = V.max(axis=1)
     if not w.any():
@@ -65,8 +65,8 @@ def none_undercuts(X, V, k: int, prices, table, penalties) -> bool:
 def _raised(X, V, c, r, total, mean):
     """By how much c raises the cost, at least, as one of r to come; by so much if it is the last.
 
-    Those chosen have these weights and means. A group costs no less than if each of the r pulled at an r-th of
-    them alone.
+    Those chosen have these weights and means. A group costs no less than if each of the r pulled at an r-th
+    of them alone.
     """
     raised = 0.0
     for j in range(X.shape[1]):
@@ -103,7 +103,11 @@ def _undercut(X, V, k, leads, prices, cuts, work):
                     least[:r] = np.inf
                     for q in range(count[depth]):
                         c = pool[depth, q]
-                        v = _raised(X, V, c, r, total[depth], mean[depth]) + _due(c, r, cuts, held) - prices[c]
+                        v = (
+                            _raised(X, V, c, r, total[depth], mean[depth])
+                            + _due(c, r, cuts, held)
+                            - prices[c]
+                        )
                         worth[q] = v
                         p = r - 1
                         if v < least[p]:

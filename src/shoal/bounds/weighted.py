@@ -1,7 +1,7 @@
 """Tables whose values have weights of their own: survey weights, and 0 for a gap.
 
-`V` has the weight of each record in each coordinate of `X`. The neighbours' bound, and what the linear program
-of `program` needs beside it. docs/optimality.md has the proof.
+`V` has the weight of each record in each coordinate of `X`. The neighbours' bound, and what the linear
+program of `program` needs beside it. docs/optimality.md has the proof.
 """
 
 import time
@@ -15,8 +15,8 @@ from shoal.kernels.search.weighted import least_shares
 
 #: Records whose neighbours are found at a time.
 CHUNK = 100
-#: The least weight that a record counts with, in mean weights, so that no group weighs nothing. It only lowers
-#: what is proven, and by less than this share where weights are alike.
+#: The least weight that a record counts with, in mean weights, so that no group weighs nothing. It can only
+#: lower what is proven.
 LEAST = 1e-6
 
 
@@ -47,4 +47,3 @@ def shares_of(X: Floats, V: Floats, k: int, seconds: float = np.inf) -> Shares:
 
     map_threads(some, range(0, n, CHUNK))
     return shares
-

@@ -109,7 +109,6 @@ def protect(
     without_scipy()
     if where == "memory":
         light_arrow()
-    from shoal.grouping.registry import get_method
     from shoal.io.source import frame_of
     from shoal.pipeline import run
 
@@ -135,8 +134,8 @@ def protect(
             refuse_questions(head_of(file), options, any(editions.values()))
         wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
         by = listed(partition_by, "--partition-by") or None
-        proves = bound and not get_method(wanted.method).proves
-        unproven = no_bound_of_large(where, file, wanted) if proves else []
+        large = no_large_bound(where, file) if bound else None
+        unproven = unbounded(wanted, large) if bound or report else []
 
         def then(release: Release) -> None:
             nonlocal proof, failure
@@ -167,7 +166,7 @@ def protect(
         frame = frame_of(source)
         refuse_questions(frame, options, any(editions.values()))
         wanted = wanted if named else guessed(wanted, frame, accept_guesses)
-        unproven = no_bound(frame, wanted) if bound and not get_method(wanted.method).proves else []
+        unproven = unbounded(wanted) if bound or report else []
         if price:
             from shoal.comparison import refuse_price
 
@@ -248,26 +247,13 @@ def refuse_questions(frame: Frame, options: Mapping[str, Any], reported: bool) -
         regression(frame, frame, options["formula"])
 
 
-def no_bound(frame: Frame, plan: Plan) -> list[str]:
+def unbounded(plan: Plan, why: str | None = None) -> list[str]:
     """The note that there is no bound for such a table, said before the work; none where there is one."""
-    from shoal.bounds import standardised
+    from shoal.bounds import no_bound
+    from shoal.grouping.registry import get_method
 
-    try:
-        standardised(frame, plan=plan)
-    except InputError as error:
-        say(note := f"no bound can be proven: {error}")
-        return [note]
-    return []
-
-
-def no_bound_of_large(engine: str, file: str, plan: Plan) -> list[str]:
-    """The same for a table that is protected elsewhere than in memory."""
-    from shoal.frame.frame import Frame
-    from shoal.io.large import large_table
-
-    why = no_large_bound(engine, file)
-    if why is None:
-        return no_bound(Frame(large_table(file, most=0)), plan)
+    if get_method(plan.method).proves or (why := why or no_bound(plan)) is None:
+        return []
     say(note := f"no bound can be proven: {why}")
     return [note]
 

@@ -137,10 +137,10 @@ def _read(plan: Any, frame: Frame, name: Any) -> Column:
 def refuse_gaps(columns: Iterable[Column]) -> None:
     """Name the first gap, if there is one."""
     for column in columns:
-        if column.gap_count:
+        if column.gaps is not None and column.gaps.any():
             raise InputError(
-                f"column {column.name!r} has a gap in row {int(np.argmax(column.gaps)) + 1}: fill it, leave the "
-                "column out, or choose what to do with gaps (missing='group', 'impute' or 'drop')"
+                f"column {column.name!r} has a gap in row {int(np.argmax(column.gaps)) + 1}: fill it, leave "
+                "the column out, or choose what to do with gaps (missing='group', 'impute' or 'drop')"
             )
 
 

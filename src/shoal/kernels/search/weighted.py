@@ -1,9 +1,9 @@
 """Exact pricing where values have weights of their own: survey weights, and 0 for a gap.
 
-V[i, j] is the weight of record i in column j. A group G costs, column by column, the weighted squares about its
-weighted mean: the sum over its pairs of e(a, b) = V[a, j] V[b, j] (x_aj - x_bj)^2, divided by the group's
-weight in the column. With w[i] >= V[i, j] for all j, and w > 0, it costs at least e(G) / w(G), which is what
-the search below rejects groups by; groups that are left are priced exactly. docs/optimality.md has the proofs.
+V[i, j] is the weight of record i in column j. A group G costs, column by column, the weighted squares about
+its weighted mean: the sum over its pairs of e(a, b) = V[a, j] V[b, j] (x_aj - x_bj)^2, divided by the group's
+weight in the column. With w[i] >= V[i, j] for all j, and w > 0, it costs at least e(G) / w(G). Groups that
+this does not rule out are priced exactly. docs/optimality.md has the proofs.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def pair(X, V, a, b):
 def _apart(X, V, c, total, mean, r):
     """What c adds to the cost of any group of the chosen, who have these weights and means, and r others.
 
-    Such a group costs no less than if each of the r had a centre of its own to share with an r-th of the chosen.
+    Such a group costs no less than if each of the r shared a centre of its own with an r-th of the chosen.
     """
     added = 0.0
     for j in range(X.shape[1]):
@@ -61,7 +61,7 @@ def least_shares(X, V, w, k, first, last, prices, near, nearest):
     """Prices of the records first..last-1: half the least e(i, T) / (w_i + w(T)) of k-1..2k-2 others T.
 
     That ratio falls to r' where T are the records of least e - r w, until it rests (Dinkelbach's method).
-    near[i, q]: the sum of the q smallest e of i; nearest[i]: i and the others of its least ratio, nearest first.
+    near[i, q]: the sum of the q smallest e of i; nearest[i]: i, and then the others of its least ratio.
     """
     n, most = len(X), 2 * k - 2
     e, least = np.empty(n), np.empty(most)
@@ -100,7 +100,7 @@ def _search(X, V, w, i, s, e, prices, near, k, cuts, held, due, goal, found, cou
 
     Returns (the new goal, the least that unsearched groups may have, candidates weighed). With chosen records
     P and r to come, let U be at least w(G), and Y at most what the prices of G and the goal come to. Then
-    e(G) / w(G) < prices + goal only if e(G) / U + Y (1 - w(G) / U) < prices + goal, which is a sum over records.
+    e(G) / w(G) < prices + goal only if e(G) / U + Y (1 - w(G) / U) < prices + goal, a sum over records.
     """
     pool, m, val = room
     n, half, tabled = len(X), 0.5, False
