@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import shoal
 from shoal.bounds import Bound, bound_matrix, measured, verify
 from shoal.bounds.verify_weighted import each_pays
-from shoal.bounds.weighted import at_least, shares_of
+from shoal.bounds.weighted import shares_of
 from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import InputError
@@ -113,7 +113,6 @@ def test_pricing_equals_enumeration(seed):
     n, k = 9, 2 + seed % 2
     X, V = table(seed, n)
     rng = np.random.default_rng(seed)
-    w, near = at_least(V), shares_of(X, V, k).near
     cuts = random_cuts(rng, n)
     penalties = np.round(rng.random(len(cuts)) * 64) / 256
     prices = rng.random(n) * cost(X, V, range(n)) / n
@@ -122,7 +121,7 @@ def test_pricing_equals_enumeration(seed):
         rows, costs = np.full((n, 5, 2 * k - 1), -1, np.int32), np.zeros((n, 5))
         weighed = np.zeros(n, np.int64)
         lists = cuts.lists(n, penalties)
-        charge_weighted(X, V, w, np.arange(n), charged, near, k, lists, budget, rows, costs, weighed)
+        charge_weighted(X, V, np.arange(n), charged, k, lists, budget, rows, costs, weighed)
         after = prices.copy()
         for i in range(n - 1, -1, -1):
             least = 0.0

@@ -23,7 +23,7 @@ from shoal.bounds.certificate import total_sum_of_squares
 from shoal.bounds.cuts import CUTS, Cuts, eliminate, on_grid, separate
 from shoal.bounds.highs import add_cuts, add_groups, quiet_solver, solved
 from shoal.bounds.neighbours import near_sums, neighbour_prices
-from shoal.bounds.weighted import Shares, at_least
+from shoal.bounds.weighted import Shares
 from shoal.grouping.partition import group_rows
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.kernels.search.cuts import group_costs, reduced_costs
@@ -179,7 +179,7 @@ class Program:
     """
 
     def __init__(self, X: NDArray[np.float64], k: int, *, largest: int = 5000, shares: Shares | None = None):
-        near = near_sums(X, k) if shares is None else shares.near
+        near = near_sums(X, k) if shares is None else np.empty((len(X), 0))
         prices = neighbour_prices(near, k) if shares is None else shares.prices
         self.order = np.argsort(-prices, kind="stable")
         self.back = np.argsort(self.order)
@@ -187,7 +187,6 @@ class Program:
         self.scale = 2.0 ** -np.round(np.log2(mean) / 2) if mean > 0 else 1.0
         self.X = np.ascontiguousarray(X[self.order]) * self.scale
         self.V = None if shares is None else np.ascontiguousarray(shares.V[self.order])
-        self.w = None if self.V is None else at_least(self.V)
         self.near = near[self.order] * self.scale**2
         self.k, self.n, self.block = k, len(X), min(len(X), largest)
         self.best = prices[self.order] * self.scale**2 if shares else neighbour_prices(self.near, k)
@@ -228,11 +227,11 @@ class Program:
             lowered = prices.copy()
             rows = np.empty((len(part), KEPT, 2 * self.k - 1), np.int32)
             costs, weighed = np.zeros((len(part), KEPT)), np.zeros(len(part), np.int64)
-            more = lowered, self.near, self.k, cuts, int(budget), rows, costs, weighed
+            more = self.k, cuts, int(budget), rows, costs, weighed
             if self.V is None:
-                charge(self.X, part, *more)
+                charge(self.X, part, lowered, self.near, *more)
             else:
-                charge_weighted(self.X, self.V, self.w, part, *more)
+                charge_weighted(self.X, self.V, part, lowered, *more)
             return lowered[part], rows[costs < 0], bool((weighed >= 0).all())
 
         feasible = prices.copy()

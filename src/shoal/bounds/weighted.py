@@ -20,26 +20,20 @@ CHUNK = 100
 LEAST = 1e-6
 
 
-def at_least(V: Floats) -> Floats:
-    """For each record no less than its weight in any column, and more than 0."""
-    w = V.max(axis=1)
-    return np.maximum(w, LEAST * w.mean() or 1.0)
-
-
 class Shares(NamedTuple):
     """What each record pays at least, its neighbours' price, and whom to."""
 
     V: Floats
     prices: Floats
-    near: Floats  # near[i, q]: the sum of its q smallest pairs
     nearest: Ints  # itself first
 
 
 def shares_of(X: Floats, V: Floats, k: int, seconds: float = np.inf) -> Shares:
     """When the time is over, the records that are left pay nothing."""
     n, deadline = len(X), time.perf_counter() + seconds
-    shares = Shares(V, np.zeros(n), np.zeros((n, 2 * k - 1)), np.full((n, 2 * k - 1), -1))
-    w = at_least(V)
+    shares = Shares(V, np.zeros(n), np.full((n, 2 * k - 1), -1))
+    w = V.max(axis=1)
+    w = np.maximum(w, LEAST * w.mean() or 1.0)
 
     def some(first: int) -> None:
         if time.perf_counter() < deadline:
