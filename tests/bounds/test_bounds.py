@@ -407,7 +407,7 @@ def test_single_group_and_k_one():
     with pytest.raises(InputError, match="k=8"):
         lower_bound(X, 8)
     with pytest.raises(InputError, match="gap in row 2"):
-        lower_bound([[1.0], [np.nan]], 1)
+        lower_bound([[1.0], [np.nan]], 1, missing="error")
 
 
 @given(st.integers(2, 4), st.lists(st.sampled_from([0.0, 1.0, 1.0, 7.0]), min_size=8, max_size=12))
