@@ -76,7 +76,7 @@ def test_progress_reaches_the_end(table):
 
 
 def test_bounds_are_used_where_there_are_some(table, monkeypatch):
-    def least(records, k, time_limit):
+    def least(records, k, weights, time_limit):
         return SimpleNamespace(information_loss=k / 10)
 
     monkeypatch.setattr("shoal.comparison.bound_matrix", least)
@@ -90,8 +90,9 @@ def test_where_no_bound_can_be_had_there_is_none():
     rng = np.random.default_rng(0)
     table = pa.table({"a": rng.normal(size=30), "b": rng.integers(0, 9, 30)})
     gaps = table.set_column(1, "b", pa.array([None, *table["b"].to_pylist()[1:]]))
-    assert shoal.compare(table, [3], "mdav").bounds.keys() == {3}
-    assert shoal.compare(gaps, [3], "mdav").bounds == {}
+    for each in (table, gaps):
+        assert shoal.compare(each, [3], "mdav", bound_time=2).bounds.keys() == {3}
+    assert shoal.compare(table, [3], "mdav", per_column=True).bounds == {}
 
 
 def test_written_as_csv_json_and_svg(found, tmp_path):

@@ -168,10 +168,10 @@ def test_one_column_of_any_magnitude(method, exponent):
     assert np.array_equal(release.table, np.ldexp(plain.table, exponent))
 
 
-def test_a_bound_is_for_whole_unweighted_records():
+def test_a_bound_is_for_groups_of_whole_records():
     X = np.random.default_rng(0).normal(size=(20, 2))
     release = shoal.microaggregate(X, 3, method="mdav", blocks=[[0], [1]])
-    with pytest.raises(InputError, match="whole, unweighted records"):
+    with pytest.raises(InputError, match="groups of whole records"):
         release.lower_bound(1)
     limited = shoal.microaggregate(X, 3, time_limit=5)
     assert any("bounded by time" in note for note in limited.notes)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from shoal.bounds import bound_matrix, standardised
+from shoal.bounds import bound_matrix, measured
 from shoal.display import Tabular
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
@@ -368,8 +368,8 @@ def _run(plan: Plan, data: Any, sample: int | None = None) -> Run | Failure:
 def _bound(frame: Frame, plan: Plan, seconds: float) -> float | None:
     """The proven least loss at the plan's k; None where there is no bound."""
     try:
-        records = standardised(frame, plan=plan)
-        return bound_matrix(records, plan.k, time_limit=seconds).information_loss
+        records, weights = measured(frame, plan=plan)
+        return bound_matrix(records, plan.k, weights, time_limit=seconds).information_loss
     except ShoalError:
         return None
 

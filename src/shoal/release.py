@@ -220,11 +220,11 @@ class Release:
         >>> release.bound(time_limit=1).information_loss <= release.information_loss
         True
         """
-        from shoal.bounds import bound_matrix, standardised
+        from shoal.bounds import bound_matrix, measured
 
-        Z = standardised(self.original, plan=replace(self.plan, columns=self.columns))
+        Z, V = measured(self.original, plan=replace(self.plan, columns=self.columns))
         goal = self.information_loss / (1 + near)
-        return bound_matrix(Z, self.plan.k, time_limit=time_limit, start=self.labels, goal=goal)
+        return bound_matrix(Z, self.plan.k, V, time_limit=time_limit, start=self.labels, goal=goal)
 
     lower_bound = bound  # its first name
 

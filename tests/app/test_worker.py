@@ -138,7 +138,7 @@ def test_records_that_were_left_out_are_kept_with_the_release(tmp_path):
 
 def test_where_no_bound_can_be_proven_the_reason_is_told(firms, tmp_path):
     said = dict(run(firms, tmp_path / "run", bound=True, per_column=True))
-    assert said["bound"]["why"].startswith("a bound is proven for")
+    assert said["bound"]["why"].startswith("a bound holds for groups of whole records")
     assert not (tmp_path / "run" / "bound.pickle").exists()
 
 

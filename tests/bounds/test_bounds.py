@@ -261,7 +261,7 @@ def test_separated_triples_equal_enumeration():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_any_matrix_is_a_certificate(seed):
-    """M need not be good, nor symmetric, nor cover all records; charges on triples need not be good either."""
+    """M need not be good, nor symmetric, nor cover all records; nor need charges on triples."""
     rng = np.random.default_rng(seed)
     X = random_table(seed, 10)
     best = brute_force(X, 3)
@@ -417,7 +417,7 @@ def test_single_group_and_k_one():
     with pytest.raises(InputError, match="k=8"):
         lower_bound(X, 8)
     with pytest.raises(InputError, match="gap in row 2"):
-        lower_bound([[1.0], [np.nan]], 1)
+        lower_bound([[1.0], [np.nan]], 1, missing="error")
 
 
 @given(st.integers(2, 4), st.lists(st.sampled_from([0.0, 1.0, 1.0, 7.0]), min_size=8, max_size=12))
@@ -448,7 +448,7 @@ def test_a_release_knows_its_bound(tmp_path):
     assert not bound.verify(path, ["turnover", "assets"])
     plain = shoal.lower_bound(path, 3, columns=["turnover", "wages"], time_limit=600)
     assert bound.information_loss == pytest.approx(plain.information_loss, rel=1e-3)
-    with pytest.raises(InputError, match="whole, unweighted records"):
+    with pytest.raises(InputError, match="groups of whole records"):
         shoal.microaggregate(path, 3, columns=["turnover", "wages"], per_column=True).lower_bound()
 
 
@@ -492,7 +492,7 @@ def test_the_verifier_shares_no_code_with_the_search():
     """Beside libraries it imports the form of a bound and the compiler, and nothing that finds bounds."""
     allowed = {("shoal.bounds.certificate", "Bound"), ("shoal.kernels.runtime.jit", "kernel")}
     imported = set()
-    for name in ("verify", "verify_blocks", "verify_groups", "verify_tree"):
+    for name in ("verify", "verify_blocks", "verify_groups", "verify_tree", "verify_weighted"):
         for node in ast.walk(ast.parse(Path(verify.__file__).with_name(f"{name}.py").read_text())):
             if isinstance(node, ast.ImportFrom):
                 imported |= {(node.module, alias.name) for alias in node.names}

@@ -125,10 +125,13 @@ SLIPS = {
         "--safe-cells has no effect here: it is for CSV and TSV",
     ),
     "gap": (
-        ("bound", "-k", 3, "-c", "wages", "--missing-code", -9),
-        "has a gap in row 1: a bound needs every",
+        ("optimum", "-k", 3, "-c", "wages", "--missing-code", -9),
+        "the optimum is proven of records without weights and gaps",
     ),
-    "weighted": (("bound", "-k", 3, "-c", "wages", "--weight", "w"), "whole, unweighted records"),
+    "weighted": (
+        ("optimum", "-k", 3, "-c", "wages", "--weight", "w"),
+        "the optimum is proven of records without weights and gaps",
+    ),
     "comma": (("protect", "-k", 3, "-c", "wages,,profit"), "something is missing at a comma"),
     "pair": (("compare", "-c", "wages", "--type", "wages"), "--type takes COLUMN=WORD, not 'wages'"),
     "plan and option": (("compare", "--plan", "p.toml", "--seed", 1), "--seed is the plan's to say"),

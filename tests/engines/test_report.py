@@ -130,8 +130,8 @@ def test_the_command_line_reports_and_bounds_on_disk(source):
 def test_what_cannot_be_bounded_is_a_note_on_disk(source):
     out = source.with_name("out")
     words = ("protect", source, "-k", 4, "-c", ",".join(COLUMNS), "--engine", "disk", "-o", out)
-    done = call(*words, "--bound", "--weight", "w")
-    assert "no bound can be proven: a bound holds for groups of whole, unweighted records" in done.output
+    done = call(*words, "--bound", "--per-column")
+    assert "no bound can be proven: a bound holds for groups of whole records" in done.output
     assert out.exists()
 
 

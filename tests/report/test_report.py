@@ -269,7 +269,7 @@ def test_text_for_the_terminal(internal):
 def test_bound_and_gap_are_told(release, monkeypatch):
     least = release.information_loss / 1.05
     known = Bound(1.0, least, "made up", certificate=None, seconds=2.0)
-    monkeypatch.setattr("shoal.bounds.bound_matrix", lambda Z, k, **options: known)
+    monkeypatch.setattr("shoal.bounds.bound_matrix", lambda Z, k, V, **options: known)
     model = build(release, comparison=neighbours(release))
     assert model["bound"] == build(release, bound=known, bound_time=None)["bound"]
     assert model["bound"]["gap"] == pytest.approx(0.05)

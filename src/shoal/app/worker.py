@@ -70,6 +70,7 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
     """Carry out a plan. The release is kept in the folder; facts are told as soon as they are known."""
     from shoal import pipeline
     from shoal.app.facts import release_facts
+    from shoal.bounds import no_bound
     from shoal.io.origin import Origin
     from shoal.plan import Plan
     from shoal.report.model import BOUND_RECORDS, own_bound
@@ -82,8 +83,11 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
             last = time.monotonic()
             tell("progress", fraction)
 
+    wanted = Plan.read(plan)
+    if bound and (why := no_bound(wanted)) is not None:
+        tell("bound", {"why": why})
     tell("stage", "grouping")
-    release = pipeline.run(Plan.read(plan), path, progress, strict=True)
+    release = pipeline.run(wanted, path, progress, strict=True)
     tell("stage", "measuring")
     facts = release_facts(release)
     in_file = isinstance(release.origin, Origin) and release.origin.whole
@@ -93,7 +97,7 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
     tell("look", facts)
     if (known := own_bound(release)) is not None:
         tell("bound", {**known, "gap": 1e9 if known["gap"] is None else known["gap"]})
-    elif bound and len(release.labels) <= BOUND_RECORDS:
+    elif bound and why is None and len(release.labels) <= BOUND_RECORDS:
         tell("stage", "proving")
         tell("bound", _prove(folder, release))
 
@@ -129,8 +133,8 @@ def _prove(folder: str, release: Release) -> dict[str, Any]:
         from shoal.report.model import BOUND_NEAR, BOUND_SECONDS
 
         bound = release.bound(BOUND_SECONDS, BOUND_NEAR)
-    except ShoalError:
-        return {"why": "a bound is proven for groups of whole records of numbers without gaps or weights"}
+    except ShoalError as error:
+        return {"why": str(error)}
     (Path(folder) / "bound.pickle").write_bytes(pickle.dumps(bound))
     return {"information_loss": bound.information_loss, "gap": min(bound.gap(release.information_loss), 1e9)}
 

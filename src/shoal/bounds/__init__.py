@@ -20,8 +20,9 @@ from shoal.frame.types import read_column
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.encode import encode
+from shoal.stages.prepare import read_weight, refuse_gaps
 
-__all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "standardised"]
+__all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "measured", "no_bound", "standardised"]
 
 
 #: Records up to which the semidefinite bound is tried: each of its rounds takes the eigenvalues of a matrix
@@ -40,9 +41,9 @@ SECONDS = 60.0  # what the search for a bound may take, unless the plan says it
 def lower_bound(data: Any, k: int, **fields: Unpack[PlanFields]) -> Bound:
     """The least information loss that any grouping of these records into groups of at least k could have.
 
-    Fields of a plan say what is protected: `columns`, `types`, `levels`, `missing_codes`, and
-    `missing="drop"`. The bound holds for every method, scaling, stratum and requirement. It is of whole,
-    unweighted records without gaps.
+    Fields of a plan say what is protected: `columns`, `types`, `levels`, `weight`, `missing` and
+    `missing_codes`. The bound holds for every method, scaling, stratum and requirement. It is of whole
+    records: columns that are grouped apart have none.
 
     Parameters
     ----------
@@ -68,42 +69,68 @@ def lower_bound(data: Any, k: int, **fields: Unpack[PlanFields]) -> Bound:
     True
     """
     plan = Plan(k, **fields)
-    return bound_matrix(standardised(data, plan=plan), k, time_limit=plan.time_limit or SECONDS)
+    X, V = measured(data, plan=plan)
+    return bound_matrix(X, k, V, time_limit=plan.time_limit or SECONDS)
+
+
+def no_bound(plan: Plan) -> str | None:
+    """Why no bound is known for releases of this plan; None where there is one."""
+    apart = "a bound holds for groups of whole records, and here columns are grouped apart: leave blocks and "
+    return f"{apart}per_column out" if plan.apart else None
 
 
 def standardised(
     data: Any, columns: Sequence[Any] | Any | None = None, plan: Plan | None = None
 ) -> NDArray[np.float64]:
-    """The protected columns as a release is measured in: numbers with mean 0 and deviation 1 (n-1)."""
+    """The protected columns as numbers with mean 0 and deviation 1 (n-1); refused with weights or gaps."""
+    X, V = measured(data, columns, plan)
+    if V is not None:
+        raise InputError(
+            "the optimum is proven of records without weights and gaps: leave out the weight, and columns or "
+            "records with gaps (missing='drop'), or ask for the bound alone"
+        )
+    return X
+
+
+def measured(
+    data: Any, columns: Sequence[Any] | Any | None = None, plan: Plan | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """The protected columns as a release is measured in, standardised, and the weights of their values.
+
+    The weights are None where all are 1; a gap has the weight 0.
+    """
     frame = frame_of(data)
     plan = (plan or Plan(1, columns=columns)).called(frame.names)
-    if plan.apart or plan.weight is not None:
-        raise InputError(
-            "a bound holds for groups of whole, unweighted records: leave blocks and weights out"
-        )
+    if (why := no_bound(plan)) is not None:
+        raise InputError(why)
     if not len(frame):
         raise InputError("a bound needs at least one record, but the table has none")
+    names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
     read = [
         read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
-        for name in frame.choose(plan.columns, {*plan.roles, *plan.strata})
+        for name in names
     ]
-    holes = [column.gaps for column in read if column.gaps is not None]
+    holes = [column.gaps for column in read if column.gaps is not None and column.gaps.any()]
     if holes and plan.missing == "drop":
         there = ~np.logical_or.reduce(holes)
-        read = [column.rows(there) for column in read]
-    for column in read:
-        if column.gaps is not None and column.gaps.any():
-            row = int(np.argmax(column.gaps)) + 1
-            raise InputError(
-                f"column {column.name!r} has a gap in row {row}: a bound needs every value; leave the column "
-                "out, or records with gaps (missing='drop')"
-            )
-    return encode(read).matrix
+        frame, read, holes = frame.rows(there), [column.rows(there) for column in read], []
+    if plan.missing == "error":
+        refuse_gaps(read)
+    weight = None if plan.weight is None else read_weight(plan, frame)
+    space = encode(read)
+    if weight is None and not holes:
+        return space.matrix, None
+    V = np.ones_like(space.matrix)
+    for column, span in zip(read, space.spans):
+        if column.gaps is not None:
+            V[column.gaps, span] = 0.0
+    return space.matrix, V if weight is None else V * weight[:, None]
 
 
 def bound_matrix(
     X: NDArray[np.float64],
     k: int,
+    V: NDArray[np.float64] | None = None,
     *,
     time_limit: float = 60,
     start: NDArray[np.int64] | None = None,
@@ -111,46 +138,55 @@ def bound_matrix(
 ) -> Bound:
     """The best bound on the SSE of any partition of the rows of X into groups of at least k.
 
-    start: labels of a good partition; its groups save time. goal: a loss in percent that is good enough.
+    V: the weights of the values, where not all are 1. start: labels of a good partition; its groups save
+    time. goal: a loss in percent that is good enough.
     """
-    from shoal.bounds import blocks, neighbours, program, semidefinite
+    from shoal.bounds import blocks, neighbours, program, semidefinite, weighted
 
     began = time.perf_counter()
     X = np.ascontiguousarray(X, np.float64)
     n = len(X)
     if not 1 <= k <= n:
         raise InputError(f"k={k} needs at least k records and k at least 1, but there are {n} records")
-    total = total_sum_of_squares(X)
+    V = None if V is None else np.ascontiguousarray(V, np.float64)
+    total = total_sum_of_squares(X, V)
 
     def bound(value: float, method: str, proof: str, **arrays: NDArray) -> Bound:
         loss = 100 * value / total if total > 0 else 0.0
-        certificate = Certificate(proof, k, fingerprint(X, k), arrays)
-        return Bound(value, loss, method, certificate, time.perf_counter() - began, X)
+        certificate = Certificate(proof, k, fingerprint(X, k, V), arrays)
+        return Bound(value, loss, method, certificate, time.perf_counter() - began, X, V)
 
     if k == 1:
         return bound(0.0, "k = 1 loses nothing", "one group")
     if n < 2 * k:
         return bound(total * (1 - MARGIN), "one group only", "one group")
-    near = neighbours.near_sums(X, k)
-    price = neighbours.neighbour_prices(near, k)
-    best = bound(priced_value(price, np.empty(0)), "neighbours", "neighbours")
 
     def left() -> float:
         return time_limit - (time.perf_counter() - began)
 
+    shares = None if V is None else weighted.shares_of(X, V, k, left())
+    if shares is None:
+        near = neighbours.near_sums(X, k)
+        price = neighbours.neighbour_prices(near, k)
+        best = bound(priced_value(price, np.empty(0)), "neighbours", "neighbours")
+    else:
+        value = priced_value(shares.prices, np.empty(0))
+        best = bound(value, "neighbours", "neighbours", prices=shares.prices)
+
     # Exact pricing serves small k, and tables whose cost lies in few records. Where its first round is too
     # much work and the table is small enough for dense matrices, the time is better spent on the matrix.
-    dense = k > 5 and n <= DENSE
+    dense = shares is None and k > 5 and n <= DENSE
     largest = LARGEST if k <= 5 or dense else LARGEST_ABOVE_5
-    if n > largest:
+    if n > largest and shares is None:
         price = blocks.raised_prices(X, near, k, left() if n > BOTH * largest else left() / 2)
         value = priced_value(price, np.empty(0))
         if value > best.sse:
             best = bound(value, "raised prices", "blocks", prices=price)
-        if n > BOTH * largest:
-            return best
+    if n > BOTH * largest or (shares and left() <= 0):
+        return best
+    goal_sse = goal * total / 100
     prices = program.solve(
-        X, k, seconds=left(), start=start, largest=largest, give_up=dense, goal=goal * total / 100
+        X, k, seconds=left(), start=start, largest=largest, give_up=dense, goal=goal_sse, shares=shares
     )
     value = priced_value(prices.records, prices.penalties * prices.cuts.limits)
     if value > best.sse:

@@ -38,7 +38,7 @@ class Certificate:
 
     proof: str  # "one group", "neighbours", "prices", "blocks", "matrix" or "tree"
     k: int
-    fingerprint: str  # of k and the standardised records
+    fingerprint: str  # of k and the standardised records, with the weights of their values
     arrays: dict[str, NDArray] = field(default_factory=dict)
 
 
@@ -52,6 +52,7 @@ class Bound:
     certificate: Certificate
     seconds: float = 0.0
     records: NDArray[np.float64] | None = field(default=None)  # standardised, for the proof
+    weights: NDArray[np.float64] | None = field(default=None)  # of their values, where not all are 1
 
     def __repr__(self) -> str:
         return (
@@ -76,10 +77,10 @@ class Bound:
         if data is None:
             if self.records is None:
                 raise InputError("a loaded bound knows no records: call verify(data) with the original data")
-            return verify(self, self.records)
-        from shoal.bounds import standardised
+            return verify(self, self.records, self.weights)
+        from shoal.bounds import measured
 
-        return verify(self, standardised(data, columns, plan))
+        return verify(self, *measured(data, columns, plan))
 
     def gap(self, information_loss: float) -> float:
         """How much more than the bound a partition loses, as a share of the bound; 0 means proven optimal."""
@@ -126,14 +127,22 @@ class Bound:
         return cls(certificate=certificate, **facts)
 
 
-def fingerprint(X: NDArray[np.float64], k: int) -> str:
+def fingerprint(X: NDArray[np.float64], k: int, V: NDArray[np.float64] | None = None) -> str:
     """Names k and the standardised records, to eight decimals: the last bits differ between machines."""
     rounded = np.round(X, 8) + 0.0  # no negative zero
-    return hashlib.sha256(f"{k} {X.shape}".encode() + np.ascontiguousarray(rounded).tobytes()).hexdigest()
+    named = hashlib.sha256(f"{k} {X.shape}".encode() + np.ascontiguousarray(rounded).tobytes())
+    if V is not None:
+        named.update(np.ascontiguousarray(V).tobytes())
+    return named.hexdigest()
 
 
-def total_sum_of_squares(X: NDArray[np.float64]) -> float:
-    return float(np.square(X - X.mean(axis=0)).sum())
+def total_sum_of_squares(X: NDArray[np.float64], V: NDArray[np.float64] | None = None) -> float:
+    """What all records in one group cost."""
+    if V is None:
+        return float(np.square(X - X.mean(axis=0)).sum())
+    weight = V.sum(axis=0)
+    means = (V * X).sum(axis=0) / np.where(weight > 0, weight, 1.0)
+    return float((V * np.square(X - means)).sum())
 
 
 def priced_value(prices: NDArray[np.float64], penalties: NDArray[np.float64]) -> float:

@@ -19,13 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from shoal.bounds.certificate import total_sum_of_squares
 from shoal.bounds.cuts import CUTS, Cuts, eliminate, on_grid, separate
 from shoal.bounds.highs import add_cuts, add_groups, quiet_solver, solved
 from shoal.bounds.neighbours import near_sums, neighbour_prices
+from shoal.bounds.weighted import Shares
 from shoal.grouping.partition import group_rows
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.kernels.search.cuts import group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge, list_groups
+from shoal.kernels.search.weighted import charge_weighted, weighted_costs
 
 #: Parts of the table that are priced independently of one another, so that several threads can work. Records
 #: of one part do not see what those of another were charged, so with more parts prices fall too far.
@@ -57,6 +60,9 @@ KEPT = 5
 STEP = 0.7
 #: Rounds of cuts without a penalty after which a cut is dropped.
 IDLE_ROUNDS = 3
+#: Rounds of cuts in a row that may gain nothing where values have weights: records without weight are
+#: exchangeable, and a round cuts off one of many solutions of the same value.
+PATIENCE = 8
 #: Draws of the elimination that finds long cuts, and records of the longest: pricing takes longer with each.
 #: Tarragona with k = 4 came to 17.0794 without them, to 17.0802 with them.
 DRAWS, LONGEST = 3, 30
@@ -97,8 +103,8 @@ class Master:
     Only the first n records have prices to be found; those of the others are `fixed`.
     """
 
-    def __init__(self, X: NDArray[np.float64], k: int, n: int, fixed: NDArray[np.float64]):
-        self.X, self.n = X, n
+    def __init__(self, X: NDArray[np.float64], V, k: int, n: int, fixed: NDArray[np.float64]):
+        self.X, self.V, self.n = X, V, n
         self.fixed = np.append(np.where(np.arange(len(X)) < n, 0.0, fixed), 0.0)
         self.rows = np.empty((0, 2 * k - 1), np.int32)
         self.costs = np.empty(0)
@@ -126,7 +132,8 @@ class Master:
         rows = rows[new]
         m = len(rows)
         if m:
-            costs = group_costs(self.X, rows)
+            weighted = self.V is not None
+            costs = weighted_costs(self.X, self.V, rows) if weighted else group_costs(self.X, rows)
             self.rows, self.costs = np.concatenate([self.rows, rows]), np.append(self.costs, costs)
             inside = costs - self.fixed[rows].sum(1)
             add_groups(self.lp, rows, inside, self.cuts, self.n)
@@ -168,30 +175,36 @@ class Program:
     Inside, the records are ordered by falling neighbours' price, so that the dearest leads its groups, and
     scaled by a power of two, so that prices are near 1 and nothing is rounded by it. Of more than `largest`
     records only the dearest have their prices found here; the others keep the neighbours' prices, which no
-    group of them alone can undercut.
+    group of them alone can undercut. shares: of a table whose values have weights.
     """
 
-    def __init__(self, X: NDArray[np.float64], k: int, *, largest: int = 5000):
-        near = near_sums(X, k)
-        prices = neighbour_prices(near, k)
+    def __init__(self, X: NDArray[np.float64], k: int, *, largest: int = 5000, shares: Shares | None = None):
+        near = near_sums(X, k) if shares is None else np.empty((len(X), 0))
+        prices = neighbour_prices(near, k) if shares is None else shares.prices
         self.order = np.argsort(-prices, kind="stable")
         self.back = np.argsort(self.order)
         mean = prices.mean()
         self.scale = 2.0 ** -np.round(np.log2(mean) / 2) if mean > 0 else 1.0
         self.X = np.ascontiguousarray(X[self.order]) * self.scale
+        self.V = None if shares is None else np.ascontiguousarray(shares.V[self.order])
         self.near = near[self.order] * self.scale**2
         self.k, self.n, self.block = k, len(X), min(len(X), largest)
-        self.best = neighbour_prices(self.near, k)
+        self.best = prices[self.order] * self.scale**2 if shares else neighbour_prices(self.near, k)
         self.penalties = self.tried = np.empty(0)  # of the best prices, and of the program's last solution
         self.value = float(self.best.sum())
         self.target = np.inf  # of the linear program over the groups so far
         self.parts = regions(self.X[: self.block], REGIONS)
-        self.master = Master(self.X, k, self.block, self.best)
+        self.master = Master(self.X, self.V, k, self.block, self.best)
         self.fractional = self.master.rows, np.empty(0)  # what its solution takes in part
-        nearest = cKDTree(self.X).query(self.X[: self.block], k=2 * k - 1)[1]
+        if shares is None:
+            nearest = cKDTree(self.X).query(self.X[: self.block], k=2 * k - 1)[1]
+        else:
+            nearest = self.back[shares.nearest[self.order[: self.block]]]
         for s in range(k, 2 * k):
             self.master.add_groups(np.where(np.arange(2 * k - 1) < s, nearest, -1))
         self.reach = REACH * self.best[: self.block] + REACH_MEAN * self.best[: self.block].mean()
+        if self.V is not None:  # a light neighbour costs next to nothing, so all prices may be near 0
+            self.reach += REACH_MEAN * total_sum_of_squares(self.X, self.V) / self.n
         self.last = 0.0  # seconds of the last pricing
 
     def add(self, rows: NDArray[np.int64]) -> int:
@@ -214,7 +227,11 @@ class Program:
             lowered = prices.copy()
             rows = np.empty((len(part), KEPT, 2 * self.k - 1), np.int32)
             costs, weighed = np.zeros((len(part), KEPT)), np.zeros(len(part), np.int64)
-            charge(self.X, part, lowered, self.near, self.k, cuts, int(budget), rows, costs, weighed)
+            more = self.k, cuts, int(budget), rows, costs, weighed
+            if self.V is None:
+                charge(self.X, part, lowered, self.near, *more)
+            else:
+                charge_weighted(self.X, self.V, part, lowered, *more)
             return lowered[part], rows[costs < 0], bool((weighed >= 0).all())
 
         feasible = prices.copy()
@@ -231,7 +248,7 @@ class Program:
         seconds = deadline - time.perf_counter()
         budget = min(1e15, max(1e4, share * seconds * SPEED * thread_count() / block))
         idle = 0  # steps in a row without a gain or a new group
-        while self.value > 0.0 and idle < IDLE:  # at 0 every record has k - 1 copies
+        while (self.value > 0.0 or self.V is not None) and idle < IDLE:  # at 0 every record has k - 1 copies
             left = deadline - time.perf_counter()
             if left <= SLOWER * self.last:
                 return False
@@ -333,23 +350,26 @@ def solve(
     largest: int = 5000,
     give_up: bool = False,
     goal: float = np.inf,
+    shares: Shares | None = None,
 ) -> Prices:
     """Prices whose value is the best bound found in the time given.
 
     start: labels of a good partition, whose groups save time. goal: a value that is good enough.
     """
     deadline = time.perf_counter() + seconds
-    program = Program(X, k, largest=largest)
+    program = Program(X, k, largest=largest, shares=shares)
     if start is not None:
         program.add(group_rows(start, k))
-    enough = ENOUGH
-    optimal, before = program.value <= 0.0, 0.0
+    enough, idle = ENOUGH, 0
+    optimal, before = program.value <= 0.0 and shares is None, 0.0
     goal *= program.scale**2
-    while not optimal and program.converge(deadline, enough * program.value, give_up=give_up):
+    first = program.value or float(program.reach.sum())  # weights: nothing may be proven at first
+    while not optimal and program.converge(deadline, enough * (program.value or first), give_up=give_up):
         if program.value >= goal:
             break
         gained, before = program.value - before, program.value
-        if not program.cut() or gained <= CLOSE * before:
+        idle = idle + 1 if gained <= CLOSE * before else 0
+        if not program.cut() or idle > (0 if shares is None else PATIENCE):
             optimal = enough <= CLOSE
             enough = CLOSE
     return program.prices(optimal)

@@ -8,6 +8,7 @@ proven is the value stated.
 import hashlib
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +17,26 @@ from shoal.bounds.certificate import Bound
 from shoal.bounds.verify_blocks import none_below
 from shoal.bounds.verify_groups import cut_table, groups_below, limit_penalties, near_sums
 from shoal.bounds.verify_tree import by_tree
+from shoal.bounds.verify_weighted import each_pays, none_undercuts, total_with
 
 #: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
 MARGIN = 1e-9
 #: The arrays of whole numbers.
 WHOLE = ("cuts", "weights", "divisors", "block", "triples", "pairs", "owed_start", "owed_cut")
 
+#: Certificates made before triples were charged have none.
+NO_TRIPLES, NO_CHARGES = np.empty((0, 3), np.int64), np.empty(0)
 
-def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
-    """Does the certificate prove the stated figures for these standardised records?"""
+
+def verify(bound: Bound, X: NDArray[np.float64], V: NDArray[np.float64] | None = None) -> bool:
+    """Does the certificate prove the stated figures for these standardised records?
+
+    V: the weights of the values, where not all are 1.
+    """
     certificate, n = bound.certificate, len(X)
     k, arrays = certificate.k, certificate.arrays
-    if certificate.fingerprint != _fingerprint(X, k) or not 1 <= k <= n or certificate.proof not in PROOFS:
+    proofs = PROOFS if V is None else _with_weights(V)
+    if certificate.fingerprint != _fingerprint(X, k, V) or not 1 <= k <= n or certificate.proof not in proofs:
         return False
     if certificate.proof != "one group" and not 2 <= k <= n // 2:
         return False  # fewer than 2k records form one group
@@ -35,23 +44,23 @@ def verify(bound: Bound, X: NDArray[np.float64]) -> bool:
         for name, array in arrays.items():
             if array.dtype.kind != ("i" if name in WHOLE else "f") or not np.isfinite(array).all():
                 return False
-        value = PROOFS[certificate.proof](X, k, **arrays)
+        value = proofs[certificate.proof](X, k, **arrays)
     except (TypeError, ValueError, IndexError):
         return False  # arrays missing, or of a wrong shape
-    total = _total(X)
+    total = _total(X) if V is None else total_with(X, V)
     loss = 100 * value / total if total > 0 else 0.0
     return math.isclose(value, bound.sse, rel_tol=1e-9, abs_tol=1e-12 * total) and math.isclose(
         loss, bound.information_loss, rel_tol=1e-8, abs_tol=1e-10
     )
 
 
-def by_one_group(X: NDArray[np.float64], k: int) -> float:
+def by_one_group(X: NDArray[np.float64], k: int, total: float | None = None) -> float:
     """k = 1 loses nothing; fewer than 2k records form one group, whatever one does."""
     if k == 1:
         return 0.0
     if len(X) >= 2 * k:
         raise ValueError("more than one group is possible")
-    return _total(X) * (1 - MARGIN)
+    return (_total(X) if total is None else total) * (1 - MARGIN)
 
 
 def by_neighbours(X: NDArray[np.float64], k: int) -> float:
@@ -67,14 +76,19 @@ def by_prices(
     weights: NDArray[np.int64],
     divisors: NDArray[np.int64],
     penalties: NDArray[np.float64],
+    V: NDArray[np.float64] | None = None,
 ) -> float:
     """No group may be worth more than it costs: search for one, and find none."""
     table = cut_table(len(X), cuts, weights, divisors)
     if prices.shape != (len(X),):
         raise ValueError("arrays do not fit the records")
     value = _value_of_prices(prices, limit_penalties(weights, divisors, penalties))
-    lowered = prices - MARGIN * np.abs(prices)
-    if groups_below(X, k, lowered, table, penalties * (1 + MARGIN), 0.0, 0) is None:
+    lowered, raised = prices - MARGIN * np.abs(prices), penalties * (1 + MARGIN)
+    if V is None:
+        none = groups_below(X, k, lowered, table, raised, 0.0, 0) is not None
+    else:
+        none = none_undercuts(X, V, k, lowered, table, raised)
+    if not none:
         raise ValueError("a group costs less than its prices")
     return value
 
@@ -93,10 +107,10 @@ def by_matrix(
     k: int,
     block: NDArray[np.int64],
     M: NDArray[np.float32],
-    triples: NDArray[np.int64] = np.empty((0, 3), np.int64),
-    charges: NDArray[np.float64] = np.empty(0),
+    triples: NDArray[np.int64] = NO_TRIPLES,
+    charges: NDArray[np.float64] = NO_CHARGES,
 ) -> float:
-    """Rows under half the distances, M and charges, less the most that M can take back. Row by row, by sorting.
+    """Rows under half the distances, M and charges, less the most that M can take back: row by row, sorted.
 
     A charge is on three records: if the first is with both others, these are with one another.
     """
@@ -143,10 +157,18 @@ def _apart(triples: NDArray[np.int64]) -> bool:
     return bool(((i != j) & (i != l) & (j != l)).all())
 
 
-def _fingerprint(X: NDArray[np.float64], k: int) -> str:
-    """The name of k and the records to eight decimals."""
+def by_shares(X: NDArray[np.float64], k: int, V: NDArray[np.float64], prices: NDArray[np.float64]) -> float:
+    """The neighbours' prices of values with weights."""
+    if prices.shape != (len(X),) or not each_pays(X, V, k, prices - MARGIN / 2 * np.abs(prices)):
+        raise ValueError("a record pays less than its price")
+    return _value_of_prices(prices, np.empty(0))
+
+
+def _fingerprint(X: NDArray[np.float64], k: int, V: NDArray[np.float64] | None = None) -> str:
+    """The name of k, the records to eight decimals, and the weights of their values."""
     rounded = np.ascontiguousarray(np.round(X, 8) + 0.0)  # no negative zero
-    return hashlib.sha256(f"{k} {X.shape}".encode() + rounded.tobytes()).hexdigest()
+    weights = b"" if V is None else np.ascontiguousarray(V).tobytes()
+    return hashlib.sha256(f"{k} {X.shape}".encode() + rounded.tobytes() + weights).hexdigest()
 
 
 def _total(X: NDArray[np.float64]) -> float:
@@ -174,3 +196,12 @@ PROOFS: dict[str, Callable[..., float]] = {
     "matrix": by_matrix,
     "tree": by_tree,
 }
+
+
+def _with_weights(V: NDArray[np.float64]) -> dict[str, Callable[..., float]]:
+    """The proofs of records whose values have these weights."""
+    return {
+        "one group": lambda X, k: by_one_group(X, k, total_with(X, V)),
+        "neighbours": partial(by_shares, V=V),
+        "prices": partial(by_prices, V=V),
+    }

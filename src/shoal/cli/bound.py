@@ -25,8 +25,8 @@ BoundTime = Annotated[
 Verify = Annotated[Path | None, typer.Option(help="Prove this saved certificate again, from the data alone.")]
 #: The fields of a plan that a proof looks at.
 PROVABLE = (
-    *("columns", "types", "levels", "roles", "missing", "missing_codes", "time_limit"),
-    *("weight", "blocks", "per_column"),  # for which no bound is known, as is said then
+    *("columns", "types", "levels", "roles", "missing", "missing_codes", "time_limit", "weight"),
+    *("blocks", "per_column"),  # for which no bound is known, as is said then
 )
 
 
@@ -41,12 +41,12 @@ def bound(
     as_json: AsJson = False,
 ) -> None:
     """Prove, within 60 s or --time-limit, how much every release of this table with this k must lose."""
-    from shoal.bounds import SECONDS, Bound, bound_matrix, standardised
+    from shoal.bounds import SECONDS, Bound, bound_matrix, measured
     from shoal.outcome import percent
 
     def prove(source: str) -> Bound:
-        records = standardised(source, plan=wanted)
-        return bound_matrix(records, wanted.k, time_limit=wanted.time_limit or SECONDS)
+        records, weights = measured(source, plan=wanted)
+        return bound_matrix(records, wanted.k, weights, time_limit=wanted.time_limit or SECONDS)
 
     proven = certified(file, wanted, prove, Bound, verify, save)
     rows = [("must be lost", f"at least {percent(proven.information_loss)}")]

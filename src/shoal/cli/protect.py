@@ -110,7 +110,6 @@ def protect(
     without_scipy()
     if where == "memory":
         light_arrow()
-    from shoal.grouping.registry import get_method
     from shoal.io.source import frame_of
     from shoal.pipeline import run
 
@@ -145,8 +144,8 @@ def protect(
             refuse_questions(head_of(file), options, any(editions.values()))
         wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
         by = listed(partition_by, "--partition-by") or None
-        proves = bound and not get_method(wanted.method).proves
-        unproven = no_bound(where, file, None, wanted) if proves else []
+        large = no_large_bound(where, file) if bound else None
+        unproven = unbounded(wanted, large) if bound or report else []
 
         def then(release: Release) -> None:
             nonlocal proof, failure
@@ -171,8 +170,7 @@ def protect(
         frame = frame_of(source)
         refuse_questions(frame, options, any(editions.values()))
         wanted = wanted if named else guessed(wanted, frame, accept_guesses)
-        proves = bound and not get_method(wanted.method).proves
-        unproven = no_bound(where, file, frame, wanted) if proves else []
+        unproven = unbounded(wanted) if bound or report else []
         if price:
             from shoal.comparison import refuse_price
 
@@ -248,22 +246,12 @@ def refuse_questions(frame: Frame, options: Mapping[str, Any], reported: bool) -
         regression(frame, frame, options["formula"])
 
 
-def no_bound(engine: str, file: str, frame: Frame | None, plan: Plan) -> list[str]:
-    """The note that there is no bound for such a table, said before the work; none where there is one.
+def unbounded(plan: Plan, why: str | None = None) -> list[str]:
+    """The note that there is no bound for such a table, said before the work; none where there is one."""
+    from shoal.bounds import no_bound
+    from shoal.grouping.registry import get_method
 
-    `frame` is the table, if it is in memory.
-    """
-    from shoal.bounds import standardised
-    from shoal.frame.frame import Frame
-    from shoal.io.large import large_table
-
-    why = None if engine == "memory" else no_large_bound(engine, file)
-    try:
-        if why is None:
-            standardised(frame or Frame(large_table(file, most=0)), plan=plan)
-    except InputError as error:
-        why = str(error)
-    if why is None:
+    if get_method(plan.method).proves or (why := why or no_bound(plan)) is None:
         return []
     say(note := f"no bound can be proven: {why}")
     return [note]

@@ -115,7 +115,7 @@ def build(
         provenance=_provenance(release, both.original),
         why_k=_why(release, after, comparison, least),
         bound=least,
-        notes=list(dict.fromkeys([*lost.notes, *after.notes])),
+        notes=list(dict.fromkeys([*lost.notes, *after.notes, *([] if least else _unbounded(release))])),
     )
 
 
@@ -325,6 +325,15 @@ def own_bound(release: Release) -> dict[str, Any] | None:
     return {"information_loss": least, "gap": gap, "method": method, "seconds": seconds}
 
 
+def _unbounded(release: Release) -> list[str]:
+    """The note why there is no bound."""
+    from shoal.bounds import no_bound
+
+    large = f"the table has more than {BOUND_RECORDS:,} records: `shoal protect --bound` searches longer"
+    why = no_bound(release.plan) or (large if len(release.labels) > BOUND_RECORDS else None)
+    return [] if why is None else [f"no bound can be proven: {why}"]
+
+
 def _bound(release: Release, bound: Bound | None, seconds: float | None) -> dict[str, Any] | None:
     """The proven least loss of any partition into groups of k, and how far above it this release lies."""
     if bound is None and (known := own_bound(release)) is not None:
@@ -334,7 +343,7 @@ def _bound(release: Release, bound: Bound | None, seconds: float | None) -> dict
             return None
         try:
             bound = release.bound(seconds, BOUND_NEAR)
-        except ShoalError:  # categories, gaps, weights or blocks: there is no bound to show
+        except ShoalError:  # `_unbounded` says why
             return None
     gap = bound.gap(release.information_loss)
     return {

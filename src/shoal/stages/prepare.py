@@ -1,6 +1,6 @@
 """The table as the plan sees it: its columns as numbers, its strata, its weights."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,23 +73,14 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         )
     holes = {name: column.gaps for name, column in columns.items() if column.gaps is not None}
     gaps = np.logical_or.reduce(list(holes.values())) if holes else None
-    if gaps is not None and plan.missing == "error":
-        name, row = next((name, int(np.argmax(those))) for name, those in holes.items())
-        raise InputError(
-            f"column {name!r} has a gap in row {row + 1}: fill it, leave the column out, "
-            "or choose what to do with gaps (missing='group', 'impute' or 'drop')"
-        )
+    if plan.missing == "error":
+        refuse_gaps(columns.values())
     if gaps is not None and plan.missing == "drop":
         notes.append(left_out(len(frame), int((~gaps).sum()), plan.k))
         frame = frame.rows(~gaps)
         columns = {name: column.rows(~gaps) for name, column in columns.items()}
     units = read_units(frame, plan.unit, plan.k) if plan.unit else None
-    weight = None
-    if plan.weight is not None:
-        (name,) = frame.find([plan.weight])
-        column = with_codes(Column(name, "continuous", *frame.numbers(name)), plan.codes_of(name))
-        weight = as_weights(column)
-        refuse_no_weight(name, weight)
+    weight = None if plan.weight is None else read_weight(plan, frame)
     recoded = recode(plan, frame, columns, units, weight)
     original, frame, columns = frame, recoded.frame, recoded.columns
     notes += recoded.notes
@@ -135,6 +126,25 @@ def left_out(records: int, complete: int, k: int) -> str:
     if complete < k:
         raise InputError(f"only {complete} records have no gap, fewer than k={k}: keep the others")
     return f"{records - complete} of {records} records have a gap and were left out"
+
+
+def refuse_gaps(columns: Iterable[Column]) -> None:
+    """Name the first gap, if there is one."""
+    for column in columns:
+        if column.gaps is not None and column.gaps.any():
+            raise InputError(
+                f"column {column.name!r} has a gap in row {int(np.argmax(column.gaps)) + 1}: fill it, leave "
+                "the column out, or choose what to do with gaps (missing='group', 'impute' or 'drop')"
+            )
+
+
+def read_weight(plan: Any, frame: Frame) -> Floats:
+    """The weights that the plan names."""
+    (name,) = frame.find([plan.weight])
+    column = with_codes(Column(name, "continuous", *frame.numbers(name)), plan.codes_of(name))
+    weight = as_weights(column)
+    refuse_no_weight(name, weight)
+    return weight
 
 
 def as_weights(column: Column, first_row: int | None = 0) -> Floats:
