@@ -213,7 +213,7 @@ def where(n: int) -> None:
     parts = {
         "neighbour lists": (blocks, "nearest"),
         "start, by MDAV": (blocks, "mdav"),
-        "blocks cut anew": (blocks, "_blocks_of_groups"),
+        "blocks cut anew": (blocks.Table, "blocks"),
         "lists of a block": (blocks, "inside"),
         "annealing": (blocks, "cool"),
         "comparing partitions": (blocks, "combine"),
