@@ -25,6 +25,13 @@ def _query(X, records, free, apart, ids, squares, slack):
             ids[record, place] = row[place]
 
 
+_none, _zeros, _box = np.empty(0, np.int64), np.empty(0), np.empty((0, 0))
+#: A tree without records.
+NOTHING = Free(
+    _none, _none, _none, _box, _box, _none, _none, _zeros, _zeros, _none, _zeros, _none, _zeros, _box
+)
+
+
 @kernel
 def _fill(X, start, end, child, ids, columns, first, last):
     for node in range(first, last):
@@ -40,9 +47,8 @@ def look_up(X: np.ndarray) -> Free:
         lambda first: _fill(X, start, end, child, order, columns, first, min(first + STEP, nodes)),
         range(0, nodes, STEP),
     )
-    none, zeros = np.empty(0, np.int64), np.empty(0)
-    box = start, end, child, low, high
-    return Free(*box, none, end - start, zeros, columns, order, zeros, none, zeros, np.empty((2, 0)))
+    facts = {"start": start, "end": end, "child": child, "low": low, "high": high}
+    return NOTHING._replace(**facts, left=end - start, columns=columns, ids=order)
 
 
 def nearest(
