@@ -4,9 +4,11 @@ python -m benchmarks.speed [--sizes 10000 20000 50000 100000] [--others 10000 20
 python -m benchmarks.speed --blocks [--sizes 100000 1000000]
 python -m benchmarks.speed --largest imhm=100000 fuzzy=20000
 python -m benchmarks.speed --where 100000
+python -m benchmarks.speed --reach [METHOD ...]
 
 The third runs a method once on so many SIM records, after a small run that compiles. The fourth tells where
-the processor seconds of `auto` go. The first asserts that both give the very same partition. The second runs
+the processor seconds of `auto` go. The last doubles the records of each method until a run takes long enough
+to tell what it handles in a minute. The first asserts that both give the very same partition. The second runs
 every job in a process of its own,
 after a small one that compiles, and tells loss, seconds and peak memory of the whole `shoal.microaggregate`.
 """
@@ -33,13 +35,16 @@ from benchmarks._common import header, save, table
 from benchmarks.plain_fused import FUSED
 from shoal.datasets import survey
 from shoal.grouping.partition import Partition
-from shoal.grouping.registry import get_method
+from shoal.grouping.registry import Confidential, MethodInfo, get_method
 from shoal.grouping.runner import run_method
 
 K = 5
 SIZES = (10_000, 20_000, 50_000, 100_000)
 OTHERS = (10_000, 20_000)
 LARGE = (100_000, 1_000_000)
+#: `--reach`: the first size, the last, the processor seconds of a run that is not doubled any more, and those
+#: that count as within reach.
+SMALLEST, MOST, LONG, MINUTE = 1000, 2_000_000, 3.0, 60.0
 LITERATURE = 1000  # records of a block where tables are cut up before MDAV
 
 
@@ -206,6 +211,41 @@ def largest(jobs: list[str]) -> None:
     print("written to", save("largest", {"k": K, "rows": rows}))
 
 
+def one_run(info: MethodInfo, n: int) -> float:
+    """Processor seconds of a method on so many records, with a column of four levels where it needs one."""
+    X = standardised(clustered(n))
+    X = X if info.columns == "any" else X[:, :1].copy()
+    X = np.rint(1e6 * X).astype(np.int64) if info.input == "raw" and info.whole else X
+    codes = np.arange(n) % 4
+    shares = np.bincount(codes) / n
+    column = Confidential(codes, shares, shares, False, 0.2) if info.needs else None
+    parameters = {"starts": 5} if info.key == "repordmic" else {}
+    return timed(partial(run_method, info, X, K, parameters=parameters, confidential=column))[0]
+
+
+def reach(keys: list[str]) -> None:
+    """For each method the records that it groups within a minute of processor time, by how its time grows.
+
+    The last run was measured; what a minute allows follows from the growth between the last two, rounded down
+    to one digit. `exact` proves an optimum and has a limit of time instead of a size.
+    """
+    rows: list[dict[str, Any]] = []
+    for key in keys or [key for key in shoal.methods() if key != "exact"]:
+        info, n, before = get_method(key), SMALLEST, 0.0
+        one_run(info, n)  # compiles
+        took = one_run(info, n)
+        while took < LONG and 2 * n <= MOST:
+            n, before, took = 2 * n, took, one_run(info, 2 * n)
+        power = max(1.0, math.log2(took / before)) if before else 1.0
+        within = min(n * (MINUTE / took) ** (1 / power), 10 * MOST)  # more were never tried
+        digit = 10 ** int(math.log10(within))
+        rows.append({"method": key, "records": n, "CPU s": round(took, 1), "grows as n^": round(power, 1)})
+        rows[-1]["in a minute about"] = f"{int(within / digit) * digit:,}"
+        print(table(rows[-1:]).splitlines()[-1], flush=True)
+    print("\n" + table(rows))
+    print("written to", save("reach", {"k": K, "rows": rows}))
+
+
 def where(n: int) -> None:
     """Processor seconds of `auto` in all, and of its parts."""
     from shoal.optimise import blocks
@@ -213,7 +253,7 @@ def where(n: int) -> None:
     parts = {
         "neighbour lists": (blocks, "nearest"),
         "start, by MDAV": (blocks, "mdav"),
-        "blocks cut anew": (blocks, "_blocks_of_groups"),
+        "blocks cut anew": (blocks.Table, "blocks"),
         "lists of a block": (blocks, "inside"),
         "annealing": (blocks, "cool"),
         "comparing partitions": (blocks, "combine"),
@@ -251,6 +291,7 @@ def main() -> None:
         "--largest", nargs="+", metavar="METHOD=RECORDS", help="methods at their largest sizes"
     )
     parser.add_argument("--where", type=int, metavar="RECORDS", help="where the time of `auto` goes")
+    parser.add_argument("--reach", nargs="*", metavar="METHOD", help="what each handles within a minute")
     parser.add_argument("--child", nargs=3, metavar=("JOB", "N", "LIMIT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -259,6 +300,8 @@ def main() -> None:
     print(header())
     if options.where:
         where(options.where)
+    elif options.reach is not None:
+        reach(options.reach)
     elif options.largest:
         largest(options.largest)
     elif options.blocks:

@@ -9,7 +9,7 @@ HEAD = """# Methods
 
 Every method groups records so that each group has at least k of them. This page is made from the code by
 `python docs/make_methods.py`; `shoal methods` prints the short form. Sizes "k..2k-1" are a promise that is
-checked on every run.
+checked on every run. How many records each handles within a minute: `python -m benchmarks.speed --reach`.
 
 | key | method | sizes | time | parameters |
 |---|---|---|---|---|

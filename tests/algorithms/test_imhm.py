@@ -73,6 +73,15 @@ def test_memberships_by_roots_and_products_are_powers(m):
     assert part[-1] == 1.0
 
 
+@pytest.mark.parametrize("m", [1.1, 1.2])
+def test_the_tree_of_the_centres_changes_no_label(m):
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(size=(150, 3)) * 0.1 + 5.0 * centre for centre in range(4)])
+    X[::7] = np.round(X[::7], 1)  # ties, and records on a centre
+    seeds = np.sort(rng.choice(len(X), 40, replace=False))
+    assert (fuzzy_c_means(X, seeds, m, least=16) == fuzzy_c_means(X, seeds, m, least=10**9)).all()
+
+
 def test_fuzzy_groups_by_its_seed():
     X = np.random.default_rng(1).normal(size=(150, 3))
     fuzzy = get_method("fuzzy")

@@ -15,6 +15,8 @@ def plain(X, m):
 
 
 WAYS = pytest.mark.parametrize("few", [0, 10**9], ids=["tree", "sorted"])
+#: Records that `build_at_once` needs: one for each subtree.
+LEAST = 16
 
 
 @WAYS
@@ -40,6 +42,18 @@ def test_nearest_among_the_rows_of_another_table(few):
     assert (ids == expected).all()
     assert (found == np.take_along_axis(squares, expected, 1)).all()
     assert nearest(X, 99, few=few, among=Y)[0].shape == (60, 40)
+
+
+@pytest.mark.parametrize("n", [LEAST, 33, 700, 2500])
+def test_the_tree_of_several_threads_finds_the_same(n):
+    """With some slack the outcome depends on the tree itself: both must be cut alike."""
+    rng = np.random.default_rng(n)
+    X = np.concatenate([rng.normal(size=(n - n // 4, 3)), rng.integers(0, 3, (n // 4, 3)) / 3])
+    for slack in (1.0, 4.0) if n > 64 * LEAST else (1.0,):
+        ids, squares = nearest(X, 7, None, slack, few=0)
+        others, distances = nearest(X, 7, None, slack, few=0, many=LEAST)
+        assert np.array_equal(ids, others)
+        assert np.array_equal(squares, distances)
 
 
 @pytest.mark.parametrize("d", [1, 4])
@@ -68,9 +82,9 @@ def test_threads_change_nothing():
 
 def test_lists_of_a_block_hold_its_own_records_only():
     near = np.array([[1, 2], [0, 3], [3, 0], [2, 1], [0, 1]], np.int32)
-    block, place = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
-    assert inside(near, np.array([0, 1]), block, place, 0).tolist() == [[1, 1], [0, 0]]
-    assert inside(near, np.array([2, 3]), block, place, 1).tolist() == [[1, 1], [0, 0]]
-    assert inside(near, np.array([4]), block, place, 2).tolist() == [[0, 0]]
-    block, place = np.array([0, 1, 0, 0, 1]), np.array([1, 0, 0, 2, 0])
-    assert inside(near, np.array([2, 0, 3]), block, place, 0).tolist() == [[2, 1], [0, 0], [0, 0]]
+    place = np.array([0, 1, 0, 1, 0])  # of the blocks 0 and 1, 2 and 3, and 4
+    assert inside(near, np.array([0, 1]), place).tolist() == [[1, 1], [0, 0]]
+    assert inside(near, np.array([2, 3]), place).tolist() == [[1, 1], [0, 0]]
+    assert inside(near, np.array([4]), place).tolist() == [[0, 0]]
+    place = np.array([1, 0, 0, 2, 1])  # of the blocks 2, 0 and 3, and 1 and 4
+    assert inside(near, np.array([2, 0, 3]), place).tolist() == [[2, 1], [0, 0], [0, 0]]

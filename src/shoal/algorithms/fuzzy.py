@@ -8,6 +8,8 @@ from shoal.algorithms._split import divide
 from shoal.algorithms.mdav import mdav
 from shoal.grouping.registry import method
 from shoal.kernels.neighbours.distance import to_columns
+from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, leaf_distances
+from shoal.kernels.neighbours.lists import NOTHING, look_up
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import map_threads
 
@@ -15,6 +17,9 @@ FIRST_M = 1.1  # the exponent of the first attempt: nearly crisp
 STEP_M = 0.1  # what each further attempt adds
 ITERATIONS = 30  # of fuzzy c-means, at most: a cluster that is not at rest by then will do
 FAINT = 1e-9  # memberships below that share of the largest are left out
+#: Clusters, and the share of them that a record belongs to on average: with so many clusters, and a smaller
+#: share, a tree finds those that matter in less time than a look at all of them.
+LEAST, FEW = 500, 0.1
 
 
 #: Records whose shares one thread sums up: the sums do not depend on the number of threads.
@@ -77,56 +82,143 @@ def _share(ratio, many, power, base, part):
 
 
 @kernel
-def _share_out(X, centres, power, faint, labels, first):
-    """Records from `first` on to their clusters: weighted sums, weights, and whether a label changed.
+def _within(tree, point, most, faint, near, distance):
+    """The clusters with a share of the point, ascending, and their squared distances; how many they are.
+
+    One of them is no farther than `most`. A node is passed over if its box is too far for a share. Rounding
+    is monotone, and boxes and centres are summed alike: a look at all clusters finds the very same.
+    """
+    waiting, bounds, here = np.empty(DEPTH, np.int64), np.empty(DEPTH), np.empty(LEAF)
+    waiting[0], bounds[0] = 0, 0.0
+    depth, found = 1, 0
+    least = most
+    while depth > 0:
+        depth -= 1
+        node, bound = waiting[depth], bounds[depth]
+        if bound > least and least <= faint * bound:
+            continue
+        if tree.child[node] >= 0:
+            first, far = tree.child[node], tree.child[node] + 1
+            bound = box_to_box(point, point, tree.low[first], tree.high[first])
+            other = box_to_box(point, point, tree.low[far], tree.high[far])
+            if other < bound:
+                first, far, bound, other = far, first, other, bound
+            waiting[depth], waiting[depth + 1] = far, first
+            bounds[depth], bounds[depth + 1] = other, bound
+            depth += 2
+            continue
+        start, count = tree.start[node], tree.left[node]
+        leaf_distances(tree.columns, start, count, count, point, here)
+        for i in range(count):
+            if here[i] <= least or least > faint * here[i]:
+                near[found] = tree.ids[start + i]
+                distance[near[found]] = here[i]
+                least = min(least, here[i])
+                found += 1
+    many = 0
+    for t in range(found):  # the nearest may have been found late
+        g = near[t]
+        if distance[g] == least or least > faint * distance[g]:
+            near[many] = g
+            many += 1
+    near[:many].sort()
+    return many
+
+
+@kernel
+def _share_out(X, centres, power, faint, labels, tree, first):
+    """Records from `first` on to their clusters: weighted sums, weights, changed labels, and all shares.
 
     Membership in g is (least / distance[g])^power, scaled so that all sum to one. To the power m, with
-    power = 1/(m-1), it is itself times least / distance[g].
+    power = 1/(m-1), it is itself times least / distance[g]. Clusters are looked for in the tree of their
+    centres, unless it is empty.
     """
     d, c = centres.shape
     sums = np.zeros((d, c))
     weights = np.zeros(c)
     distance, part, base = np.empty(c), np.empty(c), np.empty(c)
     ratio, near = np.empty(c), np.empty(c + 1, np.int64)
-    changed = False
+    held, rows, among = 0, np.empty((4, d)), np.empty((4, c))
+    changed = shares = 0
     for i in range(first, min(first + CHUNK, len(X))):
-        to_columns(centres, X[i], 0, c, distance)
-        best = np.argmin(distance)
-        changed = changed or best != labels[i]
-        labels[i] = best
-        least = distance[best]
-        many = 0
-        one = 1.0 if least == 0.0 else 0.0  # then only clusters that lie on the record count, all alike
-        for g in range(c):
-            many += (distance[g] == least) | (least > faint * distance[g])
+        many = c
+        if len(tree.child) > 0:
+            most = np.inf
+            if labels[i] >= 0:
+                to_columns(centres, X[i], labels[i], labels[i] + 1, distance)
+                most = distance[labels[i]]
+            many = _within(tree, X[i], most, faint, near, distance)
         if 3 * many < c:
+            best = near[0]
+            for t in range(1, many):
+                if distance[near[t]] < distance[best]:
+                    best = near[t]
+            least = distance[best]
+        else:
+            to_columns(centres, X[i], 0, c, distance)
+            best = np.argmin(distance)
+            least = distance[best]
             many = 0
             for g in range(c):
-                near[many] = g
                 many += (distance[g] == least) | (least > faint * distance[g])
+            if 3 * many < c:
+                many = 0
+                for g in range(c):
+                    near[many] = g
+                    many += (distance[g] == least) | (least > faint * distance[g])
+        changed += best != labels[i]
+        labels[i] = best
+        shares += many
+        one = 1.0 if least == 0.0 else 0.0  # then only clusters that lie on the record count, all alike
+        if 3 * many >= c:
+            for g in range(c):  # also those without a share: several go side by side
+                ratio[g] = np.divide(least + one, distance[g] + one)
+                ratio[g] *= (distance[g] == least) | (least > faint * distance[g])
+            _share(ratio, c, power, base, among[held])
+        else:
             for t in range(many):
                 ratio[t] = np.divide(least + one, distance[near[t]] + one)
             _share(ratio, many, power, base, part)
+            _add(sums, weights, rows, among, held)
+            held = 0
             for t in range(many):
                 weights[near[t]] += part[t]
             for j in range(d):
                 for t in range(many):
                     sums[j, near[t]] += part[t] * X[i, j]
             continue
-        for g in range(c):  # also those without a share: several go side by side
-            ratio[g] = np.divide(least + one, distance[g] + one)
-            ratio[g] *= (distance[g] == least) | (least > faint * distance[g])
-        _share(ratio, c, power, base, part)
+        rows[held] = X[i]
+        held += 1
+        if held == 4:
+            _add(sums, weights, rows, among, held)
+            held = 0
+    _add(sums, weights, rows, among, held)
+    return sums, weights, changed, shares
+
+
+@kernel
+def _add(sums, weights, rows, among, held):
+    """Add the records held to all clusters, one after the other; of four, each sum is fetched only once."""
+    d, c = sums.shape
+    if held == 4:
+        a0, a1, a2, a3 = among[0], among[1], among[2], among[3]
         for g in range(c):
-            weights[g] += part[g]
+            weights[g] = (((weights[g] + a0[g]) + a1[g]) + a2[g]) + a3[g]
         for j in range(d):
-            value = X[i, j]
+            r0, r1, r2, r3 = rows[0, j], rows[1, j], rows[2, j], rows[3, j]
             for g in range(c):
-                sums[j, g] += part[g] * value
-    return sums, weights, changed
+                sums[j, g] = (((sums[j, g] + a0[g] * r0) + a1[g] * r1) + a2[g] * r2) + a3[g] * r3
+        return
+    for t in range(held):
+        for g in range(c):
+            weights[g] += among[t, g]
+        for j in range(d):
+            value = rows[t, j]
+            for g in range(c):
+                sums[j, g] += among[t, g] * value
 
 
-def fuzzy_c_means(X, seeds, m):
+def fuzzy_c_means(X, seeds, m, least=LEAST):
     """Fuzzy c-means from the records `seeds` as first centres; each record's cluster of largest membership.
 
     Ends when no record's cluster changes any more, or after ITERATIONS.
@@ -134,12 +226,15 @@ def fuzzy_c_means(X, seeds, m):
     centres = X[seeds].T.copy()
     labels = np.full(len(X), -1)
     power, faint = 1.0 / (m - 1.0), FAINT ** (m - 1.0)
+    shares = 0 if m == FIRST_M else len(X) * len(seeds)
     for _ in range(ITERATIONS):
-        share_out = partial(_share_out, X, centres, power, faint, labels)
+        sparse = len(seeds) >= least and shares < FEW * len(X) * len(seeds)
+        tree = look_up(centres.T.copy()) if sparse else NOTHING
+        share_out = partial(_share_out, X, centres, power, faint, labels, tree)
         parts = map_threads(share_out, range(0, len(X), CHUNK))
-        if not any(changed for _, _, changed in parts):
+        sums, weights, changed, shares = (sum(part) for part in zip(*parts))
+        if not changed:
             break
-        sums, weights = (sum(part) for part in list(zip(*parts))[:2])
         heavy = weights > 0.0
         centres = np.where(heavy, sums / np.where(heavy, weights, 1.0), centres)
     return labels

@@ -11,7 +11,7 @@ so any M at all is a certificate. M may live on a block of records only, the dea
 have H = D/2, and what they pay is the neighbours' bound. A good M comes out of ADMM: rows on the one side,
 the semidefinite cone on the other, M the multiplier of their agreement.
 
-Who is with two others brings them together: Z_ij + Z_il <= Z_ii + Z_jl. A charge on such a triple adds at most 0
+Who is with two others brings them together: Z_ij + Z_il <= Z_ii + Z_jl. A charge on such a triple adds nothing
 to the cost of a partition, so the rows may pay it too; what is no partition pays more.
 """
 
@@ -41,7 +41,7 @@ RHO, RHO_STEP, RHO_EVERY, RHO_UNTIL = 40.0, 1.3, 5, 150
 #: How far a round goes beyond the rows' side, 1 being to it: over-relaxation. On 200 records of Tarragona and
 #: of Census (k = 10), 50 rounds with 1.8 prove as much as 90 with 1; 1.6 lies between.
 BEYOND = 1.8
-#: Triples are charged from this round on, and new ones sought every so many looks: so many of each record that
+#: Triples are charged from this round on, and new ones sought every so many looks: so many of a record that
 #: are broken by this share of 1/k at least. A charge moves by this share of rho times what is broken. Census,
 #: k = 10, 90 s: 0.03 proves 11.018 %, 0.1 11.032 %, 0.3 swings (10.98 at best after 200 rounds).
 TRIPLES_FROM, TRIPLES_EVERY, TRIPLES_EACH, BROKEN, CHARGE = 60, 5, 20, 1e-3, 0.06

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.algorithms._pool import group_means
 from shoal.algorithms.mdav import mdav
 from shoal.kernels.neighbours.lists import inside, nearest
 from shoal.kernels.runtime.threads import map_threads, thread_count
-from shoal.optimise.search import Clock, combine, cool, padded, renumber, weigh
+from shoal.kernels.search.anneal import cross
+from shoal.kernels.search.whole_groups import group_up, halve, members
+from shoal.optimise.search import Clock, combine, cool, renumber, weigh
 
 #: Temperatures of one pass: together those of a run elsewhere.
 STEPS = 9
@@ -53,44 +54,66 @@ class Tuning:
 USUAL = Tuning()
 
 
+class Groups(NamedTuple):
+    """A partition as lists: the records group by group, and what there is to say of each group."""
+
+    rows: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    means: NDArray[np.float64]
+    sse: NDArray[np.float64]
+
+    def labels(self) -> NDArray[np.int64]:
+        """The group of each record."""
+        labels = np.empty(len(self.rows), np.int64)
+        labels[self.rows] = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return labels
+
+
 def split(X: NDArray[np.float64], size: int, multiple: int = 1) -> list[NDArray[np.int64]]:
     """Halve the rows along the column of widest variance until `size` or fewer are together.
 
-    Every block but one has a number of rows that is a multiple of `multiple`.
+    Every block but one has a number of rows that is a multiple of `multiple`. Blocks side by side in the list
+    lie side by side in the table.
     """
-    waiting, done = [np.arange(len(X))], []
-    while waiting:
-        done += [np.sort(rows) for rows in waiting if len(rows) <= max(size, 2 * multiple - 1)]
-        larger = [rows for rows in waiting if len(rows) > max(size, 2 * multiple - 1)]
-        waiting = [half for halves in map_threads(partial(_halve, X, multiple), larger) for half in halves]
+    X = np.ascontiguousarray(X).view()
+    X.flags.writeable = False  # of one type, whoever asks: the kernel is compiled once
+
+    def cut(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        if len(rows) <= max(size, 2 * multiple - 1):
+            return [rows]
+        half = halve(X, rows, multiple)
+        return [rows[:half], rows[half:]]
+
+    done, count = [np.arange(len(X))], 0
+    while len(done) > count:
+        count = len(done)
+        done = [half for halves in map_threads(cut, done) for half in halves]
     return done
 
 
-def _halve(X: NDArray[np.float64], multiple: int, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    block = X[rows]
-    column = block[:, np.argmax(block.var(0))]
-    half = max(1, len(rows) // 2 // multiple) * multiple
-    order = np.argpartition(column, half - 1)
-    return [rows[order[:half]], rows[order[half:]]]
-
-
-def _start(X: NDArray, k: int) -> NDArray[np.int64]:
-    """Labels 0..g-1 of one block's records, by MDAV."""
-    X = np.ascontiguousarray(X)
-    return mdav(X, k) if len(X) >= 2 * k else np.zeros(len(X), np.int64)
-
-
 class Table:
-    """The records with what all passes share: neighbour lists over the whole table, what each record pays."""
+    """The records with what all passes share: neighbour lists over the whole table, what each record pays.
 
-    def __init__(self, X: NDArray[np.float64], k: int, tuning: Tuning):
-        self.X, self.k, self.tuning = X, k, tuning
+    P holds them centred, with columns of zeros up to a multiple of four, and in an order in which those near
+    to each other lie near in memory.
+    """
+
+    def __init__(self, P: NDArray[np.float64], columns: int, k: int, tuning: Tuning):
+        self.P, self.columns, self.k, self.tuning = P, columns, k, tuning
+        self.place = np.zeros(len(P), np.int32)
+        X = np.ascontiguousarray(P[:, :columns])
         self.near, squares = nearest(X, min(k + tuning.near, tuning.most), None, tuning.slack)
         self.cost = squares[:, : k - 1].mean(1) * (k - 1) / (2 * k)
 
+    def blocks(self, groups: Groups, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+        """The groups in blocks of about as many records as asked for, cut along random directions."""
+        turn = np.linalg.qr(rng.normal(size=(self.columns, self.columns)))[0]
+        count = self.tuning.size * len(groups.sizes) // len(self.P)
+        return split(groups.means[:, : self.columns] @ turn, max(20, count))
+
     def anneal(
         self,
-        labels: NDArray[np.int64],
+        groups: Groups,
         parts: list[NDArray[np.int64]],
         rng: np.random.Generator,
         proposals: float,
@@ -98,62 +121,31 @@ class Table:
         cold: float,
         clock: Clock,
         share: Callable[[float], None] | None = None,
-    ) -> NDArray[np.int64]:
+    ) -> Groups:
         """Every block once; `proposals` for each record. The last temperature of all ends in a descent."""
         seeds = [int(seed) for seed in rng.integers(2**63, size=len(parts))]
-        block, place = np.full((2, len(labels)), -1, np.int32)
-        for number, rows in enumerate(parts):
-            block[rows], place[rows] = number, np.arange(len(rows))
+        begin = np.cumsum(groups.sizes) - groups.sizes
         ahead, descend = self.tuning.ahead, cold == self.tuning.heats[-1]
+        rows = map_threads(lambda part: members(groups.rows, begin, groups.sizes, part, self.place), parts)
 
-        def one(rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-            before = renumber(labels[rows])
-            if len(rows) < 2 * self.k or clock.left() <= 0:
-                return before
-            near = inside(self.near, rows, block, place, number)
-            problem = weigh(padded(self.X[rows]), self.k, near, self.cost[rows])
-            how = int(proposals * len(rows)), hot, clock, cold
+        def one(number: int) -> Groups:
+            own, part = rows[number], parts[number]
+            if len(own) < 2 * self.k or clock.left() <= 0:
+                return Groups(own, groups.sizes[part], groups.means[part], groups.sse[part])
+            near = inside(self.near, own, self.place)
+            problem = weigh(self.P[own], self.k, near, self.cost[own])
+            before = np.repeat(np.arange(len(part)), groups.sizes[part])
+            how = int(proposals * len(own)), hot, clock, cold
             after = cool(problem, before, seeds[number], *how, steps=STEPS, descend=descend, ahead=ahead)
-            return combine(problem, before, after) if descend else after
+            if descend:
+                after = combine(problem, before, after)
+            return Groups(*group_up(self.P, own, after, int(after.max()) + 1))
 
-        return _in_blocks(len(labels), parts, one, share)
-
-    def better(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The better of both wherever they can be cut apart."""
-        return combine(weigh(padded(self.X), self.k, self.near, self.cost), first, second)
+        return _joined(map_threads(one, range(len(parts)), progress=share))
 
 
-def _blocks_of_groups(
-    X: NDArray, labels: NDArray[np.int64], rng: np.random.Generator, size: int
-) -> list[NDArray[np.int64]]:
-    """Blocks of about `size` records in whole groups, cut along random directions."""
-    order = np.argsort(labels, kind="stable")
-    sizes = np.bincount(labels)
-    begin = np.cumsum(sizes) - sizes
-    turn = np.linalg.qr(rng.normal(size=(X.shape[1], X.shape[1])))[0]
-    pieces = split(group_means(X, labels) @ turn, max(20, size * len(sizes) // len(X)))
-
-    def members(piece: NDArray[np.int64]) -> NDArray[np.int64]:
-        ends = np.cumsum(sizes[piece])
-        return order[np.repeat(begin[piece] - ends + sizes[piece], sizes[piece]) + np.arange(ends[-1])]
-
-    return map_threads(members, pieces)
-
-
-def _in_blocks(
-    n: int,
-    parts: list[NDArray[np.int64]],
-    one: Callable[[NDArray[np.int64], int], NDArray[np.int64]],
-    share: Callable[[float], None] | None,
-) -> NDArray[np.int64]:
-    """Labels of all n records: one(rows, p) gives those of block p, from 0 on. Several blocks at a time."""
-    labels = np.empty(n, np.int64)
-    groups = 0
-    answers = map_threads(lambda p: one(parts[p], p), range(len(parts)), progress=share)
-    for rows, answer in zip(parts, answers):
-        labels[rows] = answer + groups
-        groups += int(answer.max()) + 1
-    return labels
+def _joined(parts: list[Groups]) -> Groups:
+    return Groups(*map(np.concatenate, zip(*parts)))
 
 
 def improve(
@@ -173,29 +165,63 @@ def improve(
     pace: passes are as long as it allows, and further ones go on until it ends. MDAV in blocks is made in any
     case, and the outcome is never worse than the start.
     """
-    X = X - X.mean(0)
-    parts = None
-    if labels is None:
-        parts = split(X, max(tuning.size, 20 * k), k)
-        labels = _in_blocks(len(X), parts, lambda rows, _: _start(X[rows], k), None)
-    if clock.left() <= 0:
+    if labels is not None and clock.left() <= 0:
         return labels
-    table, start = Table(X, k, tuning), labels
-    parts = parts or _blocks_of_groups(X, labels, rng, tuning.size)
+    (n, d), mean = X.shape, X.mean(0)
+    cuts = split(X, max(tuning.size, 20 * k), k)
+    order, ends = np.concatenate(cuts), np.cumsum([len(rows) for rows in cuts])
+    P = np.zeros((n, -(-d // 4) * 4))
+
+    def begin(number: int) -> Groups:
+        """Put one block's records where they belong; their groups by MDAV."""
+        rows = np.arange(ends[number] - len(cuts[number]), ends[number])
+        block = P[rows, :d] = X[cuts[number]] - mean
+        first = np.zeros(len(rows), np.int64)
+        if labels is None and len(rows) >= 2 * k:
+            first = mdav(block, k)
+        return Groups(*group_up(P, rows, first, int(first.max()) + 1))
+
+    parts = map_threads(begin, range(len(cuts)))
+    start = _joined(parts)
+    if labels is not None:
+        start = Groups(*group_up(P, np.arange(n), labels[order], int(labels.max()) + 1))
+    outcome = np.empty(n, np.int64)
+    outcome[order] = start.labels()
+    if clock.left() > 0:
+        table = Table(P, d, k, tuning)
+        blocks = np.split(np.arange(len(start.sizes)), np.cumsum([len(part.sizes) for part in parts])[:-1])
+        if labels is not None:
+            blocks = table.blocks(start, rng)
+        better = _passes(table, start, blocks, rng, effort, clock, report)
+        outcome[order] = renumber(cross(start.labels(), start.sse, better.labels(), better.sse))
+    return outcome
+
+
+def _passes(
+    table: Table,
+    groups: Groups,
+    parts: list[NDArray[np.int64]],
+    rng: np.random.Generator,
+    effort: float,
+    clock: Clock,
+    report: Callable[[float], None],
+) -> Groups:
+    """All passes, the first with these parts as its blocks."""
+    tuning, n = table.tuning, len(table.P)
     every = max(effort * tuning.proposals, tuning.least * (len(tuning.heats) - 1))
     pace = 0.0  # seconds that a proposal for each record takes; of no matter without a time limit
     if clock.limit is not None:
         for many in (0.01, tuning.trial):  # the first compiles, if need be
             began = clock.spent()
-            table.anneal(labels, parts[:1], np.random.default_rng(0), many, 1.0, 0.1, clock)
-        pace = (clock.spent() - began) / many * len(X) / len(parts[0]) / thread_count()
+            trial = table.anneal(groups, parts[:1], np.random.default_rng(0), many, 1.0, 0.1, clock)
+        pace = (clock.spent() - began) / many * n / len(trial.rows) / thread_count()
         every = min(every, tuning.haste * clock.left() / pace)
     passes = min(len(tuning.heats) - 1, max(1, int(every / tuning.least)))
     heats = tuning.heats[-passes - 1 :]
     number = 0
     while clock.left() > 0 and (number < passes or clock.limit is not None):
         if number > 0:
-            parts = _blocks_of_groups(X, labels, rng, tuning.size)
+            parts = table.blocks(groups, rng)
         hot, cold, many = tuning.again, heats[-1], every / 3
         if number < passes:
             hot, cold = heats[number], heats[number + 1]
@@ -207,7 +233,7 @@ def improve(
             report(min(1.0, (number + done) / passes))
 
         began = clock.spent()
-        labels = table.anneal(labels, parts, rng, many, hot, cold, clock, share)
+        groups = table.anneal(groups, parts, rng, many, hot, cold, clock, share)
         pace = (clock.spent() - began) / many
         number += 1
-    return table.better(start, labels)
+    return groups

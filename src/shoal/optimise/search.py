@@ -106,7 +106,9 @@ def weigh(P: NDArray, k: int, neighbours: NDArray[np.int32], cost: NDArray[np.fl
 
 def renumber(labels: NDArray) -> NDArray[np.int64]:
     """The same groups under the labels 0..g-1, in the order of the labels given."""
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    if labels.min() < 0 or labels.max() > 8 * len(labels):
+        return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return (np.cumsum(np.bincount(labels) > 0) - 1)[labels]
 
 
 def tidy(X: NDArray[np.float64], labels: NDArray, k: int) -> NDArray[np.int64]:

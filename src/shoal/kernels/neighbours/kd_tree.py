@@ -6,11 +6,14 @@ import numpy as np
 
 from shoal.arrays import Floats, Ints
 from shoal.kernels.runtime.jit import kernel
+from shoal.kernels.runtime.threads import map_threads
 
 #: Records in a leaf, at most. Smaller leaves mean more boxes to compare, larger ones more distances.
 LEAF = 32
 #: Places for nodes that wait in a search: every level leaves one, and no table in memory has 64 levels.
 DEPTH = 64
+#: Subtrees that are built at the same time, a power of two. It does not depend on the number of threads.
+TOGETHER = 16
 
 
 class Tree(NamedTuple):
@@ -25,17 +28,18 @@ class Tree(NamedTuple):
 
 
 @kernel
-def _select(values, order, start, end, middle):
-    """Reorder order[start:end] so that no value left of `middle` is greater than one right of it."""
+def select(values, order, start, end, middle):
+    """Reorder values and `order` alike, from start to end-1: those left of `middle` are the smaller ones."""
     while end - start > 1:
-        pivot = values[order[(start + end) // 2]]
+        pivot = values[(start + end) // 2]
         i, j = start, end - 1
         while i <= j:
-            while values[order[i]] < pivot:
+            while values[i] < pivot:
                 i += 1
-            while values[order[j]] > pivot:
+            while values[j] > pivot:
                 j -= 1
             if i <= j:
+                values[i], values[j] = values[j], values[i]
                 order[i], order[j] = order[j], order[i]
                 i += 1
                 j -= 1
@@ -48,48 +52,87 @@ def _select(values, order, start, end, middle):
 
 
 @kernel
-def _build(X, order, start, end, child, low, high):
-    """Fill in the order of the records and all nodes; return the number of nodes."""
-    n, d = X.shape
-    values = np.empty(n)
-    start[0] = 0
-    end[0] = n
+def divide(X, order, start, end, values, low, high):
+    """Fill in the box of the records order[start:end]; put its halves apart if it is more than a leaf."""
+    d = X.shape[1]
+    for j in range(d):
+        low[j] = high[j] = X[order[start], j]
+    for t in range(start + 1, end):
+        for j in range(d):
+            value = X[order[t], j]
+            low[j] = min(low[j], value)
+            high[j] = max(high[j], value)
+    if end - start > LEAF:
+        widest = 0
+        for j in range(1, d):
+            if high[j] - low[j] > high[widest] - low[widest]:
+                widest = j
+        for t in range(start, end):
+            values[t] = X[order[t], widest]
+        select(values, order, start, end, (start + end) // 2)
+
+
+@kernel
+def subtree(X, order, values, first, last):
+    """The tree of the records order[first:last], which it puts into the order of the leaves."""
+    most = 4 * ((last - first) // LEAF + 1)
+    start, end, child = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    low, high = np.empty((most, X.shape[1])), np.empty((most, X.shape[1]))
+    start[0], end[0] = first, last
     nodes = 1
     node = 0
     while node < nodes:
         s, e = start[node], end[node]
         child[node] = -1
-        widest = 0
-        for j in range(d):
-            low[node, j] = high[node, j] = X[order[s], j]
-            for t in range(s + 1, e):
-                low[node, j] = min(low[node, j], X[order[t], j])
-                high[node, j] = max(high[node, j], X[order[t], j])
-            if high[node, j] - low[node, j] > high[node, widest] - low[node, widest]:
-                widest = j
+        divide(X, order, s, e, values, low[node], high[node])
         if e - s > LEAF:
-            for t in range(s, e):
-                values[order[t]] = X[order[t], widest]
-            middle = (s + e) // 2
-            _select(values, order, s, e, middle)
             child[node] = nodes
-            start[nodes], end[nodes] = s, middle
-            start[nodes + 1], end[nodes + 1] = middle, e
+            start[nodes], end[nodes] = s, (s + e) // 2
+            start[nodes + 1], end[nodes + 1] = (s + e) // 2, e
             nodes += 2
         node += 1
-    return nodes
+    return Tree(order, start[:nodes], end[:nodes], child[:nodes], low[:nodes], high[:nodes])
 
 
 @kernel
 def build_tree(X):
     """A tree of the rows of X."""
-    n, d = X.shape
-    most = 4 * (n // LEAF + 1)
-    order = np.arange(n)
-    start, end, child = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    low, high = np.empty((most, d)), np.empty((most, d))
-    nodes = _build(X, order, start, end, child, low, high)
-    return Tree(order, start[:nodes], end[:nodes], child[:nodes], low[:nodes], high[:nodes])
+    return subtree(X, np.arange(len(X)), np.empty(len(X)), 0, len(X))
+
+
+def build_at_once(X: Floats) -> Tree:
+    """The tree of many rows, by several threads; its nodes come in another order than in `build_tree`."""
+    order, values = np.arange(len(X)), np.empty(len(X))
+    start, end = np.zeros((2, 2 * TOGETHER - 1), np.int64)
+    end[0] = len(X)
+    low, high = np.empty((2, TOGETHER - 1, X.shape[1]))
+
+    def halve(i: int) -> None:
+        divide(X, order, start[i], end[i], values, low[i], high[i])
+        middle = (start[i] + end[i]) // 2
+        start[2 * i + 1 : 2 * i + 3] = start[i], middle
+        end[2 * i + 1 : 2 * i + 3] = middle, end[i]
+
+    first = 0
+    while first < TOGETHER - 1:  # the nodes of a level at the same time
+        map_threads(halve, range(first, 2 * first + 1))
+        first = 2 * first + 1
+    below = map_threads(lambda i: subtree(X, order, values, start[i], end[i]), range(first, len(start)))
+    # The root of a subtree is a node already; its other nodes come after all that is there.
+    more = np.cumsum([len(start) - 1] + [len(tree.child) - 1 for tree in below])
+    child = [np.where(tree.child < 0, -1, tree.child + before) for tree, before in zip(below, more)]
+
+    def joined(upper: np.ndarray, lower: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate([upper, [part[0] for part in lower], *(part[1:] for part in lower)])
+
+    return Tree(
+        order,
+        joined(start[:first], [tree.start for tree in below]),
+        joined(end[:first], [tree.end for tree in below]),
+        joined(2 * np.arange(first) + 1, child),
+        joined(low, [tree.low for tree in below]),
+        joined(high, [tree.high for tree in below]),
+    )
 
 
 @kernel

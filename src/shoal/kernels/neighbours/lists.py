@@ -3,13 +3,16 @@
 import numpy as np
 
 from shoal.kernels.neighbours.distance import all_squares
-from shoal.kernels.neighbours.pool import lay_out, search
+from shoal.kernels.neighbours.kd_tree import build_at_once, fill_leaf
+from shoal.kernels.neighbours.pool import Free, lay_out, search
 from shoal.kernels.runtime.jit import WORTH_COMPILING, kernel
 from shoal.kernels.runtime.threads import map_threads
 
 #: Records that one thread looks up before it takes the next ones: many enough that handing them out costs
 #: nothing, few enough that the threads end together.
 STEP = 5000
+#: Records from which several threads make the tree.
+MANY = 50_000
 
 
 @kernel
@@ -22,6 +25,32 @@ def _query(X, records, free, apart, ids, squares, slack):
             ids[record, place] = row[place]
 
 
+_none, _zeros, _box = np.empty(0, np.int64), np.empty(0), np.empty((0, 0))
+#: A tree without records.
+NOTHING = Free(
+    _none, _none, _none, _box, _box, _none, _none, _zeros, _zeros, _none, _zeros, _none, _zeros, _box
+)
+
+
+@kernel
+def _fill(X, start, end, child, ids, columns, first, last):
+    for node in range(first, last):
+        if child[node] < 0:
+            fill_leaf(X, ids, start[node], end[node], columns)
+
+
+def look_up(X: np.ndarray) -> Free:
+    """A tree of all rows for `search` alone, made by several threads: what other searches need is empty."""
+    order, start, end, child, low, high = build_at_once(X)
+    columns, nodes = np.empty(X.size), len(child)
+    map_threads(
+        lambda first: _fill(X, start, end, child, order, columns, first, min(first + STEP, nodes)),
+        range(0, nodes, STEP),
+    )
+    facts = {"start": start, "end": end, "child": child, "low": low, "high": high}
+    return NOTHING._replace(**facts, left=end - start, columns=columns, ids=order)
+
+
 def nearest(
     X: np.ndarray,
     m: int,
@@ -29,11 +58,12 @@ def nearest(
     slack: float = 1.0,
     few: int = WORTH_COMPILING,
     among: np.ndarray | None = None,
+    many: int = MANY,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The m nearest other records of each record (n x m, nearest first) and their squared distances.
 
     `among`: instead of the other records, the rows of this table. Of up to `few` records all distances are
-    sorted; the outcome is the same.
+    sorted, of `many` or more several threads make the tree; the outcome is the same.
     """
     n, apart = len(X), among is None
     among = X if among is None else among
@@ -44,7 +74,7 @@ def nearest(
             np.fill_diagonal(squares, np.inf)
         order = np.argsort(squares, axis=1, kind="stable")[:, :m]
         return order.astype(np.int32), np.take_along_axis(squares, order, axis=1)
-    free = lay_out(among, np.arange(len(among)))
+    free = look_up(among) if len(among) >= many else lay_out(among, np.arange(len(among)))
     records = free.ids if apart else np.arange(n)  # neighbouring places share leaves, which the cache keeps
     ids = np.empty((n, m), np.int32)
     squares = np.empty((n, m))
@@ -57,17 +87,20 @@ def nearest(
 
 
 @kernel
-def inside(near, rows, block, place, number):
+def inside(near, rows, place):
     """The lists of one block's records as places in the block: without records of other blocks.
 
-    What is left fills the list again and again; a record without a neighbour in its block has itself.
+    What is left fills the list again and again; a record without a neighbour in its block has itself. `place`
+    tells a record's place in its own block.
     """
     lists = np.empty((len(rows), near.shape[1]), np.int32)
     for i in range(len(rows)):
         many = 0
-        for other in near[rows[i]]:
-            if block[other] == number:
-                lists[i, many] = place[other]
+        for t in range(near.shape[1]):
+            other = near[rows[i], t]
+            at = place[other]
+            if at < len(rows) and rows[at] == other:
+                lists[i, many] = at
                 many += 1
         if many == 0:
             lists[i, 0], many = i, 1
