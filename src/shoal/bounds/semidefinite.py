@@ -11,7 +11,7 @@ so any M at all is a certificate. M may live on a block of records only, the dea
 have H = D/2, and what they pay is the neighbours' bound. A good M comes out of ADMM: rows on the one side,
 the semidefinite cone on the other, M the multiplier of their agreement.
 
-Who is with two others brings them together: Z_ij + Z_il <= Z_ii + Z_jl. A charge on such a triple adds nothing
+Who is with two others brings them together: Z_ij + Z_il <= Z_ii + Z_jl. A charge on a triple adds nothing
 to the cost of a partition, so the rows may pay it too; what is no partition pays more.
 """
 
