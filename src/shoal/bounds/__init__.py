@@ -16,11 +16,10 @@ from shoal.bounds.certificate import (
     total_sum_of_squares,
 )
 from shoal.errors import InputError
-from shoal.frame.types import read_column
+from shoal.frame.types import read_column, read_weight, refuse_gaps
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.encode import encode
-from shoal.stages.prepare import read_weight, refuse_gaps
 
 __all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "measured", "no_bound", "standardised"]
 

@@ -1,6 +1,6 @@
 """What a column holds, and how it becomes numbers: by its stored type, or as its user says."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats
 from shoal.errors import InputError
 from shoal.frame.column import Column, categories
 from shoal.frame.frame import Frame, holds_text
@@ -280,3 +281,42 @@ def _is_date(text: str | None) -> bool:
         return text is None or bool(date.fromisoformat(text))
     except ValueError:
         return False
+
+
+def refuse_gaps(columns: Iterable[Column]) -> None:
+    """Name the first gap, if there is one."""
+    for column in columns:
+        if column.gaps is not None and column.gaps.any():
+            raise InputError(
+                f"column {column.name!r} has a gap in row {int(np.argmax(column.gaps)) + 1}: fill it, leave "
+                "the column out, or choose what to do with gaps (missing='group', 'impute' or 'drop')"
+            )
+
+
+def read_weight(plan: Any, frame: Frame) -> Floats:
+    """The weights that the plan names."""
+    (name,) = frame.find([plan.weight])
+    column = with_codes(Column(name, "continuous", *frame.numbers(name)), plan.codes_of(name))
+    weight = as_weights(column)
+    refuse_no_weight(name, weight)
+    return weight
+
+
+def as_weights(column: Column, first_row: int | None = 0) -> Floats:
+    """A column as weights; `first_row` is the place of its first row in the table, if known."""
+    name, values, gaps = column.name, column.values, column.gaps
+    bad = values < 0 if gaps is None else gaps | (values < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        what = "no weight" if gaps is not None and gaps[row] else "a negative weight"
+        where = "" if first_row is None else f" in row {first_row + row + 1}"
+        raise InputError(f"column {name!r} has {what}{where}: a weight is a number from 0 up")
+    if values.max(initial=0) > 1e100:
+        raise InputError(f"column {name!r} has weights above 1e100: divide all weights by the same number")
+    return values.astype(np.float64)
+
+
+def refuse_no_weight(name: Any, weight: Floats) -> None:
+    """Say that nobody weighs anything."""
+    if not weight.any():
+        raise InputError(f"all weights in column {name!r} are 0: name another column, or none")

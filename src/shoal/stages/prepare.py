@@ -1,6 +1,6 @@
 """The table as the plan sees it: its columns as numbers, its strata, its weights."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
-from shoal.frame.types import read_column, require_few_codes, stored_kind, with_codes
+from shoal.frame.types import read_column, read_weight, refuse_gaps, require_few_codes, stored_kind
 from shoal.io.origin import marked
 from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
@@ -126,42 +126,3 @@ def left_out(records: int, complete: int, k: int) -> str:
     if complete < k:
         raise InputError(f"only {complete} records have no gap, fewer than k={k}: keep the others")
     return f"{records - complete} of {records} records have a gap and were left out"
-
-
-def refuse_gaps(columns: Iterable[Column]) -> None:
-    """Name the first gap, if there is one."""
-    for column in columns:
-        if column.gaps is not None and column.gaps.any():
-            raise InputError(
-                f"column {column.name!r} has a gap in row {int(np.argmax(column.gaps)) + 1}: fill it, leave "
-                "the column out, or choose what to do with gaps (missing='group', 'impute' or 'drop')"
-            )
-
-
-def read_weight(plan: Any, frame: Frame) -> Floats:
-    """The weights that the plan names."""
-    (name,) = frame.find([plan.weight])
-    column = with_codes(Column(name, "continuous", *frame.numbers(name)), plan.codes_of(name))
-    weight = as_weights(column)
-    refuse_no_weight(name, weight)
-    return weight
-
-
-def as_weights(column: Column, first_row: int | None = 0) -> Floats:
-    """A column as weights; `first_row` is the place of its first row in the table, if known."""
-    name, values, gaps = column.name, column.values, column.gaps
-    bad = values < 0 if gaps is None else gaps | (values < 0)
-    if bad.any():
-        row = int(np.argmax(bad))
-        what = "no weight" if gaps is not None and gaps[row] else "a negative weight"
-        where = "" if first_row is None else f" in row {first_row + row + 1}"
-        raise InputError(f"column {name!r} has {what}{where}: a weight is a number from 0 up")
-    if values.max(initial=0) > 1e100:
-        raise InputError(f"column {name!r} has weights above 1e100: divide all weights by the same number")
-    return values.astype(np.float64)
-
-
-def refuse_no_weight(name: Any, weight: Floats) -> None:
-    """Say that nobody weighs anything."""
-    if not weight.any():
-        raise InputError(f"all weights in column {name!r} are 0: name another column, or none")

@@ -16,11 +16,10 @@ from shoal.engines.blocks.facts import Distinct, Tally
 from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column, Measured, Whole, categories
 from shoal.frame.frame import Frame
-from shoal.frame.types import read_column, stored_kind
+from shoal.frame.types import as_weights, read_column, stored_kind
 from shoal.plan.rules import Rule
 from shoal.stages.loss import lost_by_recoding
 from shoal.stages.moments import Moments
-from shoal.stages.prepare import as_weights
 from shoal.stages.publish import GroupValues
 from shoal.stages.strata import combined
 from shoal.words import CATEGORIES

@@ -9,8 +9,8 @@ import numpy as np
 from shoal.engines.blocks.columns import Needed, StoredColumn
 from shoal.engines.blocks.facts import Distinct, Tally, tally
 from shoal.engines.blocks.steps import Batches, Gather
+from shoal.frame.types import as_weights, refuse_no_weight
 from shoal.stages.moments import Moments
-from shoal.stages.prepare import as_weights, refuse_no_weight
 
 
 class Statistics:

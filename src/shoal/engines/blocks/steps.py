@@ -16,9 +16,9 @@ from shoal.engines.blocks.facts import tally
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.order import row_ids
+from shoal.frame.types import as_weights
 from shoal.io.private import key_file
 from shoal.plan import Plan
-from shoal.stages.prepare import as_weights
 from shoal.stages.recode import (
     End,
     Steps,
