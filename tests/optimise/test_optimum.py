@@ -268,7 +268,7 @@ def test_a_start_is_taken_and_checked():
         shoal.optimum(X, 3, start=[0, 0, *[1] * 10])
     with pytest.raises(InputError, match="time_limit"):
         shoal.optimum(X, 3, time_limit=0)
-    with pytest.raises(InputError, match="gap in row 1"):
+    with pytest.raises(InputError, match="without weights and gaps"):
         shoal.optimum([[np.nan], [1.0]], 1)
 
 
