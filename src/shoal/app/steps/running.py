@@ -36,7 +36,11 @@ def build(tab: Tab) -> None:
         begin.set_enabled(able)
 
     async def judge() -> None:
-        """Say why no run can start, before anybody tries: by the form at once, then by the table."""
+        """Say why no run can start, before anybody tries: by the form at once, then by the table.
+
+        Until the table has answered the button stays as it is: a click on one that is just being disabled
+        would be lost.
+        """
         nonlocal asked
         asked += 1
         mine, wrong = asked, tab.wrong()
@@ -46,15 +50,12 @@ def build(tab: Tab) -> None:
                 raise too_few(max(sizes), work.records)
         except ShoalError as error:
             wrong = wrong or str(error)
-        tell(wrong, False)
-        begin.props(add="" if wrong else "loading", remove="loading" if wrong else "")
         if not wrong:
             plan = draft.plan()
             plans = [replace(plan, k=size).toml() for size in {min(sizes), max(sizes)}]
             wrong = await tab.office.foresee(tab.session, work, plans)
-            if mine == asked and not begin.is_deleted:
-                tell(wrong, not wrong)
-                begin.props(remove="loading")
+        if mine == asked and not begin.is_deleted:
+            tell(wrong, not wrong)
 
     ui.timer(0, judge, once=True)
     rows = ui.element("div").classes("runs")
