@@ -294,6 +294,7 @@ def test_semidefinite_improves_on_neighbours():
     found = semidefinite.solve(X, 6, seconds=300)
     assert semidefinite.proven(X, 6, found) > 1.1 * by_neighbours(X, 6)
     assert len(found.triples)
+    assert by_matrix(X, 6, **vars(found)) == pytest.approx(semidefinite.proven(X, 6, found), rel=1e-12)
     plain = semidefinite.Multipliers(found.block, found.M, found.triples[:0], found.charges[:0])
     assert semidefinite.proven(X, 6, found) > semidefinite.proven(X, 6, plain)
     for change in (

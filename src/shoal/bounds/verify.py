@@ -137,7 +137,7 @@ def by_matrix(
         itself, cost[i] = cost[i], np.inf
         sums = itself + np.cumsum(np.sort(np.partition(cost, 2 * k - 3)[: 2 * k - 2]))
         paid[i] = (sums[sizes - 2] / sizes).min()
-    size = np.linalg.norm(S) + charges.sum()
+    size = np.linalg.norm(S)
     S = (S + S.T) / 2
     taken = 0.0
     if b == n:
@@ -147,7 +147,7 @@ def by_matrix(
     rank = n // k - 1 if b == n else b / k
     values = np.sort(np.linalg.eigvalsh(S))[::-1]
     taken += np.maximum(values[: math.ceil(rank)], 0).sum() + 1e-12 * (rank + 1) * b * size
-    value = math.fsum(paid) - taken - 1e-12 * n * size
+    value = math.fsum(paid) - taken - 1e-12 * n * (size + charges.sum())
     return max(0.0, float(value - MARGIN * (math.fsum(np.abs(paid)) + abs(taken))))
 
 
