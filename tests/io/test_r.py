@@ -48,17 +48,28 @@ def test_every_kind_of_cell_comes_back(tmp_path):
     assert (tmp_path / "a.rds").read_bytes() == (tmp_path / "b.rds").read_bytes()  # no time of writing
 
 
+LABELLED = with_details(
+    TABLE.append_column("sex", pa.array([1.0, 2, 1, None])).append_column("code", pa.array([1, 2, 1, 2])),
+    stats={
+        "kind": "sav",
+        "column_labels": {"sex": "Sex of person"},
+        "variable_value_labels": {"sex": [[1.0, "male"], [2.0, "female"]], "code": [[1, "one"]]},
+    },
+)
+
+
+def test_labels_come_back(tmp_path):
+    shoal.write(LABELLED, tmp_path / "a.rds")
+    found = shoal.read(tmp_path / "a.rds")
+    assert found.to_pydict() == LABELLED.to_pydict()
+    facts, given = details_of(found)["stats"], details_of(LABELLED)["stats"]
+    assert facts["column_labels"] == given["column_labels"]
+    assert facts["variable_value_labels"] == given["variable_value_labels"]
+
+
 @pytest.mark.skipif(not haven(), reason="R is not installed")
 def test_r_reads_what_is_written_and_writes_what_is_read(tmp_path):
-    labelled = with_details(
-        TABLE.append_column("sex", pa.array([1.0, 2, 1, None])).append_column("code", pa.array([1, 2, 1, 2])),
-        stats={
-            "kind": "sav",
-            "column_labels": {"sex": "Sex of person"},
-            "variable_value_labels": {"sex": [[1.0, "male"], [2.0, "female"]], "code": [[1, "one"]]},
-        },
-    )
-    shoal.write(labelled, tmp_path / "in.rds")
+    shoal.write(LABELLED, tmp_path / "in.rds")
     script = """
         suppressMessages(library(haven))
         folder <- commandArgs(TRUE)
@@ -141,22 +152,29 @@ def text(content):
     return word(9) + word(len(content)) + content
 
 
+HEAD = b"X\n" + word(2) + word(0x40201) + word(0x20300)
+
+
 def frame(*columns, names=(b"a",)):
     """A data frame as R stores it: a list with names and class."""
-    head = b"X\n" + word(2) + word(0x40201) + word(0x20300)
     body = word(19 + 0x300) + word(len(columns)) + b"".join(columns)
     said = (
         word(2 + 0x400) + word(1) + text(b"names") + word(16) + word(len(names)) + b"".join(map(text, names))
     )
     said += word(2 + 0x400) + word(1) + text(b"class") + word(16) + word(1) + text(b"data.frame") + word(254)
-    return head + body + said
+    return HEAD + body + said
+
+
+def unmade(name, state):
+    """A column that R stores as what it is made from."""
+    info = word(2) + word(1) + text(name) + word(2) + word(1) + text(b"base") + word(2) + word(13)
+    info += word(1) + word(13) + word(254)
+    return word(238) + info + state + word(254)
 
 
 def sequence(name, *numbers):
     """A sequence that R stores as its length, its first number and its step."""
-    info = word(2) + word(1) + text(name) + word(2) + word(1) + text(b"base") + word(2) + word(13)
-    info += word(1) + word(13) + word(254)
-    return word(238) + info + word(14) + word(3) + struct.pack(">3d", *numbers) + word(254)
+    return unmade(name, doubles(*numbers))
 
 
 def doubles(*numbers, said=b""):
@@ -178,6 +196,12 @@ def test_sequences_of_r(tmp_path):
     )
     (tmp_path / "a.rds").write_bytes(content)
     assert shoal.read(tmp_path / "a.rds").to_pydict() == {"a": [5, 6, 7], "b": [5e9, 5e9 + 1, 5e9 + 2]}
+
+
+def test_texts_that_r_has_not_spelled_yet(tmp_path):
+    numbers = word(2) + doubles(10, 20.5) + word(13) + word(1) + word(0)
+    (tmp_path / "a.rds").write_bytes(frame(unmade(b"deferred_string", numbers)))
+    assert shoal.read(tmp_path / "a.rds").to_pydict() == {"a": ["10", "20.5"]}
 
 
 def test_a_file_in_ascii(tmp_path):
@@ -212,6 +236,8 @@ def test_numbers_of_64_bits(tmp_path):
         (b"A\n2\n262657\n131840\n14\n2\n1\n", "cannot be read as a file of R"),
         (b"A\n2\n262657\n131840\n16\n1\n9\n1\n\\u1234\n", "cannot be read as a file of R"),
         (b"X\n" + word(9), "cannot be read as a file of R"),
+        (HEAD + doubles(1, 2), "holds no data frame"),
+        (frame(word(19) + word(1) + doubles(1)), "holds vec of R"),
     ],
 )
 def test_hostile_files_of_r(tmp_path, content, said):
