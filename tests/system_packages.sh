@@ -1,6 +1,7 @@
 #!/bin/sh
-# The tests start a real server of PostgreSQL, drive the page in a real browser (Chromium), and run Spark, which
-# needs Java. Install what is missing where that is possible; else those tests skip, and say so at the end.
+# The tests start a real server of PostgreSQL, drive the page in a real browser (Chromium), run Spark, which needs
+# Java, and let R read and write files. Install what is missing where that is possible; else those tests skip, and
+# say so at the end.
 install() { # name, packages: the first that can be had
     name=$1
     shift
@@ -16,4 +17,5 @@ install() { # name, packages: the first that can be had
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || install PostgreSQL postgresql
 command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || install Chromium chromium
 command -v java >/dev/null 2>&1 || install Java openjdk-17-jre-headless default-jre-headless
+Rscript -e 'library(haven)' >/dev/null 2>&1 || install R r-cran-haven
 exit 0
