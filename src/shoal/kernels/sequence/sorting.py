@@ -49,12 +49,12 @@ def sort(x: Floats, few: int = FEW) -> tuple[Floats, NDArray[np.uint32]]:
         middle = sample[len(sample) // 2]
         apart = np.sort(np.abs(sample - middle))
         reach = max(together(*(partial(_reach, x[a:b], middle) for a, b in halves)))
-        if not reach < np.inf:
-            return _plainly(x)
         if reach == 0:
             return x.copy(), np.arange(n, dtype=np.uint32)
         apart = apart[apart > 0]
         unit = apart[len(apart) // 2] if len(apart) else reach
+        if not reach + unit < np.inf:
+            return _plainly(x)
         farthest = int(_bits(reach + unit) - _bits(unit))
     scale = middle, unit, max(farthest.bit_length() - HALF.bit_length() + 1, 0)
     counts = np.stack(together(*(partial(_count, x[a:b], *scale) for a, b in halves)), axis=1)
