@@ -271,12 +271,9 @@ class Plan:
         `columns` are those that are protected, where the plan leaves them open. What is at its default is
         left out, so that a field that is added later changes no text.
         """
-        asked = self.differs(
-            roles={n: role for n, role in self.roles.items() if role in ("identifier", "confidential")},
-            pseudonyms=None if self.pseudonyms is None else True,  # a key file may be moved
-            version=None,
-            sha256=None,
-        )
+        roles = {n: role for n, role in self.roles.items() if role in ("identifier", "confidential")}
+        key = None if self.pseudonyms is None else True  # a key file may be moved
+        asked = self.differs(roles=roles, pseudonyms=key, version=None, sha256=None)
         for name in {"log", "keep", "known", "by_record"} & asked.keys():
             asked[name] = sorted(map(str, asked[name]))
         asked |= {"k": self.k, "columns": columns or self.columns}
