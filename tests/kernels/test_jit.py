@@ -34,16 +34,20 @@ class Evil:
 
 def call(folder):
     """Compile and call a kernel; what was said."""
+    done = run(folder, "from near import next_to; print(next_to(1))")
+    assert done.stdout == "2\n" or done.returncode != 0, done.stderr
+    return done.stderr
+
+
+def run(folder, program):
+    """Run a program that finds the folder's modules, and keeps its kernels there."""
     environment = {
         **os.environ,
         "NUMBA_CACHE_DIR": str(folder / "cache"),
         "NUMBA_DISABLE_JIT": "0",
         "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)]),
     }
-    words = [sys.executable, "-c", "from near import next_to; print(next_to(1))"]
-    done = subprocess.run(words, capture_output=True, text=True, env=environment)
-    assert done.stdout == "2\n" or done.returncode != 0, done.stderr
-    return done.stderr
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
 
 
 def test_code_that_others_can_have_planted_is_not_loaded(tmp_path):
@@ -64,6 +68,44 @@ def test_code_that_others_can_have_planted_is_not_loaded(tmp_path):
     (tmp_path / "cache").chmod(0o777)  # or the folder can be exchanged for another
     assert f"others can write to {str(tmp_path / 'cache')!r}" in call(tmp_path)
     assert not hacked.exists()
+
+
+CALLER = """
+from near import next_to
+from shoal.kernels.runtime.jit import kernel
+from sizes import STEP
+
+@kernel
+def twice(x):
+    return next_to(next_to(x)) + STEP
+"""
+
+
+def test_a_kernel_is_compiled_anew_when_what_it_calls_or_a_number_it_names_has_changed(tmp_path):
+    tmp_path.chmod(0o700)
+    for name, text in (("near", MODULE), ("far", CALLER), ("sizes", "STEP = 10")):
+        (tmp_path / f"{name}.py").write_text(text)
+    program = "from far import twice; print(twice(1), sum(twice.stats.cache_hits.values()))"
+    assert run(tmp_path, program).stdout == "13 0\n"
+    assert run(tmp_path, program).stdout == "13 1\n"
+    (tmp_path / "near.py").write_text(MODULE.replace("x + 1", "x + 100"))
+    assert run(tmp_path, program).stdout == "211 0\n"
+    (tmp_path / "sizes.py").write_text("STEP = 20")
+    assert run(tmp_path, program).stdout == "221 0\n"
+
+
+def test_code_for_other_types_under_a_kernels_name_is_not_called(tmp_path):
+    """Two processes that compile at once choose the same name for their files; the last one's code stays."""
+    tmp_path.chmod(0o700)
+    (tmp_path / "near.py").write_text(MODULE)
+    program = "from near import next_to; import numpy as np; print(next_to({}))"
+    whole, real = (program.format(f"np.arange(3, dtype='{kind}')") for kind in ("i8", "f8"))
+    assert run(tmp_path, whole).stdout == "[1 2 3]\n"
+    assert run(tmp_path, real).stdout == "[1. 2. 3.]\n"
+    first, second = sorted((tmp_path / "cache").rglob("*.nbc"))
+    first.write_bytes(second.read_bytes())
+    assert run(tmp_path, whole).stdout == "[1 2 3]\n"
+    assert run(tmp_path, whole).stdout == "[1 2 3]\n"
 
 
 @pytest.fixture

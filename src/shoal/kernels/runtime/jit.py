@@ -12,11 +12,13 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
+from types import FunctionType
 from typing import Any
 
 import numba
 from numba.core.caching import _CacheLocator
 from numba.core.runtime import rtsys
+from numba.core.sigutils import normalize_signature
 
 
 def _once_a_folder(tried: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -44,15 +46,38 @@ def kernel(function: Any) -> Any:
         return made
     if not _is_private(made.stats.cache_path):
         return numba.njit(nogil=True)(function)
-    made._cache.load_overload = functools.partial(_load, made._cache)
+    made._cache.load_overload = functools.partial(_load, made)
     return made
 
 
-def _load(cache: Any, signature: Any, context: Any) -> Any:
-    """Load what was compiled, without all the rules for compiling, which numba would load first."""
+def _load(made: Any, signature: Any, context: Any) -> Any:
+    """Load what was compiled, without all the rules for compiling, which numba would load first.
+
+    numba looks whether a kernel's own file has changed; what it calls is compiled into it and may have changed
+    too. And of two processes that compile at the same time, one may have put its code under the other's name.
+    """
+    cache = made._cache
+    cache._cache_file._source_stamp = tuple(sorted(_sources(made.py_func, set())))
     rtsys.initialize(context)
     with cache._guard_against_spurious_io_errors():
-        return cache._load_overload(signature, context)
+        found = cache._load_overload(signature, context)
+    if found is not None and found.signature.args == normalize_signature(signature)[0]:
+        return found
+    return None
+
+
+def _sources(function: Any, seen: set[Any]) -> set[tuple[str, str]]:
+    """What a kernel is made from: the files of it and all that it calls, and the numbers that they name."""
+    seen.add(function)
+    facts = os.stat(function.__code__.co_filename)
+    made_from = {(function.__code__.co_filename, f"{facts.st_mtime_ns} {facts.st_size}")}
+    for name in function.__code__.co_names:
+        value = getattr(function.__globals__.get(name), "py_func", function.__globals__.get(name))
+        if isinstance(value, int | float):
+            made_from.add((name, repr(value)))
+        elif isinstance(value, FunctionType) and value not in seen:
+            made_from |= _sources(value, seen)
+    return made_from
 
 
 @functools.lru_cache
