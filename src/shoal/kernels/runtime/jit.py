@@ -53,8 +53,8 @@ def kernel(function: Any) -> Any:
 def _load(made: Any, signature: Any, context: Any) -> Any:
     """Load what was compiled, without all the rules for compiling, which numba would load first.
 
-    numba looks whether a kernel's own file has changed; what it calls is compiled into it and may have changed
-    too. And of two processes that compile at the same time, one may have put its code under the other's name.
+    numba looks whether a kernel's own file has changed; what it calls is compiled into it, and may have
+    changed too. And of two processes that compile at once, one may have left its code under the other's name.
     """
     cache = made._cache
     cache._cache_file._source_stamp = tuple(sorted(_sources(made.py_func, set())))
