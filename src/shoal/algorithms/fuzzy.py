@@ -15,7 +15,10 @@ from shoal.kernels.runtime.threads import map_threads
 
 FIRST_M = 1.1  # the exponent of the first attempt: nearly crisp
 STEP_M = 0.1  # what each further attempt adds
-ITERATIONS = 30  # of fuzzy c-means, at most: a cluster that is not at rest by then will do
+#: Of fuzzy c-means, at most: a cluster that is not at rest by then will do. With 30 it takes 1.6 times as
+#: long and loses as much (medians of seven seeds on three tables: 2.64, 0.187, 6.14 % instead of 2.58, 0.187,
+#: 6.12 %).
+ITERATIONS = 20
 FAINT = 1e-9  # memberships below that share of the largest are left out
 #: Clusters, and the share of them that a record belongs to on average: with so many clusters, and a smaller
 #: share, a tree finds those that matter in less time than a look at all of them.

@@ -24,6 +24,7 @@ from shoal.engines.blocks.steps import find
 from shoal.engines.blocks.strata import merge
 from shoal.engines.disk.groups import Groups, Parts
 from shoal.engines.disk.look import look
+from shoal.engines.disk.memory import give_back
 from shoal.engines.disk.nearby import nearby
 from shoal.engines.disk.recoded import RecodedTable, gather
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
@@ -271,4 +272,5 @@ def _group(
         for block, done_block in zip(batch, compute(partial(map_threads, one, batch))):
             groups.add(*done_block)
             share(block, 1.0)
+        give_back()
     return groups.finish()
