@@ -99,3 +99,12 @@ def test_kmeans_finds_well_separated_clusters():
     one = np.broadcast_to(X[:1], (10, 4)).copy()
     one.flags.writeable = False
     assert set(kmeans(one, rng.random(3))) == {0}  # fewer places than clusters
+
+
+def test_records_that_are_numbered_anew_make_the_same_groups():
+    X = np.random.default_rng(3).normal(size=(400, 3))
+    starts = [np.zeros(400, int), np.arange(400) % 3]
+    usual = repeated_ordering(X, 4, starts)
+    for before, after in zip(usual, repeated_ordering(X, 4, starts, scattered=100)):
+        assert np.allclose(before.sse, after.sse, rtol=1e-12)
+        assert len(set(zip(before.labels, after.labels))) == before.labels.max() + 1 == after.labels.max() + 1

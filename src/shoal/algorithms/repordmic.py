@@ -11,6 +11,7 @@ from shoal.algorithms.orders import LEAST_GAIN, RULES, neighbour_lists
 from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.grouping.registry import method
+from shoal.kernels.neighbours.kd_tree import build_tree
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.kmeans import kmeans
@@ -18,6 +19,9 @@ from shoal.kernels.sequence.cut import cut
 from shoal.kernels.sequence.paths import LARGE, farthest_from_centroid, group_path
 
 DEFAULT_STARTS = 20
+#: From so many records on, those near to each other are put near in memory: a quarter less time of 100,000.
+#: Of records that are equally near, another one may then come first.
+SCATTERED = 20_000
 
 
 class Outcome(NamedTuple):
@@ -73,6 +77,7 @@ def repeated_ordering(
     starts: Sequence[ArrayLike],
     insertion: str = "nearest",
     progress: Callable[[float], None] | None = None,
+    scattered: int = SCATTERED,
 ) -> list[Outcome]:
     """What each start (labels of any clustering of the rows) leads to, computed on all cores.
 
@@ -81,12 +86,16 @@ def repeated_ordering(
     """
     if insertion not in ("nearest", "cheapest"):
         raise InputError(f"insertion must be 'nearest' or 'cheapest', but is {insertion!r}")
+    place = build_tree(X).order if len(X) >= scattered else np.arange(len(X))
+    X = np.ascontiguousarray(X[place])
     near = neighbour_lists(X)
     first = farthest_from_centroid(X)
 
     def run(labels: ArrayLike) -> Outcome:
         groups = np.unique(labels, return_inverse=True)[1]
-        return Outcome(*_repeat(X, k, groups, near, first, RULES[insertion], LARGE))
+        made, sse = _repeat(X, k, groups[place], near, first, RULES[insertion], LARGE)
+        groups[place] = made
+        return Outcome(groups, sse)
 
     return map_threads(run, starts, progress=progress)
 

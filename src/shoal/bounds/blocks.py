@@ -120,13 +120,16 @@ class Blocks:
         some = self.rows[::step]
         records = np.concatenate(some)
         best, before, seconds = 1.0, float(prices[records].sum()), 0.0
+        began = time.perf_counter()
+        self.charged(prices, [])
+        apart = time.perf_counter() - began  # what does not grow with the blocks
         for factor in FACTORS:
             began = time.perf_counter()
             charged = self.charged(factor * prices, some)
             if charged is None or charged.prices[records].sum() <= before:
                 break
             best, before = factor, float(charged.prices[records].sum())
-            seconds = step * (time.perf_counter() - began)
+            seconds = apart + step * (time.perf_counter() - began - apart)
         return best, seconds
 
     def charged(self, prices: Floats, blocks: list[Ints]) -> Charged | None:
