@@ -45,6 +45,7 @@ LARGE = (100_000, 1_000_000)
 #: `--reach`: the first size, the last, the processor seconds of a run that is not doubled any more, and those
 #: that count as within reach.
 SMALLEST, MOST, LONG, MINUTE = 1000, 2_000_000, 3.0, 60.0
+BLOCKS = 16_000  # `auto` and `optimise` work otherwise, and faster, above 10,000 records
 LITERATURE = 1000  # records of a block where tables are cut up before MDAV
 
 
@@ -231,7 +232,7 @@ def reach(keys: list[str]) -> None:
     """
     rows: list[dict[str, Any]] = []
     for key in keys or [key for key in shoal.methods() if key != "exact"]:
-        info, n, before = get_method(key), SMALLEST, 0.0
+        info, n, before = get_method(key), BLOCKS if key in ("auto", "optimise") else SMALLEST, 0.0
         one_run(info, n)  # compiles
         took = one_run(info, n)
         while took < LONG and 2 * n <= MOST:

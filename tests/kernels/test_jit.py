@@ -92,6 +92,11 @@ def test_a_kernel_is_compiled_anew_when_what_it_calls_or_a_number_it_names_has_c
     assert run(tmp_path, program).stdout == "211 0\n"
     (tmp_path / "sizes.py").write_text("STEP = 20")
     assert run(tmp_path, program).stdout == "221 0\n"
+    os.utime(tmp_path / "far.py", (1, 1))  # the same code, of another time: as in a container, or a copy
+    assert run(tmp_path, program).stdout == "221 1\n"
+    change = f"import far; open(far.__file__, 'w').write({CALLER.replace('+ STEP', '')!r}); "
+    assert run(tmp_path, change + "print(far.twice(1.0))").stdout == "221.0\n"  # what it had read
+    assert run(tmp_path, "import far; print(far.twice(1.0))").stdout == "201.0\n"
 
 
 def test_code_for_other_types_under_a_kernels_name_is_not_called(tmp_path):

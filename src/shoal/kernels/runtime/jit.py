@@ -6,16 +6,18 @@ of threads, and worker processes can be forked safely.
 """
 
 import functools
+import hashlib
 import os
 import stat
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from types import FunctionType
+from types import CodeType
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core.caching import _CacheLocator
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
@@ -53,11 +55,13 @@ def kernel(function: Any) -> Any:
 def _load(made: Any, signature: Any, context: Any) -> Any:
     """Load what was compiled, without all the rules for compiling, which numba would load first.
 
-    numba looks whether a kernel's own file has changed; what it calls is compiled into it, and may have
-    changed too. And of two processes that compile at once, one may have left its code under the other's name.
+    numba looks whether a kernel's own file has changed. But what it calls is compiled into it, and may have
+    changed too; and a file that changes while a process runs does not change what that compiles. So the code
+    itself decides. Of two processes that compile at once, one may have left its code under the other's name.
     """
     cache = made._cache
-    cache._cache_file._source_stamp = tuple(sorted(_sources(made.py_func, set())))
+    made_from = "\n".join(_sources(made.py_func, set()))
+    cache._cache_file._source_stamp = hashlib.sha256(made_from.encode()).hexdigest()
     rtsys.initialize(context)
     with cache._guard_against_spurious_io_errors():
         found = cache._load_overload(signature, context)
@@ -66,17 +70,22 @@ def _load(made: Any, signature: Any, context: Any) -> Any:
     return None
 
 
-def _sources(function: Any, seen: set[Any]) -> set[tuple[str, str]]:
-    """What a kernel is made from: the files of it and all that it calls, and the numbers that they name."""
+def _sources(function: Any, seen: set[Any]) -> list[str]:
+    """What a kernel is made from: the code of it and of all that it calls, and the values that they name."""
     seen.add(function)
-    facts = os.stat(function.__code__.co_filename)
-    made_from = {(function.__code__.co_filename, f"{facts.st_mtime_ns} {facts.st_size}")}
-    for name in function.__code__.co_names:
-        value = getattr(function.__globals__.get(name), "py_func", function.__globals__.get(name))
-        if isinstance(value, int | float):
-            made_from.add((name, repr(value)))
-        elif isinstance(value, FunctionType) and value not in seen:
-            made_from |= _sources(value, seen)
+    codes, made_from = [function.__code__], []
+    for code in codes:
+        inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+        plain = [part for part in code.co_consts if part not in inner]
+        made_from.append(repr((code.co_code, code.co_names, plain)))
+        codes += inner
+        for name in code.co_names:
+            value = function.__globals__.get(name)
+            value = getattr(value, "_fields", value)  # of a tuple with names
+            if isinstance(value, int | float | tuple | np.generic):
+                made_from.append(f"{name} = {value!r}")
+            elif hasattr(value, "py_func") and value.py_func not in seen:
+                made_from += _sources(value.py_func, seen)
     return made_from
 
 
