@@ -19,7 +19,7 @@ from shoal.kernels.sequence.cut import cut
 from shoal.kernels.sequence.paths import LARGE, farthest_from_centroid, group_path
 
 DEFAULT_STARTS = 20
-#: From so many records on, those near to each other are put near in memory: a quarter less time of 100,000.
+#: From so many records on, those near to each other are put near in memory: of 100,000, a seventh less time.
 #: Of records that are equally near, another one may then come first.
 SCATTERED = 20_000
 

@@ -10,7 +10,7 @@ def give_back() -> None:
     """Let the system have what arrays took that are gone.
 
     The C library keeps what each thread freed for later; block after block of a table of ten million records
-    that came to 1 GiB.
+    that came to nearly 1 GiB.
     """
     pa.default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
