@@ -12,7 +12,6 @@ from shoal.bounds.blocks import PARTS, Blocks, raised_prices
 from shoal.bounds.certificate import priced_value
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.bounds.verify import by_blocks, by_neighbours
-from shoal.bounds.verify_blocks import none_below
 from shoal.bounds.verify_groups import cut_table, groups_below
 from shoal.kernels.neighbours.kd_tree import build_tree
 from shoal.kernels.neighbours.reach import within_reach
@@ -26,10 +25,27 @@ def raised(X, k):
     return raised_prices(X, near_sums(X, k), k, HOUR)
 
 
-def none_below_by_scanning(X, k, prices):
-    """The verifier of small tables, which looks at all records for each lead."""
+def none_below(X, k, prices):
+    """What a proof says of prices without cuts."""
     none = np.empty((0, 3), np.int64), np.empty((0, 3), np.int64), np.empty(0, np.int64)
     return groups_below(X, k, prices, cut_table(len(X), *none), np.empty(0), 0.0, 0) is not None
+
+
+def none_charged(X, k, prices):
+    """What the search says of them: no block has to lower any."""
+    order = np.argsort(-prices, kind="stable")
+    blocks = Blocks(X[order], near_sums(X, k)[order], k)
+    return (blocks.charged(prices[order], blocks.rows).prices == prices[order]).all()
+
+
+def none_of_all(X, k, prices):
+    """Each group, one by one."""
+    for s in range(k, 2 * k):
+        rows = np.array(list(itertools.combinations(range(len(X)), s)))
+        costs = np.square(X[rows] - X[rows].mean(axis=1, keepdims=True)).sum(axis=(1, 2))
+        if (costs < prices[rows].sum(axis=1)).any():
+            return False
+    return True
 
 
 def clusters(seed, n, d=2):
@@ -103,20 +119,23 @@ def test_raised_prices_gain_and_hold(k):
         prices = raised(X, k)
         assert prices.sum() > 1.1 * neighbour_prices(near_sums(X, k), k).sum()
         assert by_blocks(X, k, prices) == pytest.approx(priced_value(prices, np.empty(0)))
-        assert none_below_by_scanning(X, k, prices * (1 - 1e-9))
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_both_verifiers_agree(seed):
-    """On feasible prices and on prices that one group undercuts: the blocks' one misses nothing."""
-    X, k = clusters(seed, 450, 3), 3
+@pytest.mark.parametrize(
+    ("n", "k", "reference"), [(450, 3, none_charged), (90, 2, none_of_all), (34, 3, none_of_all)]
+)
+def test_a_proof_misses_no_group(seed, n, k, reference):
+    """On feasible prices, and on prices that one group undercuts, it says what the reference says."""
+    X = clusters(seed, n, 3)
     prices = raised(X, k) * (1 - 1e-9)
     assert none_below(X, k, prices)
+    assert reference(X, k, prices)
     rng = np.random.default_rng(seed)
-    for i in rng.integers(0, len(X), 4):
+    for i in rng.integers(0, len(X), 6):
         lie = prices.copy()
         lie[i] *= rng.choice([1.001, 1.3, 30.0])
-        assert none_below(X, k, lie) == none_below_by_scanning(X, k, lie)
+        assert none_below(X, k, lie) == reference(X, k, lie)
     assert not none_below(X, k, 1.3 * prices)
 
 
@@ -203,7 +222,7 @@ def test_ties_duplicates_and_constant_columns():
     ):
         prices = raised(X, 4)
         assert by_blocks(X, 4, prices) >= by_neighbours(X, 4) * (1 - 1e-9)
-        assert none_below_by_scanning(X, 4, prices * (1 - 1e-9))
+        assert none_below(X, 4, prices * (1 - 1e-9))
 
 
 def test_without_time_the_neighbours_prices_stay():

@@ -42,8 +42,8 @@ def test_group_by_group(rule):
         near = nearest(X, m)[0].astype(np.int64)  # as methods have it: one compiled version
         start = paths.farthest_from_centroid(X)
         path = paths.group_path(X, labels, near, start, RULES[rule], paths.LARGE)
-        by_tree = paths.group_path(X, labels, near[:, :0], start, RULES[rule], 2)
-        assert by_tree.tolist() == path.tolist()
+        for lists in (near[:, :0].copy(), near):  # by the tree alone, and with lists of those near
+            assert paths.group_path(X, labels, lists, start, RULES[rule], 2).tolist() == path.tolist()
         assert sorted(path) == list(range(len(X)))
         assert np.count_nonzero(np.diff(labels[path])) == labels.max()  # each group stands together
         if start == int(np.argmax(np.square(X - X.mean(0)).sum(1))):  # else rounding chose between equals

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.certificate import Bound
-from shoal.bounds.verify_blocks import none_below
 from shoal.bounds.verify_groups import cut_table, groups_below, limit_penalties, near_sums
 from shoal.bounds.verify_tree import by_tree
 from shoal.bounds.verify_weighted import each_pays, none_undercuts, total_with
@@ -26,6 +25,8 @@ WHOLE = ("cuts", "weights", "divisors", "block", "triples", "pairs", "owed_start
 
 #: Certificates made before triples were charged have none.
 NO_TRIPLES, NO_CHARGES = np.empty((0, 3), np.int64), np.empty(0)
+#: The cuts of prices without any, and their divisors.
+NO_CUTS, NO_DIVISORS = np.empty((0, 1), np.int64), np.empty(0, np.int64)
 
 
 def verify(bound: Bound, X: NDArray[np.float64], V: NDArray[np.float64] | None = None) -> bool:
@@ -94,12 +95,8 @@ def by_prices(
 
 
 def by_blocks(X: NDArray[np.float64], k: int, prices: NDArray[np.float64]) -> float:
-    """The same without cuts, block by block. Half of the margin is left for the rounding of this search."""
-    if prices.shape != (len(X),):
-        raise ValueError("arrays do not fit the records")
-    if not none_below(X, k, prices - MARGIN / 2 * np.abs(prices)):
-        raise ValueError("a group costs less than its prices")
-    return _value_of_prices(prices, np.empty(0))
+    """The same without cuts, as tables of any size have it."""
+    return by_prices(X, k, prices, NO_CUTS, NO_CUTS, NO_DIVISORS, NO_CHARGES)
 
 
 def by_matrix(

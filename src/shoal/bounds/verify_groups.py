@@ -3,6 +3,7 @@
 Plain code on purpose. Nothing here is shared with the search.
 """
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -19,6 +20,9 @@ LARGEST_DIVISOR = 100
 #: are fewer than this share of those before. This trades the square of their number against a smaller search;
 #: what is proven does not depend on it.
 AMONG, FEWER = 300, 0.8
+#: Records of a node at most that is not divided, and pieces of the table that are searched side by side. What
+#: is proven depends on neither.
+LEAF, PIECES = 24, 64
 
 
 def cut_table(n: int, cuts: NDArray[np.int64], weights: NDArray[np.int64], divisors: NDArray[np.int64]):
@@ -49,33 +53,62 @@ def limit_penalties(weights: NDArray, divisors: NDArray, penalties: NDArray) -> 
 def groups_below(X, k, prices, table, penalties, goal: float, most: int) -> NDArray[np.int32] | None:
     """Every group whose cost, less prices, plus penalties, is below the goal; None if more than `most`.
 
-    The dearest record of a group leads it, and each lead is searched by itself.
+    The dearest record of a group leads it, and each lead is searched by itself. Records lie leaf by leaf.
     """
     n = len(X)
-    order = np.argsort(-prices, kind="stable")
+    order, *nodes = _tree(X)
+    rank = np.empty(n, np.int64)
+    rank[np.argsort(-prices, kind="stable")] = np.arange(n)
     start, cut, weight, divisors = table
-    lists = np.concatenate([np.arange(start[i], start[i + 1]) for i in order]).astype(np.int64)
-    start = np.concatenate([[0], np.cumsum((start[1:] - start[:-1])[order])])
+    lists = np.repeat(start[order], np.diff(start)[order]) + _counted(np.diff(start)[order])
+    start = np.concatenate([[0], np.cumsum(np.diff(start)[order])])
     cuts = start, cut[lists], weight[lists], divisors, penalties
-    X = np.ascontiguousarray(X[order])
+    X, prices, rank = np.ascontiguousarray(X[order]), prices[order], rank[order]
     near = near_sums(X, min(2 * k - 2, n - 1))
+    best, last = _best_of_nodes(*nodes[:3], k, prices, near, rank)
+    tree = (*nodes, best, last)
 
     def search(leads):
         rows = np.empty((most, 2 * k - 1), np.int32)
-        count = _below(X, k, leads, prices[order], near, cuts, goal, rows, WORK // 8)
+        count = _below(X, k, leads, prices, near, rank, tree, cuts, goal, rows, WORK // PIECES)
         return rows[:count].copy() if count <= most else None
 
-    with ThreadPoolExecutor() as pool:
-        found = list(pool.map(search, [np.arange(first, n, 8) for first in range(8)]))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(search, np.array_split(np.arange(n), PIECES)))
     if any(rows is None for rows in found):
         return None
     rows = np.concatenate(found)
     return np.where(rows >= 0, order[rows], -1).astype(np.int32) if len(rows) <= most else None
 
 
+def _counted(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, .. for each length, one after another."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _tree(X: NDArray[np.float64]):
+    """The records leaf by leaf; then of each node its first place, its end, its first child (or -1: a leaf),
+    and the corners of its box. The second child follows the first; a node comes before its children.
+    """
+    order = np.arange(len(X))
+    places, child, low, high = [(0, len(X))], [], [], []
+    for first, end in places:  # grows as it goes
+        rows = order[first:end]
+        low.append(X[rows].min(axis=0))
+        high.append(X[rows].max(axis=0))
+        child.append(-1)
+        if len(rows) > LEAF:
+            child[-1] = len(places)
+            middle = len(rows) // 2
+            order[first:end] = rows[np.argpartition(X[rows, np.argmax(high[-1] - low[-1])], middle)]
+            places += [(first, first + middle), (first + middle, end)]
+    start, stop = np.array(places).T.copy()
+    return order, start, stop, np.array(child), np.array(low), np.array(high)
+
+
 def near_sums(X: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     """The sums of each record's 0, 1, .., most smallest squared distances to others."""
-    distances, _ = cKDTree(X).query(X, k=list(range(1, most + 2)))
+    distances, _ = cKDTree(X).query(X, k=list(range(1, most + 2)), workers=-1)
     return np.cumsum(np.square(distances), axis=1)
 
 
@@ -111,139 +144,251 @@ def _take(c, sign, cuts, held):
 
 
 @kernel
-def _sums_among(X, pool, among, least):
-    """among[c]: the sums of c's 0, 1, 2, .. smallest squared distances to others of the pool."""
-    most = among.shape[1] - 1
-    for a in pool:
-        least[:most] = np.inf
-        for b in pool:
-            d2 = _d2(X, a, b)
-            p = most - 1
-            if a != b and d2 < least[p]:
-                while p > 0 and least[p - 1] > d2:
-                    least[p] = least[p - 1]
-                    p -= 1
-                least[p] = d2
-        for q in range(most):
-            among[a, q + 1] = among[a, q] + least[q]
+def _keep_least(least, count, v):
+    """Put v among the `count` least values, which are in order, if it is one of them."""
+    p = count - 1
+    if v < least[p]:
+        while p > 0 and least[p - 1] > v:
+            least[p] = least[p - 1]
+            p -= 1
+        least[p] = v
 
 
 @kernel
-def _reaches(k, prices, near, goal):
-    """The squared distance within which each lead has all records of a group below the goal.
+def _best_of_nodes(start, end, child, k, prices, near, rank):
+    """Of each node the most that a record is worth in groups of k, k + 1, .., and the last rank.
 
-    In a group of s, the lead i and c pay d2(i, c) / s for one another, each of them at least half of its
-    s - 2 smallest distances, and each of the s - 2 others half of its s - 1 smallest; all come after i.
+    A record of a group of s pays at least half of its s - 2 smallest distances besides that to the lead.
     """
-    n = len(prices)
-    reach = np.zeros(n)
-    slack = 1e-12 * np.abs(prices).max()  # far above rounding, far below the margin of a proof
-    for s in range(k, 2 * k):
-        partner, other = -np.inf, -np.inf
-        for i in range(n - 2, -1, -1):
-            partner = max(partner, prices[i + 1] - near[i + 1, s - 2] / (2 * s))
-            other = max(other, prices[i + 1] - near[i + 1, s - 1] / (2 * s))
-            more = partner + (s - 2) * other if s > 2 else partner
-            lead = prices[i] - near[i, s - 2] / (2 * s)
-            reach[i] = max(reach[i], s * (goal + lead + more + s * slack))
-    return reach
+    best, last = np.full((len(start), k), -np.inf), np.full(len(start), -1)
+    for node in range(len(start) - 1, -1, -1):
+        if child[node] >= 0:
+            for one in range(child[node], child[node] + 2):
+                last[node] = max(last[node], last[one])
+                for q in range(k):
+                    best[node, q] = max(best[node, q], best[one, q])
+            continue
+        for c in range(start[node], end[node]):
+            last[node] = max(last[node], rank[c])
+            for q in range(k):
+                best[node, q] = max(best[node, q], prices[c] - near[c, k + q - 2] / (2 * (k + q)))
+    return best, last
 
 
 @kernel
-def _below(X, k, leads, prices, near, cuts, goal, rows, work):
+def _to_box(point, low, high):
+    """The squared distance of a point to a box."""
+    total = 0.0
+    for j in range(len(point)):
+        total += max(low[j] - point[j], point[j] - high[j], 0.0) ** 2
+    return total
+
+
+@kernel
+def _candidates(X, i, k, prices, near, rank, tree, goal, left):
+    """The records that come after i by rank and may share a group below the goal with it; the work left.
+
+    In a group of s, c adds its distance to i, less its price, and half of its s - 2 smallest others. The
+    s - 1 who add least must reach below the goal, and whoever cannot with the s - 2 who add least is left
+    out. A first walk down the tree finds who adds least in groups of each size, a second all candidates.
+    """
+    start, end, child, low, high, best, last = tree
+    point, room = X[i], np.full(k, np.inf)
+    least = np.full((k, 2 * k), np.inf)
+    waiting, away = np.empty(200, np.int64), np.empty(200)
+    pool = np.empty(64, np.int64)
+    count = 0
+    for second in (False, True):
+        waiting[0], away[0], depth = 0, 0.0, 1
+        while depth > 0:
+            depth -= 1
+            node, matters = waiting[depth], False
+            for q in range(k):
+                matters |= away[depth] / (k + q) - best[node, q] < room[q]
+            if last[node] <= rank[i] or not matters:
+                continue
+            a = child[node]
+            if a >= 0:
+                first, other = _to_box(point, low[a], high[a]), _to_box(point, low[a + 1], high[a + 1])
+                nearer = int(first <= other)  # it is looked at first, so it comes last
+                waiting[depth + nearer], away[depth + nearer] = a, first
+                waiting[depth + 1 - nearer], away[depth + 1 - nearer] = a + 1, other
+                depth += 2
+                continue
+            left -= end[node] - start[node]
+            for c in range(start[node], end[node]):
+                if rank[c] <= rank[i]:
+                    continue
+                d2, stays = _d2(X, i, c), False
+                for q in range(k):
+                    s = k + q
+                    v = d2 / s - (prices[c] - near[c, s - 2] / (2 * s))
+                    if v < room[q]:
+                        stays = True
+                        if not second:
+                            _keep_least(least[q], s - 1, v)
+                            room[q] = least[q, s - 2]
+                if second and stays:
+                    if count == len(pool):
+                        pool = np.append(pool, pool)
+                    pool[count] = c
+                    count += 1
+        if second or left < 0:
+            break
+        hope = False
+        for q in range(k):
+            s = k + q
+            allowed = goal + prices[i] - least[q, : s - 2].sum()
+            room[q] = allowed if room[q] < allowed else -np.inf
+            hope |= room[q] > -np.inf
+        if not hope:
+            break
+    return pool[:count], left
+
+
+@kernel
+def _hopeful(away, prices, sums, k, own, goal):
+    """Who of a pool may share a group below the goal with the lead, with these sums of their distances."""
+    stays, worth, least = np.zeros(len(away), np.bool_), np.empty(len(away)), np.empty(2 * k)
+    for s in range(k, 2 * k):
+        least[: s - 1] = np.inf
+        for q in range(len(away)):
+            worth[q] = away[q] / s - (prices[q] - sums[q, s - 2] / (2 * s))
+            _keep_least(least, s - 1, worth[q])
+        room = goal + own - least[: s - 2].sum()
+        if least[s - 2] < room:
+            for q in range(len(away)):
+                stays[q] |= worth[q] < room
+    return np.flatnonzero(stays)
+
+
+@kernel
+def _apart(X, pool):
+    """The squared distances of the pool's records."""
+    D = np.zeros((len(pool), len(pool)))
+    for a in range(len(pool)):
+        for b in range(a):
+            D[a, b] = D[b, a] = _d2(X, pool[a], pool[b])
+    return D
+
+
+@kernel
+def _sums_among(D, most):
+    """The sums of each one's 0, 1, .., most smallest squared distances to the others."""
+    sums, least = np.zeros((len(D), most + 1)), np.empty(most)
+    for a in range(len(D)):
+        least[:] = np.inf
+        for b in range(len(D)):
+            if a != b:
+                _keep_least(least, most, D[a, b])
+        for q in range(most):
+            sums[a, q + 1] = sums[a, q] + least[q]
+    return sums
+
+
+@kernel
+def _led(X, i, s, own, pool, alone, D, sums, cuts, held, goal, rows, found, left):
+    """Write the groups of s below the goal, i and s - 1 of the pool, into `rows`, behind those found.
+
+    Returns how many are found by now, and how many candidates may still be weighed. Depth-first. At each
+    depth `here` lists who may still come, `added` what each adds to the cost of those chosen. With r to come,
+    each also has half its distances to the r - 1 others before it, at least those to its nearest, and its
+    share of the penalties it brings on: that is its worth. The r who add least must reach below the goal, and
+    whoever cannot with the r - 1 who add least is left out. The others are tried, those who add least first:
+    each with those behind it, until it and the r - 1 next ones cannot reach below the goal.
+    """
+    size = len(pool)
+    here, added, worth = np.empty((s, size), np.int64), np.empty((s, size)), np.empty((s, size))
+    count, at, cost = np.zeros(s, np.int64), np.zeros(s, np.int64), np.zeros(s)
+    group, least = np.full(s, i), np.empty(s)
+    here[1], added[1], count[1], at[1], cost[1] = np.arange(size), alone, size, -1, -own
+    depth = 1
+    while depth > 0:
+        r, some = s - depth, here[depth]
+        if at[depth] < 0:
+            at[depth] = 0
+            left -= count[depth]
+            if left < 0:
+                return found, left
+            least[:r] = np.inf
+            for a in some[: count[depth]]:
+                worth[depth, a] = added[depth, a] + _due(pool[a], r, cuts, held) + sums[a, r - 1] / (2 * s)
+                _keep_least(least, r, worth[depth, a])
+            room = goal - cost[depth] - least[: r - 1].sum()
+            hopeful = 0
+            for a in some[: count[depth]]:
+                if worth[depth, a] < room:
+                    p = hopeful
+                    hopeful += 1
+                    while p > 0 and worth[depth, some[p - 1]] > worth[depth, a]:
+                        some[p] = some[p - 1]
+                        p -= 1
+                    some[p] = a
+            count[depth] = hopeful
+            if r == 1:
+                for a in some[:hopeful]:
+                    group[depth] = pool[a]
+                    found += 1
+                    if found > len(rows):
+                        return found, left
+                    rows[found - 1, :s] = group
+                    rows[found - 1, s:] = -1
+                count[depth] = 0
+        t = at[depth]
+        least_of_all = np.inf
+        if t + r <= count[depth]:
+            least_of_all = cost[depth]
+            for a in some[t : t + r]:
+                least_of_all += worth[depth, a]
+        if least_of_all >= goal:
+            depth -= 1
+            if depth > 0:
+                _take(group[depth], -1, cuts, held)
+            continue
+        at[depth] = t + 1
+        a = some[t]
+        c = pool[a]
+        group[depth] = c
+        cost[depth + 1] = cost[depth] + added[depth, a] + _due(c, 1, cuts, held)
+        count[depth + 1] = count[depth] - t - 1
+        for q in range(count[depth + 1]):
+            b = some[t + 1 + q]
+            here[depth + 1, q] = b
+            d2 = D[a, b] if len(D) else _d2(X, c, pool[b])
+            added[depth + 1, b] = added[depth, b] + d2 / s
+        _take(c, 1, cuts, held)
+        depth += 1
+        at[depth] = -1
+    return found, left
+
+
+@kernel
+def _below(X, k, leads, prices, near, rank, tree, cuts, goal, rows, work):
     """Write the groups below the goal, led by one of these records and otherwise of later ones, into `rows`.
 
     Returns how many there are; it stops at one more than fit, or when it has weighed `work` candidates, and
-    then says one more than fit. Depth-first. At each depth `pool` lists the
-    records that may still come, `added` what each adds to the cost of those chosen. With r to come, each also
-    has half its distances to the r-1 others before it, at least those to its nearest, and its share of the
-    penalties it brings on: the r cheapest must reach below the goal, and whoever cannot with the r-1 cheapest
-    is left out. Those left after the first look are looked at again with the nearest among themselves, which
-    are farther.
+    then says one more than fit. Candidates who are few are looked at again with the nearest among themselves,
+    who are farther, as long as that leaves out many.
     """
-    n, found = len(X), 0
+    found, left = 0, work
     held = np.zeros(len(cuts[3]), np.int64)
-    pool, added = np.empty((2 * k, n), np.int64), np.empty((2 * k, n))
-    count, at, cost = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
-    distance, worth, least = np.empty(n), np.empty(n), np.empty(2 * k)
-    among = np.zeros((n, 2 * k - 1))
-    reach = _reaches(k, prices, near, goal)
     for i in leads:
-        within = 0
-        for c in range(i + 1, n):
-            d2 = _d2(X, i, c)
-            if d2 <= reach[i]:
-                pool[0, within] = c
-                distance[within] = d2
-                within += 1
-        for s in range(k, 2 * k):
-            depth = 1
-            _take(i, 1, cuts, held)
-            cost[1] = -prices[i]
-            count[1] = within
-            for q in range(within):
-                pool[1, q] = pool[0, q]
-                added[1, q] = distance[q] / s - prices[pool[0, q]]
-            at[1] = -1
-            sums, before = near, n
-            while depth > 0:
-                r = s - depth
-                if at[depth] < 0:
-                    work -= count[depth]
-                    if work < 0:
-                        return len(rows) + 1
-                    least[:r] = np.inf
-                    for q in range(count[depth]):
-                        c = pool[depth, q]
-                        v = added[depth, q] + _due(c, r, cuts, held) + sums[c, r - 1] / (2 * s)
-                        worth[q] = v
-                        p = r - 1
-                        if v < least[p]:
-                            while p > 0 and least[p - 1] > v:
-                                least[p] = least[p - 1]
-                                p -= 1
-                            least[p] = v
-                    room = goal - cost[depth] - least[: r - 1].sum()
-                    hopeful = 0
-                    if least[r - 1] < room:
-                        for q in range(count[depth]):
-                            if worth[q] < room:
-                                pool[depth, hopeful] = pool[depth, q]
-                                added[depth, hopeful] = added[depth, q]
-                                hopeful += 1
-                    if r == 1:
-                        for q in range(hopeful):
-                            found += 1
-                            if found > len(rows):
-                                return found
-                            rows[found - 1] = -1
-                            rows[found - 1, 0] = i
-                            for p in range(1, depth):
-                                rows[found - 1, p] = pool[p, at[p] - 1]
-                            rows[found - 1, depth] = pool[depth, q]
-                        hopeful = 0
-                    count[depth] = hopeful
-                    if depth == 1 and hopeful < FEWER * before and r <= hopeful <= AMONG:
-                        _sums_among(X, pool[1, :hopeful], among, least)
-                        sums, before = among, hopeful
-                        continue
-                    at[depth] = 0
-                t = at[depth]
-                if t + r > count[depth]:
-                    depth -= 1
-                    if depth > 0:
-                        _take(pool[depth, at[depth] - 1], -1, cuts, held)
-                    continue
-                at[depth] = t + 1
-                c = pool[depth, t]
-                cost[depth + 1] = cost[depth] + added[depth, t] + _due(c, 1, cuts, held)
-                count[depth + 1] = count[depth] - t - 1
-                for q in range(count[depth + 1]):
-                    other = pool[depth, t + 1 + q]
-                    pool[depth + 1, q] = other
-                    added[depth + 1, q] = added[depth, t + 1 + q] + _d2(X, c, other) / s
-                _take(c, 1, cuts, held)
-                depth += 1
-                at[depth] = -1
-            _take(i, -1, cuts, held)
+        pool, left = _candidates(X, i, k, prices, near, rank, tree, goal, left)
+        if left < 0:
+            return len(rows) + 1
+        away = np.array([_d2(X, i, c) for c in pool])
+        sums, D, before = near[pool], np.empty((0, 0)), 2 * AMONG
+        while k - 1 <= len(pool) <= AMONG and len(pool) < FEWER * before:
+            before = len(pool)
+            D = _apart(X, pool)
+            sums = _sums_among(D, 2 * k - 2)
+            stay = _hopeful(away, prices[pool], sums, k, prices[i], goal)
+            pool, away, sums, D = pool[stay], away[stay], sums[stay], D[stay][:, stay]
+        _take(i, 1, cuts, held)
+        for s in range(k, min(2 * k - 1, len(pool) + 1) + 1):
+            added = away / s - prices[pool]
+            found, left = _led(X, i, s, prices[i], pool, added, D, sums, cuts, held, goal, rows, found, left)
+            if found > len(rows) or left < 0:
+                return len(rows) + 1
+        _take(i, -1, cuts, held)
     return found

@@ -25,13 +25,14 @@ def walk(X, start):
 
 
 @kernel
-def nearest_insertion(X, start):
+def nearest_insertion(X, start, near):
     """A path from `start` to the record farthest from it. The record nearest to the path comes next into it,
     where it lengthens the path least; of equal edges the one whose left end came into the path first.
 
     A heap holds, for each record of the path, the nearest free one; who is free no more is looked up
     again. An edge lies with its left end in a tree of all records. A node knows its longest edge: the detour
-    over an edge is at least twice the way from its left end, less twice its length.
+    over an edge is at least twice the way from its left end, less twice its length. `near` holds each
+    record's nearest others, nearest first, as many as are known, and then -1: most are found there.
     """
     n = len(X)
     free = lay_out(X, np.arange(n))
@@ -54,14 +55,14 @@ def nearest_insertion(X, start):
     remove(free, new)
     for seen in range(2, n):
         for member in new:
-            _offer(heap, free, X, member)
+            _offer(heap, free, X, member, near)
         while free.leaf[heap[0][1]] < 0:
-            _offer(heap, free, X, heappop(heap)[2])
+            _offer(heap, free, X, heappop(heap)[2], near)
         new = np.array([heap[0][1]])
         t = new[0]
         remove(free, new)
         left = _cheapest_edge(
-            X, t, longest, length, after, arrival, ids, columns, first, end, child, low, high
+            X, t, near[t], longest, length, after, arrival, ids, columns, first, end, child, low, high
         )
         after[t], after[left] = after[left], t
         length[left], length[t] = np.sqrt(between(X, left, t)), np.sqrt(between(X, t, after[t]))
@@ -75,8 +76,14 @@ def nearest_insertion(X, start):
 
 
 @kernel
-def _offer(heap, free, X, member):
+def _offer(heap, free, X, member, near):
     """Put the free record nearest to a member of the path into the heap."""
+    for other in near[member]:
+        if other < 0:
+            break
+        if free.leaf[other] >= 0:
+            heappush(heap, (between(X, member, other), other, member))
+            return
     ids, squares = nearest(free, X[member], 1, -1)
     heappush(heap, (squares[0], ids[0], member))
 
@@ -97,13 +104,26 @@ def _renew(longest, length, ids, first, end, child, parent, leaf):
 
 
 @kernel
-def _cheapest_edge(X, t, longest, length, after, arrival, ids, columns, first, end, child, low, high):
-    """The left end of the edge whose detour over record t is shortest."""
+def _detour(X, t, q, away, length, after, arrival, best, edge):
+    """The shortest detour over t, and its edge: this one, or that from q on, which is `away` from t."""
+    cost = away + np.sqrt(between(X, after[q], t)) - length[q]
+    if cost < best or (cost == best and arrival[q] < arrival[edge]):
+        return cost, q
+    return best, edge
+
+
+@kernel
+def _cheapest_edge(X, t, near, longest, length, after, arrival, ids, columns, first, end, child, low, high):
+    """The left end of the edge whose detour over record t is shortest. Those near are looked at first."""
     point = X[t]
     waiting = np.empty(DEPTH, np.int64)
     bounds = np.empty(DEPTH)
     here = np.empty(LEAF)
     best, edge = np.inf, -1
+    for q in near:
+        if q >= 0 and length[q] >= 0.0:
+            away = np.sqrt(between(X, q, t))
+            best, edge = _detour(X, t, q, away, length, after, arrival, best, edge)
     waiting[0], bounds[0] = 0, -np.inf
     depth = 1
     while depth > 0:
@@ -132,7 +152,5 @@ def _cheapest_edge(X, t, longest, length, after, arrival, ids, columns, first, e
             away = np.sqrt(here[i])
             if 2.0 * (away - length[q]) - SLACK * (away + length[q]) > best:
                 continue
-            cost = away + np.sqrt(between(X, after[q], t)) - length[q]
-            if cost < best or (cost == best and arrival[q] < arrival[edge]):
-                best, edge = cost, q
+            best, edge = _detour(X, t, q, away, length, after, arrival, best, edge)
     return edge

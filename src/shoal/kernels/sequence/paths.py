@@ -137,11 +137,28 @@ def _insertion(T, record, rule):
 
 
 @kernel
-def _through(X, record, here, rule, large):
+def _inside(near, record):
+    """Of each record of a group its neighbours in it, by their places there; then -1."""
+    place = np.full(len(near), -1)
+    place[record] = np.arange(len(record))
+    inside = np.full((len(record), near.shape[1]), -1)
+    for i in range(len(record)):
+        count = 0
+        for other in near[record[i]]:
+            if place[other] >= 0:
+                inside[i, count] = place[other]
+                count += 1
+    return inside
+
+
+@kernel
+def _through(X, record, near, here, rule, large):
     """The records of one group (rows in order) as a path from `here` on."""
     if len(record) >= large and rule != CHEAPEST:
         first = np.searchsorted(record, here)
-        return record[walk(X[record], first) if rule == WALK else nearest_insertion(X[record], first)]
+        if rule == WALK:
+            return record[walk(X[record], first)]
+        return record[nearest_insertion(X[record], first, _inside(near, record))]
     record[np.searchsorted(record, here)] = record[0]
     record[0] = here
     T = X[record].T.copy()
@@ -177,7 +194,7 @@ def group_path(X, labels, near, start, rule, large):
     here = start
     while True:
         g = labels[here]
-        for record in _through(X, members[begin[g] : begin[g + 1]].copy(), here, rule, large):
+        for record in _through(X, members[begin[g] : begin[g + 1]].copy(), near, here, rule, large):
             visited[record] = True
             path[done] = record
             done += 1
