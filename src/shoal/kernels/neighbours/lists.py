@@ -77,7 +77,7 @@ def nearest(
     free = look_up(among) if len(among) >= many else lay_out(among, np.arange(len(among)))
     records = free.ids if apart else np.arange(n)  # neighbouring places share leaves, which the cache keeps
     ids = np.empty((n, m), np.int32)
-    squares = np.empty((n, m))
+    squares = np.full((n, m), np.inf)
     map_threads(
         lambda first: _query(X, records[first : first + STEP], free, apart, ids, squares, slack),
         range(0, n, STEP),

@@ -146,11 +146,11 @@ def _distances(free, leaf, point, out):
 def search(free, point, but, ids, distance, slack):
     """Fill in the free records nearest to the point, without record `but`, and their squared distances.
 
-    Nearest first. Where fewer records are there, the rest is -1. With a slack above 1 a node is skipped
-    unless a record could be nearer by that factor: nearly the nearest, in a fraction of the time.
+    `distance` comes with what they must be below, all alike. Nearest first. Where fewer records are there,
+    the rest is -1. With a slack above 1 a node is skipped unless a record could be nearer by that factor:
+    nearly the nearest, in a fraction of the time.
     """
     ids[:] = -1
-    distance[:] = np.inf
     last = len(ids) - 1
     waiting = np.empty(DEPTH, np.int64)
     bounds = np.empty(DEPTH)
@@ -200,7 +200,7 @@ def search(free, point, but, ids, distance, slack):
 def nearest(free, point, count, but):
     """The `count` free records nearest to the point, and their squared distances, as `search` finds them."""
     ids = np.empty(count, np.int64)
-    distance = np.empty(count)
+    distance = np.full(count, np.inf)
     search(free, point, but, ids, distance, 1.0)
     return ids, distance
 
@@ -327,7 +327,7 @@ def around(free, X, record, k):
     """Take out a record and the k-1 nearest to it, and say who they are."""
     group = np.empty(k, np.int64)
     group[0] = record
-    search(free, X[record], record, group[1:], np.empty(k - 1), 1.0)
+    search(free, X[record], record, group[1:], np.full(k - 1, np.inf), 1.0)
     remove(free, group)
     return group
 
@@ -342,7 +342,7 @@ def gather(free, X, start, k):
         if t > 0:
             for j in range(len(mean)):
                 mean[j] = together[j] / t
-            search(free, mean, -1, taken[t : t + 1], np.empty(1), 1.0)
+            search(free, mean, -1, taken[t : t + 1], np.full(1, np.inf), 1.0)
         for j in range(len(mean)):
             together[j] += X[taken[t], j]
         remove(free, taken[t : t + 1])

@@ -6,11 +6,13 @@ import numpy as np
 
 from shoal.kernels.neighbours.distance import between
 from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, leaf_distances
-from shoal.kernels.neighbours.pool import lay_out, nearest, remove
+from shoal.kernels.neighbours.pool import lay_out, nearest, remove, search
 from shoal.kernels.runtime.jit import kernel
 
 #: A lower bound on a detour is lowered by that share of the ways it is made of: more than rounding.
 SLACK = 1e-9
+#: How many times as far, squared, the next search for a free record goes that found none.
+FARTHER = 4.0
 
 
 @kernel
@@ -29,10 +31,11 @@ def nearest_insertion(X, start, near):
     """A path from `start` to the record farthest from it. The record nearest to the path comes next into it,
     where it lengthens the path least; of equal edges the one whose left end came into the path first.
 
-    A heap holds, for each record of the path, the nearest free one; who is free no more is looked up
-    again. An edge lies with its left end in a tree of all records. A node knows its longest edge: the detour
-    over an edge is at least twice the way from its left end, less twice its length. `near` holds each
-    record's nearest others, nearest first, as many as are known, and then -1: most are found there.
+    A heap holds, for each record of the path, the nearest free one, or -1 with what its squared distance is
+    at least: that is looked up when it comes first. An edge lies with its left end in a tree of all records.
+    A node knows its longest edge: the detour over an edge is at least twice the way from its left end, less
+    twice its length. `near` holds each record's nearest others, nearest first, as many as are known, and
+    then -1: most are found there.
     """
     n = len(X)
     free = lay_out(X, np.arange(n))
@@ -55,9 +58,13 @@ def nearest_insertion(X, start, near):
     remove(free, new)
     for seen in range(2, n):
         for member in new:
-            _offer(heap, free, X, member, near)
-        while free.leaf[heap[0][1]] < 0:
-            _offer(heap, free, X, heappop(heap)[2], near)
+            _offer(heap, free, X, member, near[member], 0.0)
+        while heap[0][1] < 0 or free.leaf[heap[0][1]] < 0:
+            square, record, member = heappop(heap)
+            if record >= 0:
+                _offer(heap, free, X, member, near[member], square)
+            else:
+                _search_on(heap, free, X, member, square)
         new = np.array([heap[0][1]])
         t = new[0]
         remove(free, new)
@@ -76,15 +83,27 @@ def nearest_insertion(X, start, near):
 
 
 @kernel
-def _offer(heap, free, X, member, near):
-    """Put the free record nearest to a member of the path into the heap."""
-    for other in near[member]:
+def _offer(heap, free, X, member, near, square):
+    """Put the free record nearest to a member of the path into the heap, or how far away it is at least.
+
+    No other is nearer than that, squared.
+    """
+    for other in near:
         if other < 0:
             break
+        least = between(X, member, other)
         if free.leaf[other] >= 0:
-            heappush(heap, (between(X, member, other), other, member))
+            heappush(heap, (least, other, member))
             return
-    ids, squares = nearest(free, X[member], 1, -1)
+        square = max(square, least)
+    heappush(heap, (square, -1, member))
+
+
+@kernel
+def _search_on(heap, free, X, member, square):
+    """Put it in if it is not much farther away than that, squared; else that it is farther."""
+    ids, squares = np.empty(1, np.int64), np.full(1, FARTHER * square if square > 0.0 else np.inf)
+    search(free, X[member], -1, ids, squares, 1.0)
     heappush(heap, (squares[0], ids[0], member))
 
 
