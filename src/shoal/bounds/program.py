@@ -275,7 +275,7 @@ class Program:
             idle = 0 if new or gained > 0 else idle + 1
             if give_up and not complete:
                 return False
-            if not complete and not new and self.last < ONE_PRICING * left:
+            if not complete and self.last < ONE_PRICING * left:
                 budget *= 2
             missing = self.target - self.value
             if missing <= enough or gained > KEPT_PROMISE * (missing + gained):

@@ -42,10 +42,16 @@ def solve(
     labels: NDArray[np.int64],
     deadline: float,
     report: Callable[[], None] = lambda: None,
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], Program, Tree | None]:
-    """The best partition found from `labels` on, the prices, and the tree if one was begun."""
+    """The best partition found from `labels` on, the prices, and the tree if one was begun.
+
+    groups: rows of others that good partitions have.
+    """
     program = Program(X, k)
     program.add(group_rows(labels, k))
+    if groups is not None:
+        program.add(groups)
     diver = Diver(program, labels, 0)
     tree, idle, added = None, 0, 1
     enough = ENOUGH * diver.cost
