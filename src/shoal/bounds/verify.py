@@ -79,12 +79,15 @@ def by_prices(
     penalties: NDArray[np.float64],
     V: NDArray[np.float64] | None = None,
 ) -> float:
-    """No group may be worth more than it costs: search for one, and find none."""
+    """No group may be worth more than it costs: search for one, and find none.
+
+    Half of the margin is left for the rounding of this search.
+    """
     table = cut_table(len(X), cuts, weights, divisors)
     if prices.shape != (len(X),):
         raise ValueError("arrays do not fit the records")
     value = _value_of_prices(prices, limit_penalties(weights, divisors, penalties))
-    lowered, raised = prices - MARGIN * np.abs(prices), penalties * (1 + MARGIN)
+    lowered, raised = prices - MARGIN / 2 * np.abs(prices), penalties * (1 + MARGIN / 2)
     if V is None:
         none = groups_below(X, k, lowered, table, raised, 0.0, 0) is not None
     else:

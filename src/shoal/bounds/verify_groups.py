@@ -20,9 +20,9 @@ LARGEST_DIVISOR = 100
 #: are fewer than this share of those before. This trades the square of their number against a smaller search;
 #: what is proven does not depend on it.
 AMONG, FEWER = 300, 0.8
-#: Records of a node at most that is not divided, and pieces of the table that are searched side by side. What
-#: is proven depends on neither.
-LEAF, PIECES = 24, 64
+#: Records of a node at most that is not divided. The leads are dealt out to so many pieces, which are searched
+#: side by side, so many neighbours at a time. What is proven depends on none of them.
+LEAF, PIECES, HAND = 24, 8, 256
 
 
 def cut_table(n: int, cuts: NDArray[np.int64], weights: NDArray[np.int64], divisors: NDArray[np.int64]):
@@ -73,8 +73,9 @@ def groups_below(X, k, prices, table, penalties, goal: float, most: int) -> NDAr
         count = _below(X, k, leads, prices, near, rank, tree, cuts, goal, rows, WORK // PIECES)
         return rows[:count].copy() if count <= most else None
 
+    hand = np.arange(n) // min(HAND, 1 + n // (8 * PIECES)) % PIECES
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(search, np.array_split(np.arange(n), PIECES)))
+        found = list(pool.map(search, [np.flatnonzero(hand == piece) for piece in range(PIECES)]))
     if any(rows is None for rows in found):
         return None
     rows = np.concatenate(found)
