@@ -20,7 +20,7 @@ LARGEST_DIVISOR = 100
 #: are fewer than this share of those before. This trades the square of their number against a smaller search;
 #: what is proven does not depend on it.
 AMONG, FEWER = 300, 0.8
-#: Records of a node at most that is not divided. The leads are dealt out to so many pieces, which are searched
+#: Records of a node at most that is not divided. The leads are dealt out to so many pieces that are searched
 #: side by side, so many neighbours at a time. What is proven depends on none of them.
 LEAF, PIECES, HAND = 24, 8, 256
 

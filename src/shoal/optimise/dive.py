@@ -62,7 +62,9 @@ class Diver:
         self.program.master.add_groups(group_rows(labels, self.program.k))
         return True
 
-    def improve(self, deadline: float, among: tuple[NDArray[np.int32], Cuts] | None = None) -> bool:
+    def improve(
+        self, deadline: float, among: tuple[NDArray[np.int32], Cuts] | None = None, dives: int = DIVES
+    ) -> bool:
         """Dive several times, and choose among all groups met; True if something better was found.
 
         among: the groups to choose from and the cuts; otherwise those of least excess, and the program's.
@@ -76,7 +78,7 @@ class Diver:
         if not solved(lp, deadline - time.perf_counter()):
             return False
         dive = partial(self._dive, rows, costs, cuts, basic(lp), deadline)
-        answers = map_threads(dive, self.random.integers(2**62, size=DIVES).tolist())
+        answers = map_threads(dive, self.random.integers(2**62, size=dives).tolist())
         met = [group_rows(self.labels, self.program.k)]
         better = False
         for labels, groups in answers:

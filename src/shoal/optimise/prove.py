@@ -32,6 +32,8 @@ FEW = 60_000
 SHARE = 0.2
 #: The share of the time after which dives begin even if cuts still gain.
 FIRST = 0.5
+#: Dives in a round where the time left is too short for another round of cuts.
+SHORT = 2
 #: Rounds of dives in a row that find nothing better, after which the search ends where no cut is left to add.
 PATIENCE = 3
 
@@ -61,7 +63,9 @@ def solve(
         diver.improve(deadline)
     few = FEW if sum(math.comb(program.n, size) for size in range(k, 2 * k)) > LISTED else LISTED
     values: list[float] = []
+    began = time.perf_counter()
     while program.converge(deadline, enough):
+        took = time.perf_counter() - began
         report()
         gained = program.value - values[-1] if values else np.inf
         values.append(program.value)
@@ -69,6 +73,8 @@ def solve(
         if near or gained < GAIN * (values[-1] - values[0]) or not added or time.perf_counter() > late:
             if diver.improve(deadline):
                 idle = 0
+                while deadline - time.perf_counter() < took and diver.improve(deadline, dives=SHORT):
+                    pass
             else:
                 idle += 1
                 tree = _tree(program, diver, SHARE if idle <= PATIENCE else 1e-3, deadline)
@@ -83,6 +89,7 @@ def solve(
             enough = min(enough, max(CLOSE * gained, CLOSEST * diver.cost))
         program.purge(diver.gap)
         added = program.cut()
+        began = time.perf_counter()
     if tree is not None and tree.best is not None:
         diver.take(labels_from(tree.best, program.n))
     return diver.labels[program.back], program, tree
