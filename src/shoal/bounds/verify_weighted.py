@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.bounds.verify_groups import WORK, _due, _take
+from shoal.bounds.verify_groups import WORK, _due, _keep_least, _take
 from shoal.kernels.runtime.jit import kernel
 
 #: Parts of the table whose proofs run side by side.
@@ -109,12 +109,7 @@ def _undercut(X, V, k, leads, prices, cuts, work):
                             - prices[c]
                         )
                         worth[q] = v
-                        p = r - 1
-                        if v < least[p]:
-                            while p > 0 and least[p - 1] > v:
-                                least[p] = least[p - 1]
-                                p -= 1
-                            least[p] = v
+                        _keep_least(least, r, v)
                     room = -cost[depth] - least[: r - 1].sum()
                     hopeful = 0
                     if least[r - 1] < room:
