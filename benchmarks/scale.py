@@ -2,6 +2,7 @@
 
     python -m benchmarks.scale --rows 200000,1000000 --engine memory,disk,spark
     python -m benchmarks.scale --rows 1000000 --workers 1,2,4
+    python -m benchmarks.scale --runs 1000000:memory:auto 10000000:disk:optimise:0.02
 
 The table is like SIM (200 clusters, spread 0.1, ten columns), written batch by batch. Each run is a process
 of its own; its peak memory is the largest sum over that process and all its children, Spark's Java machines
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,6 +97,7 @@ def measure(
     return {
         "records": outcome["records"],
         "engine": engine,
+        "method": method if effort is None else f"{method}, effort {effort}",
         "blocks": outcome.get("blocks", 1),
         "seconds": round(seconds, 1),
         "of all cores": round(
@@ -119,6 +121,34 @@ def rows_digest(folder: Path) -> str:
     return digest.hexdigest()[:8]
 
 
+class Run(NamedTuple):
+    """What is measured in one process."""
+
+    rows: int
+    engine: str
+    method: str
+    effort: float | None
+    master: str
+
+
+def asked(text: str, master: str) -> Run:
+    """One run as the command line names it."""
+    rows, engine, method, *effort = text.split(":")
+    return Run(int(rows), engine, method, float(effort[0]) if effort else None, master)
+
+
+def crossed(options: argparse.Namespace) -> list[Run]:
+    """Every number of records with every engine, or with every number of Spark's workers."""
+    places = [(engine, options.master) for engine in options.engine.split(",")]
+    if options.workers:
+        places = [("spark", f"local-cluster[{workers},1,2048]") for workers in options.workers.split(",")]
+    return [
+        Run(rows, engine, options.method, options.effort, master)
+        for rows in map(int, options.rows.split(","))
+        for engine, master in places
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", default="200000", help="numbers of records, separated by commas")
@@ -129,24 +159,30 @@ def main() -> None:
     parser.add_argument("--effort", type=float, default=None, help="of the method optimise")
     parser.add_argument("-k", type=int, default=5)
     parser.add_argument("--folder", default=None, help="where the tables are put meanwhile")
+    parser.add_argument(
+        "--runs",
+        nargs="+",
+        metavar="ROWS:ENGINE:METHOD[:EFFORT]",
+        help="instead of rows, engine, method, effort",
+    )
     options = parser.parse_args()
+    runs = [asked(text, options.master) for text in options.runs] if options.runs else crossed(options)
     print(header(), flush=True)
     found: list[dict[str, Any]] = []
     folder = Path(tempfile.mkdtemp(prefix="shoal-scale-", dir=options.folder))
     try:
-        for rows in map(int, options.rows.split(",")):
+        written = 0
+        for run in runs:
             source = folder / "table.parquet"
-            generate(source, rows)
-            runs = [(engine, options.master) for engine in options.engine.split(",")]
-            if options.workers:
-                runs = [("spark", f"local-cluster[{w},1,2048]") for w in options.workers.split(",")]
-            for engine, master in runs:
-                found.append(measure(engine, source, options.k, master, options.method, options.effort))
-                first = next(row for row in found if row["records"] == rows)
-                found[-1][f"loss against {first['engine']}"] = (
-                    f"{100 * (found[-1]['loss %'] / first['loss %'] - 1):+.2f} %"
-                )
-                print(json.dumps(found[-1]), file=sys.stderr, flush=True)
+            if run.rows != written:
+                generate(source, run.rows)
+                written = run.rows
+            found.append(measure(run.engine, source, options.k, run.master, run.method, run.effort))
+            first = next(row for row in found if row["records"] == run.rows)
+            found[-1][f"loss against {first['engine']}"] = (
+                f"{100 * (found[-1]['loss %'] / first['loss %'] - 1):+.2f} %"
+            )
+            print(json.dumps(found[-1]), file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder)
     print(table(found))
