@@ -13,6 +13,10 @@ from shoal.stages.encode import Drawn, Levels, Space, encode
 from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues
 
+#: Groups whose published values are compared with their means at a time: fresh memory for all of them costs
+#: more than the work (20 million whole numbers with k = 3: 0.1 s instead of 0.9).
+PIECE = 1 << 17
+
 
 class Loss(NamedTuple):
     """Sums of squares: of all records, within groups, and between groups' means and what they publish."""
@@ -52,26 +56,25 @@ def measure(
     `moments`: what the method that grouped by the only column has left there.
     """
     Z = space.matrix
-    places = [
-        _place(space, j, column, groups.values) for j, (column, groups) in enumerate(zip(columns, published))
-    ]
     gaps = [*(column.gaps for column in columns), *(groups.gaps for groups in published)]
     if weight is not None or any(mask is not None for mask in gaps):
         loss = Loss()
         for j, column in enumerate(columns):
             shares = np.ones(len(Z)) if weight is None else weight
             shares = shares if column.gaps is None else np.where(column.gaps, 0.0, shares)
-            for z, place in zip(Z[:, space.spans[j]].T, places[j].T):
+            places = _place(space, j, column, published[j].values)
+            for z, place in zip(Z[:, space.spans[j]].T, places.T):
                 loss += _weighted(z, place, published[j].gaps, partition, shares)
         return loss
     means, within = (moments.means[:, None], moments.sse) if moments else partition.means_and_sse(Z)
     total = moments.sst if moments else partition.sst(Z)
     rounding = 0.0
     if moments is None or not published[0].exact:
-        rounding = sum(
-            float(partition.sizes @ np.square(place - means[:, span]).sum(axis=1))
-            for place, span in zip(places, space.spans)
-        )
+        for begin in range(0, len(partition), PIECE):
+            piece = slice(begin, begin + PIECE)
+            for j, (column, groups) in enumerate(zip(columns, published)):
+                away = _place(space, j, column, groups.values[piece]) - means[piece, space.spans[j]]
+                rounding += float(np.einsum("i,ij,ij->", partition.sizes[piece], away, away))
     unit = (len(Z) - 1) / total if space.unit == "raw" and total else 1.0
     return Loss(unit * total, unit * within, unit * rounding)
 
