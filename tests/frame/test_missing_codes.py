@@ -176,6 +176,19 @@ def test_repeated_extremes_far_outside_are_suspected():
     assert suspects(coded(coded(rng.integers(18, 80, n), -9), -8, 5)) == [(-9, 7), (-8, 5)]
 
 
+def test_whole_numbers_that_go_on_one_by_one_are_told_without_sorting():
+    """As are the same numbers as fractions, which are always sorted."""
+    rng, found = np.random.default_rng(2), 0
+    for _ in range(400):
+        low, high = np.sort(rng.integers(-12, 110, 2))
+        values = rng.integers(low, high + 1, rng.integers(3, 80))
+        for code in rng.choice([-9, -8, -2, -1, 0, 7, 8, 9, 97, 98, 99], rng.integers(0, 3)):
+            values[rng.random(len(values)) < 0.1] = code
+        assert suspects(values) == suspects(values.astype(float))
+        found += len(suspects(values))
+    assert found > 20
+
+
 def test_inspect_says_so(tmp_path):
     values = coded(np.random.default_rng(1).integers(18, 90, 400), -9)
     shoal.write(pa.table({"age": values, "sex": ["f", "m"] * 200}), tmp_path / "in.csv")

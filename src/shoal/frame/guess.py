@@ -148,8 +148,8 @@ def suspected_codes(column: Column) -> list[tuple[Any, int]]:
     if column.type not in ("integer", "continuous") or column.stored is not None:
         return []
     present = column.present
-    ends = (present.min(), present.max()) if len(present) else ()
-    if not any(_looks_like_code(end.item()) and np.count_nonzero(present == end) > 1 for end in ends):
+    ends = ((present.min(), 1), (present.max(), -1)) if len(present) else ()
+    if not any(_may_be_code(present, end.item(), inwards) for end, inwards in ends):
         return []
     ordered = np.sort(present)
     found: list[tuple[Any, int]] = []
@@ -175,6 +175,22 @@ def notes_on_codes(columns: Iterable[Column]) -> list[str]:
         for column in columns
         for value, records in suspected_codes(column)
     ]
+
+
+def _may_be_code(present: NDArray, end: float, inwards: int) -> bool:
+    """Whether an end of the values may be a code: not if whole numbers go on from it one by one.
+
+    For then it is nearer to the next than `_far` allows, but for 0. This spares the sorting.
+    """
+    if not _looks_like_code(end) or np.count_nonzero(present == end) < 2:
+        return False
+    if present.dtype.kind not in "iu":
+        return True
+    while end and _looks_like_code(end):
+        end += inwards
+        if not np.any(present == end):
+            return True
+    return not end
 
 
 def _looks_like_code(value: float) -> bool:
