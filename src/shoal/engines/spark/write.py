@@ -35,6 +35,9 @@ from shoal.verify.compare import Agreement
 from shoal.verify.count import Finding
 from shoal.verify.requirements import Held
 
+#: Of each combination: its rows, and how many records or units share it. No table has columns of these names.
+ROWS, SIZE = "__shoal_rows", "__shoal_size"
+
 
 def write(
     release: SparkRelease,
@@ -160,9 +163,9 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> list[str]:
     parts, findings = [list(blocks.names) for blocks in release.plans], []
     for part in parts:
         by_combination = (measured if plan.unit else written).groupBy(*_named([*part, *within]))
-        sizes = by_combination.agg(F.count(F.lit(1)).alias("rows"), how.alias("size"))
-        short = F.sum((F.col("size") < plan.k).cast("long"))
-        row = sizes.agg(F.sum("rows"), F.count(F.lit(1)), F.min("size"), short).collect()[0]
+        sizes = by_combination.agg(F.count(F.lit(1)).alias(ROWS), how.alias(SIZE))
+        short = F.sum((F.col(SIZE) < plan.k).cast("long"))
+        row = sizes.agg(F.sum(ROWS), F.count(F.lit(1)), F.min(SIZE), short).collect()[0]
         records, combinations, rarest, too_few = (int(value or 0) for value in row)
         findings.append(Finding(plan.k, tuple(part), records, combinations, rarest, too_few, counted))
     agreement = Agreement(after.rows, tuple(untouched), tuple(faults))
