@@ -2,7 +2,7 @@
 
 Each benchmark writes benchmarks/out/NAME.json. This takes them over into docs/figures.json, by the command
 that was run, beside what stands there, and writes docs/figures.md from it. docs/figures.toml holds what was
-read off a terminal or copied from a page, and numbers that nobody measures (versions, defaults, limits).
+read off a terminal, and numbers that nobody measures (versions, defaults, limits).
 
 `stale` looks at a page: a figure must be among the numbers that a command named in its section (or in the one
 above it) printed, to as many digits as the page shows. A test asks it of every page.
@@ -36,15 +36,9 @@ MADE = {
 INTRO = """# Figures
 
 Collected by `make figures`. Each is measured anew by the command above it; README and the other pages quote
-them, and a test compares every figure there with these. Those at the end were [copied from the
-pages](#copied-from-the-pages), and await their command. What papers print, and what shoal measures beside
-it, is in [results](results.md)."""
+them, and a test compares every figure there with these. What papers print, and what shoal measures beside it,
+is in [results](results.md)."""
 TERMINAL = "## Read off a terminal\n\nRuns of which the output was kept, and no file."
-COPIED = """## Copied from the pages
-
-Runs of which neither output nor file was kept: what follows was copied from the pages that quote it. So it
-keeps pages from contradicting each other and from changing unseen. It does not confirm them: running the
-command does."""
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 UNIT = r"(?:%|(?:s|ms|ns|MB|GB|GiB|min|seconds|minutes|CPU|processor|core hours|times as)\b)"
@@ -142,12 +136,10 @@ def page(known: Mapping[str, Any], by_hand: Mapping[str, Any]) -> str:
     for command, facts in known.items():
         shown = json.dumps(facts["outcome"], indent=1)
         parts.append(f"`{command}`, {facts['date']}, {facts['machine']}.\n\n```json\n{shown}\n```")
-    for title, copied in ((TERMINAL, False), (COPIED, True)):
-        parts.append(title)
-        for facts in by_hand["taken"]:
-            if facts.get("copied", False) == copied:
-                told = f"`{facts['command']}`, {facts['date']}, {by_hand['machine']}. {facts.get('note', '')}"
-                parts.append(f"{told.strip()}\n\n```text\n{facts['figures'].strip()}\n```")
+    parts.append(TERMINAL)
+    for facts in by_hand["taken"]:
+        told = f"`{facts['command']}`, {facts['date']}, {by_hand['machine']}. {facts.get('note', '')}"
+        parts.append(f"{told.strip()}\n\n```text\n{facts['figures'].strip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 

@@ -163,9 +163,8 @@ def test_one_group_and_no_weight_at_all():
 @pytest.mark.parametrize("proof", ["prices", "neighbours"])
 def test_tampering_is_refused(proof, tmp_path):
     X, V = table(7, 40)
-    bound = bound_matrix(X, 3, V, time_limit=600 if proof == "prices" else 0.05)
-    if bound.certificate.proof != proof:
-        bound = bound_matrix(X, 3, V, time_limit=1e-9)
+    bound = bound_matrix(X, 3, V, time_limit=600 if proof == "prices" else 1e-9)
+    if proof == "neighbours":  # all of them, however slow the machine
         shares = shares_of(X, V, 3).prices
         certificate = dataclasses.replace(bound.certificate, arrays={"prices": shares})
         value = float(shares.sum()) * (1 - 1e-9)
