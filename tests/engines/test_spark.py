@@ -594,7 +594,6 @@ LOOK = """
 import json, os, sys
 from pathlib import Path
 from pyspark import StorageLevel
-from shoal.engines.spark.fingerprint import hashable
 from shoal.engines.spark.session import SECRECY, session
 
 base, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
