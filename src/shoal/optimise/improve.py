@@ -15,61 +15,42 @@ from shoal.grouping.registry import method
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
-from shoal.optimise.search import COLD, Clock, Problem, combine, cool, cool_region, pose, tidy
+from shoal.optimise.search import Clock, Problem, combine, cool, cool_region, pose, tidy
 
 #: Proposals for each record in one run of effort 1.
-PROPOSALS = 1000
+PROPOSALS = 2000
 
 
 class Run(NamedTuple):
-    """One annealing: its hottest temperature, the share of the records it tries, how many times as long."""
+    """One annealing: its hottest temperature, and the share of the records it tries."""
 
     hot: float
     share: float = 1.0
-    length: int = 1
 
 
 Runs = tuple[Run, ...]
 
-
-class Schedule(NamedTuple):
-    """How a search is laid out."""
-
-    first: Runs  # of the first generation
-    later: Runs  # of a generation that goes on from the best so far
-    cold: float  # the coldest temperature, below which runs only descend
-    opening: float  # the share of a time limit that the first generation may take
-    most: int  # proposals of one of its runs for each record, at most
-
-
-#: With k up to 5 several short runs, recombined, gain more than one long run.
-UP_TO_5 = Schedule(
-    (Run(10.0), Run(30.0)) * 4,
-    (Run(2.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
-    cold=COLD,
-    opening=0.2,
-    most=16_000,
-)
-#: With k above 5 what freezes first differs from run to run: several runs from hot, then the best of them is
-#: softened again and again, which gains more than longer runs or hotter regions do (Census 10: 11.360 to
-#: 11.368 in 22 s; one run of that time ends at 11.377). Heavy tails gain by whole runs from 10 only.
-ABOVE_5 = Schedule(
-    (Run(10.0, length=2), Run(2.0, length=2)) * 4,
-    (Run(10.0, length=2), Run(0.5, length=2), Run(0.35, length=2), Run(0.25, length=2)),
-    cold=0.1,
-    opening=0.25,
-    most=64_000,
-)
+#: A search begins with several whole runs from so hot that heavy tails melt too: what freezes first differs
+#: from run to run, and the best of eight is better than one run of eight times the length. Later generations
+#: soften the best so far again and again, which gains more than hotter runs or regions do (Census with
+#: k = 10: 11.360 to 11.368 in 22 s, where one run of that time ends at 11.377; Tarragona with k = 5: 20.153
+#: in 6 s), and melt it once: heavy tails gain by that only (EIA with k = 10: 1.9320 to 1.9358 in 10 s).
+FIRST: Runs = (Run(10.0),) * 8
+LATER: Runs = Run(10.0), Run(0.5), Run(0.35), Run(0.25)
+#: The share of a time limit that the first generation may take, and the most proposals of one of its runs for
+#: each record.
+OPENING, MOST = 0.2, 128_000
 #: Later generations without a time limit: this bounds the work, together with `effort`.
 GENERATIONS = 4
 #: A generation that leaves more than this share of the SSE has gained next to nothing.
 STILL = 0.9998
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
-#: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
-#: up to so large a k and so many records. It begins with the groups that annealing has met: Census with k = 5
-#: after 60 s 7.249 (7.254 without them, 7.266 without the program), Tarragona 20.151 (20.156, 20.152).
-COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 14.0, 5, 5000
+#: The bound's linear program helps where so many seconds are left for it at k = 3, twice that at each further
+#: k, up to so large a k and so many records. It begins with the groups that annealing has met, after this
+#: share of the time: Census with k = 5 after 60 s 7.249 (7.254 without them, 7.266 without the program).
+COLUMNS, COLUMNS_K, COLUMNS_RECORDS = 10.0, 5, 5000
+BEFORE = 0.25
 #: The share of the time left that it may then take. With 0.85 Tarragona with k = 5 had time for one dive.
 DIVING = 0.97
 #: Above so many records the search works in blocks: all cores have work, and what a block needs stays in the
@@ -77,22 +58,18 @@ DIVING = 0.97
 LARGE = 10_000
 
 
-def _schedule(k: int) -> Schedule:
-    return UP_TO_5 if k <= 5 else ABOVE_5
-
-
 def _anneal(
     problem: Problem, labels: NDArray[np.int64], proposals: int, clock: Clock, seeded: tuple[int, Run]
 ) -> NDArray[np.int64]:
     seed, run = seeded
-    how = seed, run.length * proposals, run.hot, clock, _schedule(problem.k).cold
+    how = seed, proposals, run.hot, clock
     return cool(problem, labels, *how) if run.share == 1 else cool_region(problem, labels, run.share, *how)
 
 
-def _long_enough_for_columns(problem: Problem, clock: Clock) -> bool:
+def _time_for_columns(problem: Problem, clock: Clock) -> bool:
     if clock.limit is None or problem.k > COLUMNS_K or len(problem.P) > COLUMNS_RECORDS:
         return False
-    return clock.limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
+    return clock.spent() > BEFORE * clock.limit and clock.left() > COLUMNS * 2.0 ** max(0, problem.k - 3)
 
 
 def search(
@@ -117,11 +94,10 @@ def search(
     depend on the number of threads.
     """
     best = labels
-    plan = _schedule(problem.k)
     pool = Pool(problem)
     for partition in (*others, best):
         pool.add(partition)
-    still = 0
+    still, columns = 0, False
     value = problem.sse(best).sum()
     for number, planned in enumerate(generations):
         if clock.left() <= 0 or still >= patience:
@@ -132,11 +108,11 @@ def search(
             best = combine(problem, best, annealed)
             pool.add(annealed)
         best = pool.improve(best, rng, clock)
-        if planned is plan.first and _long_enough_for_columns(problem, clock):
+        if not columns and _time_for_columns(problem, clock):
             from shoal.optimise.prove import solve
 
             deadline = time.perf_counter() + DIVING * clock.left()
-            best = solve(problem.P, problem.k, best, deadline, groups=pool.members)[0]
+            best, columns = solve(problem.P, problem.k, best, deadline, groups=pool.members)[0], True
         before, value = value, problem.sse(best).sum()
         still = still + 1 if value > STILL * before else 0
         if still:
@@ -158,12 +134,11 @@ def search_again(
 
     Two searches rest at different partitions, and a third one goes on from the best that can be made of both.
     """
-    plan = _schedule(problem.k)
-    later = itertools.repeat(plan.later)
+    later = itertools.repeat(LATER)
     go_on = (clock, progress, PATIENCE)
-    best = search(problem, labels, rng, proposals, itertools.chain([plan.first], later), *go_on)
+    best = search(problem, labels, rng, proposals, itertools.chain([FIRST], later), *go_on)
     while clock.left() > 0:
-        other = search(problem, labels, rng, proposals, itertools.chain([plan.first], later), *go_on)
+        other = search(problem, labels, rng, proposals, itertools.chain([FIRST], later), *go_on)
         both = combine(problem, best, other)
         best = search(problem, both, rng, proposals, later, *go_on, (best, other))
     return best
@@ -172,14 +147,12 @@ def search_again(
 def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> int:
     """Proposals of one run such that the first generation takes its share of the time left."""
     n = len(problem.P)
-    plan = _schedule(problem.k)
     cool(problem, labels, 1, 100, 1.0, clock)  # compiles, if that was not done before
     before = clock.spent()
-    cool(problem, labels, 1, 200 * n, plan.first[0].hot, clock)
+    cool(problem, labels, 1, 200 * n, FIRST[0].hot, clock)
     pace = 200 * n / (clock.spent() - before)
-    lengths = [run.length for run in plan.first]
-    rounds = max(*lengths, -(-sum(lengths) // thread_count()))  # threads do not shorten a run
-    return int(min(plan.most * n, max(10 * n, plan.opening * clock.left() * pace / rounds)))
+    rounds = -(-len(FIRST) // thread_count())  # threads do not shorten a run
+    return int(min(MOST * n, max(10 * n, OPENING * clock.left() * pace / rounds)))
 
 
 def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -214,8 +187,7 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
         report(done / (1 + GENERATIONS))
 
     if time_limit is None:
-        plan = _schedule(k)
-        generations = [plan.first, *[plan.later] * GENERATIONS]
+        generations = [FIRST, *[LATER] * GENERATIONS]
         proposals = int(PROPOSALS * effort * len(X))
         return search(problem, labels, rng, proposals, generations, clock, report_generation)
     return search_again(problem, labels, rng, _affordable(problem, labels, clock), clock, report_generation)
