@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -17,9 +17,6 @@ from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
 from shoal.optimise.search import Clock, Problem, combine, cool, cool_region, pose, tidy
 
-#: Proposals for each record in one run of effort 1.
-PROPOSALS = 2000
-
 
 class Run(NamedTuple):
     """One annealing: its hottest temperature, and the share of the records it tries."""
@@ -30,27 +27,53 @@ class Run(NamedTuple):
 
 Runs = tuple[Run, ...]
 
-#: A search begins with several whole runs from so hot that heavy tails melt too: what freezes first differs
-#: from run to run, and the best of eight is better than one run of eight times the length. Later generations
-#: soften the best so far again and again, which gains more than hotter runs or regions do (Census with
-#: k = 10: 11.360 to 11.368 in 22 s, where one run of that time ends at 11.377; Tarragona with k = 5: 20.153
-#: in 6 s), and melt it once: heavy tails gain by that only (EIA with k = 10: 1.9320 to 1.9358 in 10 s).
-FIRST: Runs = (Run(10.0),) * 8
-LATER: Runs = Run(10.0), Run(0.5), Run(0.35), Run(0.25)
-#: The share of a time limit that the first generation may take, and the most proposals of one of its runs for
-#: each record.
-OPENING, MOST = 0.2, 128_000
+
+class Schedule(NamedTuple):
+    """How a search is laid out."""
+
+    first: Runs  # of the first generation
+    later: Runs  # of a generation that goes on from the best so far
+    cold: float  # the coldest temperature, below which runs only descend
+    proposals: int  # of one run for each record, with effort 1
+    most: int  # and at most
+    before: float  # the share of a time limit after which the bound's linear program may help
+
+
+#: With k up to 4 the linear program finds what annealing leaves, and wants groups of many kinds.
+UP_TO_4 = Schedule(
+    (Run(10.0), Run(30.0)) * 4,
+    (Run(2.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
+    cold=0.03,
+    proposals=1000,
+    most=16_000,
+    before=0.0,
+)
+#: Above, a search begins with whole runs from so hot that heavy tails melt too: what freezes first differs
+#: from run to run, and the best of eight is better than one run of eight times the length. Then the best so
+#: far is softened again and again, which gains more than hotter runs or regions do (Census with k = 10:
+#: 11.360 to 11.368 in 22 s, where one run of that time ends at 11.377; Tarragona with k = 5: 20.153 in 6 s),
+#: and melted once in each generation: heavy tails gain by that only (EIA with k = 10: 1.9324 to 1.9358 in
+#: 10 s).
+ABOVE_4 = Schedule(
+    (Run(10.0),) * 8,
+    (Run(10.0), Run(0.5), Run(0.35), Run(0.25)),
+    cold=0.1,
+    proposals=2000,
+    most=128_000,
+    before=0.25,
+)
+#: The share of a time limit that the first generation may take.
+OPENING = 0.2
 #: Later generations without a time limit: this bounds the work, together with `effort`.
 GENERATIONS = 4
 #: A generation that leaves more than this share of the SSE has gained next to nothing.
 STILL = 0.9998
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
-#: The bound's linear program helps where so many seconds are left for it at k = 3, twice that at each further
-#: k, up to so large a k and so many records. It begins with the groups that annealing has met, after this
-#: share of the time: Census with k = 5 after 60 s 7.249 (7.254 without them, 7.266 without the program).
-COLUMNS, COLUMNS_K, COLUMNS_RECORDS = 10.0, 5, 5000
-BEFORE = 0.25
+#: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k, up to
+#: so large a k and so many records, in its first half. It begins with the groups that annealing has met:
+#: Census with k = 5 after 60 s 7.249 (7.254 without them, 7.266 without the program).
+COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 14.0, 5, 5000
 #: The share of the time left that it may then take. With 0.85 Tarragona with k = 5 had time for one dive.
 DIVING = 0.97
 #: Above so many records the search works in blocks: all cores have work, and what a block needs stays in the
@@ -58,18 +81,24 @@ DIVING = 0.97
 LARGE = 10_000
 
 
+def _schedule(k: int) -> Schedule:
+    return UP_TO_4 if k <= 4 else ABOVE_4
+
+
 def _anneal(
     problem: Problem, labels: NDArray[np.int64], proposals: int, clock: Clock, seeded: tuple[int, Run]
 ) -> NDArray[np.int64]:
     seed, run = seeded
-    how = seed, proposals, run.hot, clock
+    how = seed, proposals, run.hot, clock, _schedule(problem.k).cold
     return cool(problem, labels, *how) if run.share == 1 else cool_region(problem, labels, run.share, *how)
 
 
 def _time_for_columns(problem: Problem, clock: Clock) -> bool:
-    if clock.limit is None or problem.k > COLUMNS_K or len(problem.P) > COLUMNS_RECORDS:
+    limit, plan = clock.limit, _schedule(problem.k)
+    if limit is None or problem.k > COLUMNS_K or len(problem.P) > COLUMNS_RECORDS:
         return False
-    return clock.spent() > BEFORE * clock.limit and clock.left() > COLUMNS * 2.0 ** max(0, problem.k - 3)
+    long_enough = limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
+    return long_enough and plan.before * limit < clock.spent() < limit / 2
 
 
 def search(
@@ -81,22 +110,19 @@ def search(
     clock: Clock,
     progress: Callable[[int], None] | None = None,
     patience: float = np.inf,
-    others: Iterable[NDArray[np.int64]] = (),
+    pool: Pool | None = None,
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
 
     Every run of a generation anneals the best partition so far, each from its own temperature and some in
     a region only. Then the best takes over every part in which a run is better (`combine`), and set
-    partitioning over all groups seen looks for more; after the first generation of a long search with small
-    k dives into the bound's linear program go on from there (`prove`). A generation that gains next
-    to nothing makes the next one's runs half as long again; `patience` is for how many such in a row the
-    search goes on. `others` are partitions whose groups are recombined too. Runs, seeds and regions do not
-    depend on the number of threads.
+    partitioning over all groups seen looks for more; once in a long search with small k dives into the
+    bound's linear program go on from there (`prove`). A generation that gains next to nothing makes the next
+    one's runs half as long again; `patience` is for how many such in a row the search goes on. Groups that
+    lie in the `pool` are recombined too. Runs, seeds and regions do not depend on the number of threads.
     """
-    best = labels
-    pool = Pool(problem)
-    for partition in (*others, best):
-        pool.add(partition)
+    best, pool = labels, pool or Pool(problem)
+    pool.add(best)
     still, columns = 0, False
     value = problem.sse(best).sum()
     for number, planned in enumerate(generations):
@@ -134,25 +160,42 @@ def search_again(
 
     Two searches rest at different partitions, and a third one goes on from the best that can be made of both.
     """
-    later = itertools.repeat(LATER)
+    later = itertools.repeat(_schedule(problem.k).later)
     go_on = (clock, progress, PATIENCE)
-    best = search(problem, labels, rng, proposals, itertools.chain([FIRST], later), *go_on)
+    best = search(problem, labels, rng, proposals, _endless(problem.k), *go_on)
     while clock.left() > 0:
-        other = search(problem, labels, rng, proposals, itertools.chain([FIRST], later), *go_on)
-        both = combine(problem, best, other)
-        best = search(problem, both, rng, proposals, later, *go_on, (best, other))
+        other = search(problem, labels, rng, proposals, _endless(problem.k), *go_on)
+        pool = Pool(problem)
+        for partition in (best, other):
+            pool.add(partition)
+        best = search(problem, combine(problem, best, other), rng, proposals, later, *go_on, pool)
     return best
+
+
+def _endless(k: int) -> Iterator[Runs]:
+    return itertools.chain([_schedule(k).first], itertools.repeat(_schedule(k).later))
+
+
+def begin(
+    X: NDArray[np.float64], k: int, labels: NDArray[np.int64], rng: np.random.Generator, seconds: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What annealing reaches in so many seconds or until it rests, and the groups that it met."""
+    problem, clock = pose(X, k), Clock(seconds)
+    pool = Pool(problem)
+    proposals = _affordable(problem, labels, clock)
+    best = search(problem, labels, rng, proposals, _endless(k), clock, patience=PATIENCE, pool=pool)
+    return best, pool.members
 
 
 def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> int:
     """Proposals of one run such that the first generation takes its share of the time left."""
-    n = len(problem.P)
+    n, plan = len(problem.P), _schedule(problem.k)
     cool(problem, labels, 1, 100, 1.0, clock)  # compiles, if that was not done before
     before = clock.spent()
-    cool(problem, labels, 1, 200 * n, FIRST[0].hot, clock)
+    cool(problem, labels, 1, 200 * n, plan.first[0].hot, clock)
     pace = 200 * n / (clock.spent() - before)
-    rounds = -(-len(FIRST) // thread_count())  # threads do not shorten a run
-    return int(min(MOST * n, max(10 * n, OPENING * clock.left() * pace / rounds)))
+    rounds = -(-len(plan.first) // thread_count())  # threads do not shorten a run
+    return int(min(plan.most * n, max(10 * n, OPENING * clock.left() * pace / rounds)))
 
 
 def _start(X: NDArray, k: int, start: str | NDArray, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -187,7 +230,8 @@ def optimise(X, k, *, start="mdav", effort=1.0, rng, time_limit=None, progress=N
         report(done / (1 + GENERATIONS))
 
     if time_limit is None:
-        generations = [FIRST, *[LATER] * GENERATIONS]
-        proposals = int(PROPOSALS * effort * len(X))
+        plan = _schedule(k)
+        generations = [plan.first, *[plan.later] * GENERATIONS]
+        proposals = int(plan.proposals * effort * len(X))
         return search(problem, labels, rng, proposals, generations, clock, report_generation)
     return search_again(problem, labels, rng, _affordable(problem, labels, clock), clock, report_generation)

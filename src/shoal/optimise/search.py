@@ -13,7 +13,7 @@ from shoal.kernels.runtime.jit import packed
 from shoal.kernels.search.anneal import PATIENCE, anneal, cross, refresh
 
 #: The coldest temperature, in mean cost of a record, if a run does not name another.
-COLD = 0.1
+COLD = 0.03
 #: Temperatures of a run. More only cost calls: the logarithm falls by less than a tenth at each.
 STEPS = 100
 #: Proposals between two looks at the clock, at most: a time limit is kept to a fraction of a second.
