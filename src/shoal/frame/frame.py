@@ -70,9 +70,7 @@ class Frame:
     def choose(self, columns: Sequence[Any] | Any | None, besides: Collection[Any] = ()) -> list[Any]:
         """The columns asked for, or every numeric one `besides` those that have another role."""
         if columns is None:
-            numbers = set(self.numeric())
-            numeric = [n for n in self.names if n in numbers or self._schema[n].is_decimal()]
-            chosen = [name for name in numeric if name not in besides]
+            chosen = [n for n, kind in self._schema.items() if kind.is_numeric() and n not in besides]
             if not chosen:
                 raise InputError("the table has no numeric column: shoal groups records by numbers")
             return chosen
@@ -162,10 +160,10 @@ class Frame:
     def rows(self, chosen: Bools) -> Frame:
         """The table with only some of its rows."""
         if self._array is not None:
-            part = Frame(self._array[chosen].reshape(-1, *np.shape(self.native)[1:]))
+            rows = self._array[chosen].reshape(-1, *np.shape(self.native)[1:])
         else:
-            part = Frame(self._frame[np.flatnonzero(chosen)].to_native())
-        part.origin = self.origin and self.origin.rows(chosen)
+            rows = self._frame[np.flatnonzero(chosen)].to_native()
+        part = Frame(rows, self.origin and self.origin.rows(chosen))
         part._give_back = self._give_back
         return part
 

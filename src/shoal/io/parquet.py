@@ -20,6 +20,7 @@ from shoal.io.contents import sha256, stamp
 from shoal.io.json_text import json_text
 from shoal.io.limits import refuse_names
 from shoal.io.packed import BATCH, PackedFile
+from shoal.io.private import private_folder
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -130,13 +131,8 @@ def workplace(target: Path) -> Iterator[Path]:
     If this process is killed, the next that writes to the same target removes it.
     """
     refuse_missing_folder(target.parent)
-    with _writing(target):
-        atomic.sweep(target)
-        folder, lock = atomic.new_part(target, folder=True)
-        try:
-            yield atomic.by_handle(folder, lock)
-        finally:
-            atomic.remove_folder(folder, lock)
+    with _writing(target), private_folder(target.name, target.parent, handle=True) as folder:
+        yield folder
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 Maker = Callable[[str, Any], Any]
+_LONGEST = sys.float_info.max  # seconds
 
 
 def value_of(field: str, given: Any) -> Any:
@@ -69,17 +71,9 @@ def _whole(name: str, value: Any, least: int) -> int:
     return number
 
 
-def _seconds(name: str, given: Any) -> float | None:
-    if given is None:
-        return None
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) < math.inf:
-        raise InputError(f"{name} must be a positive number of seconds, not {given!r}")
-    return float(given)
-
-
-def _share(name: str, given: Any) -> float:
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) <= 1:
-        raise InputError(f"{name} must be a share above 0 and up to 1, not {given!r}")
+def _positive(name: str, given: Any, most: float, called: str) -> float:
+    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) <= most:
+        raise InputError(f"{name} must be {called}, not {given!r}")
     return float(given)
 
 
@@ -131,11 +125,15 @@ def _as_given(name: str, given: Any) -> Any:
     return given
 
 
+def _optional(make: Maker) -> Maker:
+    return lambda name, given: None if given is None else make(name, given)
+
+
 #: How a value is made, by the shape of the field's option.
 _BY_SHAPE: dict[str, Maker] = {
     "switch": _switch,
     "names": _names,
-    "blocks": lambda name, given: None if given is None else tuple(_names(name, block) for block in given),
+    "blocks": _optional(lambda name, given: tuple(_names(name, block) for block in given)),
     "codes": _codes,
     "word or pairs": _word_or_pairs,
     **dict.fromkeys(("pairs", "numbers", "lists", "settings"), _mapping),
@@ -149,14 +147,17 @@ _MADE_OF: dict[str, Maker] = {
     "k": lambda name, value: _whole(name, value, 1),
     "seed": lambda name, value: _whole(name, value, 0),
     "contributors": lambda name, value: _whole(name, value, 1),
-    "contributor_share": _share,
-    "time_limit": _seconds,
+    "contributor_share": lambda name, value: _positive(name, value, 1, "a share above 0 and up to 1"),
+    "time_limit": _optional(
+        lambda name, value: _positive(name, value, _LONGEST, "a positive number of seconds")
+    ),
     "top": _by_column(tail),
     "bottom": _by_column(tail),
     "regroup": _by_column(join),
     "round": _by_column(rounding),
-    "pseudonyms": lambda name, value: None if value is None else os.fspath(value),
-    **dict.fromkeys(("columns", "known"), lambda name, value: None if value is None else _names(name, value)),
+    "pseudonyms": _optional(lambda name, value: os.fspath(value)),
+    "columns": _optional(_names),
+    "known": _optional(_names),
 }
 
 

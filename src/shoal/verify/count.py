@@ -60,14 +60,13 @@ def count(
         rows = Fingerprints().of(chain((table[name] for name in columns), map(_cells, strata)))
         sizes = _sizes(rows, Fingerprints().of(map(_cells, units)) if units else None)
         return _finding(k, columns, len(table), sizes, bool(units))
-    cells = [*(table[name] for name in columns), *strata]
-    keys = {str(j): written_out(_cells(key)) for j, key in enumerate(cells)}
-    whose = {f"u{j}": written_out(_cells(key)) for j, key in enumerate(units)}
-    counted = pa.table({**keys, **whose})
-    if whose:
-        counted = counted.group_by([*keys, *whose]).aggregate([])
-    counted = counted.group_by(list(keys)).aggregate([([], "count_all")])
-    return _finding(k, columns, len(table), counted["count_all"].to_numpy(), bool(whose))
+    keys = [*(table[name] for name in columns), *map(_cells, strata), *map(_cells, units)]
+    names = list(map(str, range(len(keys))))
+    counted = pa.table(list(map(written_out, keys)), names)
+    if units:
+        counted = counted.group_by(names).aggregate([])
+    counted = counted.group_by(names[: len(columns) + len(strata)]).aggregate([([], "count_all")])
+    return _finding(k, columns, len(table), counted["count_all"].to_numpy(), bool(units))
 
 
 class Counter:

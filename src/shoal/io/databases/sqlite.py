@@ -19,7 +19,7 @@ from shoal.frame.metadata import with_details
 from shoal.io import limits
 from shoal.io.atomic import refuse_missing_folder
 from shoal.io.databases.address import Address, sentence
-from shoal.io.mixed_cells import mixed_column, own_cells
+from shoal.io.mixed_cells import mixed_column, own_cells, texts
 
 
 def refuse_planted(file: str) -> None:
@@ -79,10 +79,12 @@ class Sqlite:
         types = {}
         if not place.is_query:
             types = {fact[1]: fact[2] for fact in self.execute(f"PRAGMA table_info({place.name})")}
-        table = pa.table({name: _column(cells) for name, cells in zip(names, columns)})
+        kinds = [_kind(cells) for cells in columns]
+        arrays = [pa.array(cells, kind) if kind else texts(cells) for cells, kind in zip(columns, kinds)]
+        table = pa.table(arrays, names)
         exact = with_details(table, sql={"types": types})
-        for j, (name, cells) in enumerate(zip(names, columns)):
-            if _kind(cells) is None:
+        for j, (name, cells, kind) in enumerate(zip(names, columns, kinds)):
+            if kind is None:
                 exact = exact.set_column(j, *mixed_column(name, cells))
         return table, exact
 
@@ -125,10 +127,3 @@ def _kind(cells: Any) -> Any:
     if kinds <= {int, float}:
         return pa.int64() if kinds == {int} else pa.float64()
     return pa.binary() if kinds == {bytes} else None
-
-
-def _column(cells: Any) -> Any:
-    kind = _kind(cells)
-    if kind is not None:
-        return pa.array(cells, kind)
-    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, needs_extra
+from shoal.frame.levels import is_text
 from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_names, refuse_size
@@ -236,7 +237,7 @@ def _parts(name: str, cells: pa.Array) -> tuple[NDArray, dict[str, Any]]:
         levels = np.array(list(map(str, cells.dictionary.to_pylist())), object)
         codes = pc.add(cells.indices.cast(pa.int32()), 1).fill_null(0)
         return _masked(codes, cells), {"levels": levels, "class": classes}
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind):
+    if is_text(kind) or pa.types.is_null(kind):
         return np.array([*cells.to_pylist(), None], object)[:-1], {}
     if pa.types.is_boolean(kind):
         return _masked(cells.fill_null(False), cells), {}
