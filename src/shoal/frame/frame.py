@@ -118,18 +118,16 @@ class Frame:
             values = column.to_numpy()
         if values.dtype == np.float16:  # kernels begin at 32 bits
             values = values.astype(np.float32)
-        if values.dtype.kind == "f":
-            finite = np.isfinite(values)
-            if not finite.all():
-                nan = np.isnan(values)
-                row = int(np.argmin(finite | nan))
-                if not (finite[row] or nan[row]):
-                    raise InputError(
-                        f"column {name!r} has the value {values[row]}{self.in_row(row)}: "
-                        "an infinite value has no distance; replace it, or leave the column out"
-                    )
-                gaps = nan if gaps is None else gaps | nan
-                values = np.where(gaps, values.dtype.type(0), values)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            infinite, nan = np.isinf(values), np.isnan(values)
+            if infinite.any():
+                row = int(np.argmax(infinite))
+                raise InputError(
+                    f"column {name!r} has the value {values[row]}{self.in_row(row)}: "
+                    "an infinite value has no distance; replace it, or leave the column out"
+                )
+            gaps = nan if gaps is None else gaps | nan
+            values = np.where(gaps, values.dtype.type(0), values)
         return values, gaps
 
     def arrow(self, name: Any) -> pa.Array:

@@ -57,12 +57,12 @@ def count(
     Rows of a large table are counted by their fingerprints.
     """
     if isinstance(table, LargeTable):
-        rows = Fingerprints().of(chain((table[name] for name in columns), map(_cells, strata)))
-        sizes = _sizes(rows, Fingerprints().of(map(_cells, units)) if units else None)
+        rows = Fingerprints().of(chain((table[name] for name in columns), strata))
+        sizes = _sizes(rows, Fingerprints().of(units) if units else None)
         return _finding(k, columns, len(table), sizes, bool(units))
-    keys = [*(table[name] for name in columns), *map(_cells, strata), *map(_cells, units)]
+    keys = [*(table[name] for name in columns), *strata, *units]
     names = list(map(str, range(len(keys))))
-    counted = pa.table(list(map(written_out, keys)), names)
+    counted = pa.table(list(map(written_out, pa.table(keys, names).columns)), names)
     if units:
         counted = counted.group_by(names).aggregate([])
     counted = counted.group_by(names[: len(columns) + len(strata)]).aggregate([([], "count_all")])
@@ -107,10 +107,6 @@ def _sizes(rows: NDArray[np.uint64], units: NDArray | None) -> Ints:
         rows.sort()
     new = np.r_[True, rows[1:] != rows[:-1]][: len(rows)]
     return np.diff(np.r_[np.flatnonzero(new), len(rows)])
-
-
-def _cells(key: Any) -> Any:
-    return pa.array(key) if isinstance(key, np.ndarray) else key
 
 
 def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray, by_unit: bool) -> Finding:
