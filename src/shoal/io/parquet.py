@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MachineError
+from shoal.errors import InputError
 from shoal.frame.large import LargeTable
 from shoal.frame.levels import arrow_levels
 from shoal.frame.metadata import foreign, from_outside, published
 from shoal.io import atomic, hive
-from shoal.io.atomic import first_sentence, refuse_input, refuse_missing_folder
+from shoal.io.atomic import first_sentence, refuse_input, refuse_missing_folder, writing
 from shoal.io.contents import sha256, stamp
 from shoal.io.json_text import json_text
 from shoal.io.limits import refuse_names
@@ -164,31 +164,22 @@ def workplace(target: Path) -> Iterator[Path]:
     If this process is killed, the next that writes to the same target removes it.
     """
     refuse_missing_folder(target.parent)
-    with _writing(target), private_folder(target.name, target.parent, handle=True) as folder:
+    with writing(target), private_folder(target.name, target.parent, handle=True) as folder:
         yield folder
-
-
-@contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Say in one sentence what is wrong with a disk."""
-    try:
-        yield
-    except OSError as error:
-        raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
 
 
 def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
     """Write batches as one file. A disk that is full is not taken for batches that broke off."""
     import pyarrow.parquet as pq
 
-    with _writing(path):
+    with writing(path):
         writer = pq.ParquetWriter(path, schema)
     try:
         for batch in batches:
-            with _writing(path):
+            with writing(path):
                 writer.write_table(pa.Table.from_batches([batch]).cast(schema))
     finally:
-        with _writing(path):
+        with writing(path):
             writer.close()
 
 

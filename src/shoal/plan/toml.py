@@ -85,7 +85,7 @@ def _tables(plan: Plan, reasons: Mapping[Any, str]) -> dict[Any, dict[str, Any]]
     """The table of each column. Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
     names = [*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons]
-    facts = [("role", name, role) for name, role in plan.roles.items()]
+    facts: list[tuple[str, Any, Any]] = [("role", name, role) for name, role in plan.roles.items()]
     for key, field in _FIELDS.items():
         given = getattr(plan, field)
         facts += [(key, name, value) for name, value in given.items()] if isinstance(given, Mapping) else []

@@ -17,8 +17,8 @@ from shoal.errors import InputError
 from shoal.frame.levels import written_out
 from shoal.frame.metadata import with_details
 from shoal.io import limits
-from shoal.io.atomic import refuse_missing_folder
-from shoal.io.databases.address import Address, sentence
+from shoal.io.atomic import first_sentence, refuse_missing_folder
+from shoal.io.databases.address import Address
 from shoal.io.mixed_cells import mixed_column, own_cells, texts
 
 
@@ -49,7 +49,8 @@ class Sqlite:
             self.execute("BEGIN" if read_only else "BEGIN IMMEDIATE")
             self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.LONGEST_LINE)
         except (sqlite3.Error, OSError) as error:
-            raise InputError(f"{place.database!r} cannot be opened as SQLite: {sentence(error)}") from None
+            why = first_sentence(error)
+            raise InputError(f"{place.database!r} cannot be opened as SQLite: {why}") from None
 
     def execute(self, command: str) -> sqlite3.Cursor:
         return self.connection.execute(command)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, needs_extra
 from shoal.frame.levels import is_text
 from shoal.frame.metadata import details_of, with_details
+from shoal.io.atomic import first_sentence
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_names, refuse_size
 
@@ -43,8 +44,7 @@ def read(path: Path) -> Contents:
     except (InputError, MemoryError, UnicodeDecodeError, pa.ArrowException):
         raise
     except Exception as error:  # nobody knows all that a broken file makes the library raise
-        why = str(error) or type(error).__name__
-        said = f"{str(path)!r} cannot be read as a file of R: {why.splitlines()[0]}"
+        said = f"{str(path)!r} cannot be read as a file of R: {first_sentence(error)}"
         raise InputError(f"{said}; write it again with saveRDS(), without ascii=NA") from None
 
 
