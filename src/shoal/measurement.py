@@ -19,7 +19,7 @@ from shoal.frame.levels import written_out
 from shoal.frame.order import file_order
 from shoal.frame.types import read_column
 from shoal.io.files import as_arrow
-from shoal.io.large import large_table
+from shoal.io.parquet import large_table
 from shoal.io.source import frame_of
 from shoal.measures.linkage import chances
 from shoal.measures.measure import Measures, plain

@@ -98,7 +98,7 @@ def _ready(release: Release, target: Any) -> Ready:
             cells = cells.set_column(at, cells.schema.field(at), cells[name].take(rows))
         table = with_codes(table, release.codes)
         expected = with_columns(table, cells, protected)
-        table = release.origin.restore(table, cells, protected, release.codes)
+        table = release.origin.restore(expected, cells, protected, release.codes)
     order = file_order(original, release.plan, release.columns)
     if order is not None:
         table, expected = table.take(order), expected.take(order)

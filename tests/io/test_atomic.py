@@ -509,3 +509,16 @@ def test_permissions_of_outputs(tmp_path, mask):
         target.chmod(0o705)
         parquet.publish(release_folder(work / "release", "new"), target)
     assert mode(tmp_path / "made") == 0o705
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device"),
+        (ValueError("a cell is broken.\nLINE 1: SELECT"), "a cell is broken"),
+        (ValueError({"S": "ERROR", "M": "the table is gone"}), "the table is gone"),  # as pg8000 tells it
+        (ValueError(), "ValueError"),
+    ],
+)
+def test_what_an_error_says(error, said):
+    assert parts.first_sentence(error) == said

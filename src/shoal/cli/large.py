@@ -57,7 +57,7 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
     if engine == "auto":
         path = Path(file)
         if path.suffix == ".parquet":
-            from shoal.io.large import promised
+            from shoal.io.parquet import promised
 
             large = promised(path) > most
         else:  # which needs none of its readers

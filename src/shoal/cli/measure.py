@@ -52,7 +52,7 @@ def measure(
     Rows are matched by --key, by the --plan of the release, or because rows keep their places (--order keep);
     else only measures of whole tables are given.
     """
-    from shoal.io.large import large_table
+    from shoal.io.parquet import large_table
     from shoal.measurement import AT_RISK, measure_plan
     from shoal.measures.measure import shown
     from shoal.report import render

@@ -98,18 +98,15 @@ class Column:
     def to_arrow(self) -> pa.Array:
         """The cells as an Arrow array: dates, decimals and dates written as text in the type they came in."""
         stored = self.stored
-        if stored is None:
-            return pa.array(self.values, mask=self.gaps)
-        if self.type != "date" and not pa.types.is_decimal(stored):  # numbers that were spelled as text
-            return pa.array(self.values, mask=self.gaps).cast(stored)
-        if pa.types.is_string(stored) or pa.types.is_large_string(stored):
-            days = pa.array(self.values.astype(np.int32), mask=self.gaps).cast(pa.date32())
-            return days.cast(stored)
-        if pa.types.is_decimal(stored):
+        if stored is not None and pa.types.is_decimal(stored):
             cells = [Decimal(value).scaleb(-stored.scale) for value in self.values.tolist()]
             return pa.array(cells, stored, mask=self.gaps)
-        width = np.int32 if stored.bit_width == 32 else np.int64
-        return pa.array(self.values.astype(width), mask=self.gaps).cast(stored)
+        if stored is None or self.type != "date":
+            cells = pa.array(self.values, mask=self.gaps)
+            return cells if stored is None else cells.cast(stored)  # numbers that were spelled as text
+        kind = stored if pa.types.is_temporal(stored) else pa.date32()
+        width = np.int32 if kind.bit_width == 32 else np.int64
+        return pa.array(self.values.astype(width), mask=self.gaps).cast(kind).cast(stored)
 
     def rows_of_levels(self) -> Ints:
         """Of a category: for each cell, a row of the original that holds what it shall hold."""

@@ -70,9 +70,7 @@ class Frame:
     def choose(self, columns: Sequence[Any] | Any | None, besides: Collection[Any] = ()) -> list[Any]:
         """The columns asked for, or every numeric one `besides` those that have another role."""
         if columns is None:
-            numbers = set(self.numeric())
-            numeric = [n for n in self.names if n in numbers or self._schema[n].is_decimal()]
-            chosen = [name for name in numeric if name not in besides]
+            chosen = [n for n, kind in self._schema.items() if kind.is_numeric() and n not in besides]
             if not chosen:
                 raise InputError("the table has no numeric column: shoal groups records by numbers")
             return chosen
@@ -120,18 +118,16 @@ class Frame:
             values = column.to_numpy()
         if values.dtype == np.float16:  # kernels begin at 32 bits
             values = values.astype(np.float32)
-        if values.dtype.kind == "f":
-            finite = np.isfinite(values)
-            if not finite.all():
-                nan = np.isnan(values)
-                row = int(np.argmin(finite | nan))
-                if not (finite[row] or nan[row]):
-                    raise InputError(
-                        f"column {name!r} has the value {values[row]}{self.in_row(row)}: "
-                        "an infinite value has no distance; replace it, or leave the column out"
-                    )
-                gaps = nan if gaps is None else gaps | nan
-                values = np.where(gaps, values.dtype.type(0), values)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            infinite, nan = np.isinf(values), np.isnan(values)
+            if infinite.any():
+                row = int(np.argmax(infinite))
+                raise InputError(
+                    f"column {name!r} has the value {values[row]}{self.in_row(row)}: "
+                    "an infinite value has no distance; replace it, or leave the column out"
+                )
+            gaps = nan if gaps is None else gaps | nan
+            values = np.where(gaps, values.dtype.type(0), values)
         return values, gaps
 
     def arrow(self, name: Any) -> pa.Array:
@@ -162,10 +158,10 @@ class Frame:
     def rows(self, chosen: Bools) -> Frame:
         """The table with only some of its rows."""
         if self._array is not None:
-            part = Frame(self._array[chosen].reshape(-1, *np.shape(self.native)[1:]))
+            rows = self._array[chosen].reshape(-1, *np.shape(self.native)[1:])
         else:
-            part = Frame(self._frame[np.flatnonzero(chosen)].to_native())
-        part.origin = self.origin and self.origin.rows(chosen)
+            rows = self._frame[np.flatnonzero(chosen)].to_native()
+        part = Frame(rows, self.origin and self.origin.rows(chosen))
         part._give_back = self._give_back
         return part
 

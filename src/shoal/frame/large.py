@@ -52,8 +52,7 @@ class LargeTable:
         cells = cells.unify_dictionaries().combine_chunks()  # the chunks are forgotten
         return pa.chunked_array([cells.take(pa.array(self._rows))])
 
-    def column(self, name: str) -> pa.ChunkedArray:
-        return self[name]
+    column = __getitem__  # so that it is asked like a batch
 
     def take(self, rows: ArrayLike) -> LargeTable:
         """The table with these of its rows, in this order."""

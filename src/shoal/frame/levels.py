@@ -51,6 +51,11 @@ def written_out(column: Any) -> Any:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Whether cells of this type are texts."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
 def pandas_levels(column: pd.Series, declared: Collection[Any] | None = None) -> pd.Series:
     """The same for a column of pandas: its own categories, or a dictionary of Arrow inside."""
     import pandas as pd

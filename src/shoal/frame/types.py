@@ -17,6 +17,7 @@ from shoal.arrays import Floats
 from shoal.errors import InputError
 from shoal.frame.column import Column, categories
 from shoal.frame.frame import Frame, holds_text
+from shoal.frame.levels import is_text
 from shoal.words import CATEGORIES
 
 
@@ -47,10 +48,8 @@ def read_column(
     if stored == "text" and codes:
         return _spelled(frame, name, codes)
     values, gaps = frame.numbers(name)
-    if said is None and kind == "continuous" and frame.is_pandas:
-        column = with_codes(Column(name, kind, values, gaps), codes)
-        if column.gaps is None:
-            return column
+    column = with_codes(Column(name, kind, values, gaps), codes)
+    if said is None and kind == "continuous" and frame.is_pandas and column.gaps is not None:
         # Whole numbers become doubles in pandas where they have gaps.
         whole = (column.values == np.rint(column.values)) & (np.abs(column.values) < 2**53)
         return replace(column, type="integer") if whole.all() else column
@@ -67,7 +66,7 @@ def read_column(
             f"column {name!r} is stored as whole numbers and cannot publish fractions: "
             "convert it to floating-point numbers, or leave its type out"
         )
-    return with_codes(Column(name, kind, values, gaps), codes)
+    return column
 
 
 def with_codes(column: Column, codes: Sequence[Any]) -> Column:
@@ -247,7 +246,7 @@ def _decimal(frame: Frame, name: Any) -> Column:
 def _date(frame: Frame, name: Any, codes: Sequence[Any]) -> Column:
     cells = frame.arrow(name)
     stored = cells.type
-    if pa.types.is_string(stored) or pa.types.is_large_string(stored):
+    if is_text(stored):
         cells = _parsed(cells, name, codes)
     elif not pa.types.is_date(stored) and not pa.types.is_timestamp(stored):
         raise InputError(

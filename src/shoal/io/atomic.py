@@ -38,7 +38,7 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
         raise InputError(f"{str(path)!r} is a folder: name a file to write to")
     if path.exists() and not path.is_file():
         raise InputError(f"{str(path)!r} is a pipe or a device: name a file to write to")
-    try:
+    with writing(path):
         sweep(path)
         part, lock = new_part(path)
         usual = stat.S_IMODE(os.fstat(lock).st_mode)
@@ -54,10 +54,17 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
         finally:
             part.unlink(missing_ok=True)
             os.close(lock)
-    except OSError as error:
-        raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
     with contextlib.suppress(OSError):  # where the system can
         sync(path.parent)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say in one sentence what is wrong with a disk."""
+    try:
+        yield
+    except OSError as error:
+        raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
 
 
 def refuse_missing_folder(folder: Path) -> None:
@@ -189,6 +196,9 @@ def sync(path: Path) -> None:
 
 def first_sentence(error: Exception) -> str:
     """What an error says, without the rest of its talk."""
-    said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    said = error.strerror if isinstance(error, OSError) else None
+    if error.args and isinstance(error.args[0], dict):  # of PostgreSQL
+        said = error.args[0].get("M")
+    said = said or str(error)
     said = re.sub(r"^.* Detail: \[errno \d+\] ", "", said, flags=re.DOTALL)  # Arrow tells how it came to know
     return said.splitlines()[0].rstrip(".") if said else type(error).__name__

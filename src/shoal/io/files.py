@@ -67,8 +67,8 @@ def same_family(one: Any, other: Any) -> bool:
     """Whether both are files whose cells can be compared as they stand."""
     if not (_is_file(one) and _is_file(other)):
         return False
-    kinds = [file_format(Path(source)) for source in (one, other)]
-    return kinds[0].family != "" and kinds[0].family == kinds[1].family
+    families = {file_format(Path(source)).family for source in (one, other)}
+    return len(families) == 1 and "" not in families
 
 
 def _is_file(source: Any) -> bool:
@@ -181,10 +181,8 @@ def as_arrow(table: Any) -> Any:
         return pa.table({str(j): np.ascontiguousarray(column) for j, column in enumerate(columns)})
     try:
         frame = nw.from_native(data, eager_only=True)
-        if frame.implementation.is_pandas():
-            made = pa.Table.from_pandas(data, preserve_index=False)
-        else:
-            made = frame.to_arrow()
+        pandas = frame.implementation.is_pandas()
+        made = pa.Table.from_pandas(data, preserve_index=False) if pandas else frame.to_arrow()
         for place, field in enumerate(made.schema):
             if pa.types.is_dictionary(field.type) and not field.type.ordered:  # polars has them by row
                 made = made.set_column(place, field.name, arrow_levels(made[field.name]))

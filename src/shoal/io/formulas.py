@@ -2,9 +2,8 @@
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as types
 
-from shoal.frame.levels import written_out
+from shoal.frame.levels import is_text, written_out
 
 #: Begins like a formula, and is no number such as -5, +1e3 or -0,5 that merely begins alike.
 _FORMULA = r"^[=+\-@\t\r]"
@@ -46,8 +45,7 @@ def safe(table: pa.Table) -> pa.Table:
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """A column of texts, else None."""
     column = written_out(column)
-    is_text = types.is_string(column.type) or types.is_large_string(column.type)
-    return column if is_text else None
+    return column if is_text(column.type) else None
 
 
 def _runs(texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -12,7 +12,7 @@ import pyarrow.types as types
 
 from shoal.arrays import Ints
 from shoal.errors import InputError
-from shoal.frame.levels import written_out
+from shoal.frame.levels import is_text, written_out
 
 GAP = "__HIVE_DEFAULT_PARTITION__"  # how every writer of such folders names a gap
 MOST = 10_000  # folders of a release
@@ -119,7 +119,7 @@ def refuse_unnameable(schema: pa.Schema, names: Sequence[str]) -> None:
     for name in names:
         kind = schema.field(name).type
         kind = kind.value_type if types.is_dictionary(kind) else kind
-        if not (types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind)):
+        if not (types.is_integer(kind) or is_text(kind)):
             raise InputError(
                 f"column {name!r} is {kind}: only whole numbers and texts can name folders; convert it, or "
                 "partition by another"

@@ -26,6 +26,11 @@ def mixed_column(name: str, cells: Iterable[Any]) -> tuple[pa.Field, pa.Array]:
     return pa.field(name, pa.string(), metadata=_MARK), array
 
 
+def texts(cells: Iterable[Any]) -> pa.Array:
+    """Each cell as a text."""
+    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+
+
 def own_cells(table: pa.Table, name: str) -> list[Any] | None:
     """The cells of such a column as they were; None for a column of one kind."""
     if (table.schema.field(name).metadata or {}).get(b"shoal.mixed") is None:

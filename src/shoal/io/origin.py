@@ -58,11 +58,10 @@ class Origin:
     def restore(
         self, table: pa.Table, cells: pa.Table, protected: Collection[str], coded: Collection[str]
     ) -> pa.Table:
-        """The table with the file's own `cells` in every column that is not protected.
+        """A table that has the file's own `cells`, with what stands beside them there.
 
-        Those that are `coded` have codes of the file in their gaps.
+        Of the protected columns those that are `coded` have codes of the file in their gaps.
         """
-        table = with_columns(table, cells, protected)
         table = table.replace_schema_metadata(cells.schema.metadata or table.schema.metadata)
         if file_format(self.path).family == "sav":
             table = stats.forget_codes(table, set(protected).difference(coded))

@@ -5,25 +5,29 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MachineError
+from shoal.errors import InputError
+from shoal.frame.large import LargeTable
 from shoal.frame.levels import arrow_levels
 from shoal.frame.metadata import foreign, from_outside, published
 from shoal.io import atomic, hive
-from shoal.io.atomic import first_sentence, refuse_input, refuse_missing_folder
+from shoal.io.atomic import first_sentence, refuse_input, refuse_missing_folder, writing
 from shoal.io.contents import sha256, stamp
 from shoal.io.json_text import json_text
 from shoal.io.limits import refuse_names
 from shoal.io.packed import BATCH, PackedFile
+from shoal.io.private import private_folder
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+#: Records of a Parquet file above which its columns are read one by one; those of folders always are.
+LARGE = 1_000_000
 PART = 2_000_000  # records of a part file: some 100 MB
 MANIFEST = "_manifest.json"  # readers of a folder pass over names with an underscore
 
@@ -79,6 +83,16 @@ class ParquetTable:
             if begin - first != rows:
                 raise InputError(f"{str(path)!r} promises {rows} records, but has {begin - first}: mend it")
 
+    def by_column(self, seen: Callable[[], Any] = int) -> LargeTable:
+        """The table with single columns in memory; `seen` is called with each that is read."""
+
+        def read(name: str) -> pa.ChunkedArray:
+            batches = (batch for _, batch in self.batches([name]))
+            seen()
+            return pa.chunked_array([batch.column(0) for batch in batches], self.schema.field(name).type)
+
+        return LargeTable(self.schema, len(self), read)
+
 
 class SomeRows(ParquetTable):
     """The rows of a table for which `kept` is true, seen as a table."""
@@ -94,6 +108,26 @@ class SomeRows(ParquetTable):
             batch = whole.filter(pa.array(self._kept[first : first + len(whole)]))
             yield begin, batch
             begin += len(batch)
+
+
+def large_table(source: Any, most: int = LARGE, seen: Callable[[], Any] = int) -> LargeTable | None:
+    """The table in a folder of Parquet files, or in one of many records; None for whatever else."""
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    path = Path(source)
+    return ParquetTable(path).by_column(seen) if path.is_dir() or promised(path) > most else None
+
+
+def promised(path: Path) -> int:
+    """How many records a Parquet file promises; 0 if it is none, which its reader then says better."""
+    if path.suffix != ".parquet" or not path.is_file():
+        return 0
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return 0
 
 
 @contextlib.contextmanager
@@ -130,36 +164,22 @@ def workplace(target: Path) -> Iterator[Path]:
     If this process is killed, the next that writes to the same target removes it.
     """
     refuse_missing_folder(target.parent)
-    with _writing(target):
-        atomic.sweep(target)
-        folder, lock = atomic.new_part(target, folder=True)
-        try:
-            yield atomic.by_handle(folder, lock)
-        finally:
-            atomic.remove_folder(folder, lock)
-
-
-@contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Say in one sentence what is wrong with a disk."""
-    try:
-        yield
-    except OSError as error:
-        raise MachineError(f"{str(path)!r} cannot be written: {first_sentence(error)}") from None
+    with writing(target), private_folder(target.name, target.parent, handle=True) as folder:
+        yield folder
 
 
 def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
     """Write batches as one file. A disk that is full is not taken for batches that broke off."""
     import pyarrow.parquet as pq
 
-    with _writing(path):
+    with writing(path):
         writer = pq.ParquetWriter(path, schema)
     try:
         for batch in batches:
-            with _writing(path):
+            with writing(path):
                 writer.write_table(pa.Table.from_batches([batch]).cast(schema))
     finally:
-        with _writing(path):
+        with writing(path):
             writer.close()
 
 

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shoal.errors import InputError
-from shoal.io.atomic import first_sentence, new_part, remove_folder, sweep
+from shoal.io.atomic import by_handle, first_sentence, new_part, remove_folder, sweep
 
 
 @contextlib.contextmanager
-def private_folder(name: str, base: str | None = None) -> Iterator[Path]:
-    """A new folder (0700) in `base` or the temporary folder, deleted at the end.
+def private_folder(
+    name: str, base: str | os.PathLike[str] | None = None, handle: bool = False
+) -> Iterator[Path]:
+    """A new folder (0700) in `base` or the temporary folder, deleted at the end; by its `handle` if asked.
 
     Like any part it is locked while this process lives. Those that killed processes left are deleted first.
     """
@@ -22,7 +24,7 @@ def private_folder(name: str, base: str | None = None) -> Iterator[Path]:
     sweep(path)
     folder, lock = new_part(path, folder=True)
     try:
-        yield folder
+        yield by_handle(folder, lock) if handle else folder
     finally:
         remove_folder(folder, lock)
 

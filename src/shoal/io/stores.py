@@ -103,26 +103,25 @@ class Store:
 
     def size(self) -> int:
         """The bytes of the object, or of all objects below the path."""
+        return sum(info.size for info in self._found())
+
+    def _found(self) -> list[fs.FileInfo]:
         info = self._info(self.path)
-        return sum(one.size for one in ([info] if info.is_file else self._below()))
+        return [info] if info.is_file else self._below()
 
     def bring(self, folder: Path) -> Path:
         """Copy the object, or the Parquet files below the path, into this folder; gives the copy."""
         made = folder / _safe(self.name, PurePosixPath(self.path).name)
-        info = self._info(self.path)
-        if info.is_file:
-            self._copy(info, made)
-            return made
-        found = [one for one in self._below() if one.path.endswith(".parquet")]
+        found = [i for i in self._found() if i.path == self.path or i.path.endswith(".parquet")]
         if not found:
             raise InputError(
                 f"there is no object, and no .parquet file below {self.name!r}: look at the address"
             )
-        for one in found:
-            parts = one.path[len(self.path) + 1 :].split("/")
-            place = made.joinpath(*(_safe(self.name, part) for part in parts))
+        depth = len(self.path.split("/"))
+        for info in found:
+            place = made.joinpath(*(_safe(self.name, part) for part in info.path.split("/")[depth:]))
             place.parent.mkdir(parents=True, exist_ok=True)
-            self._copy(one, place)
+            self._copy(info, place)
         return made
 
     def _copy(self, info: fs.FileInfo, place: Path) -> None:

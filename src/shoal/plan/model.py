@@ -13,9 +13,8 @@ from shoal.display import card
 from shoal.plan.fields import Column, PlanFields
 from shoal.plan.keywords import explicit, take_loose
 from shoal.plan.options import ABOUT_COLUMNS, FOR_ALL
-from shoal.plan.roles import spread_roles
 from shoal.plan.rules import KINDS, Rule, read_rule
-from shoal.plan.values import check_words, plain_value, value_of
+from shoal.plan.values import check_words, plain_value, spread_roles, value_of
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from shoal.plan import Plan
 from shoal.plan.options import OPTIONS, SHAPES
+from shoal.plan.values import plain_value
 
 _RECORDS = {"version", "sha256"}  # what a plan records of itself; they do not shape the release
 _IMPLIED = ("other", "quasi", "stratum", "weight", "unit")  # roles that another field says
@@ -81,15 +82,6 @@ def needs_file(plan: Plan) -> bool:
         value = _roles(plan) if option.field == "roles" else getattr(plan, option.field)
         if option.field in changed(plan) and SHAPES[option.shape].kind is list and value:
             words = SHAPES[option.shape].write(value)
-            if _texts(option.read(words)) != _texts(value):
+            if plain_value(option.read(words)) != plain_value(value):
                 return True
     return False
-
-
-def _texts(value: Any) -> Any:
-    """The value with every column called by its text, and lists alike."""
-    if isinstance(value, Mapping):
-        return {str(name): _texts(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_texts(inner) for inner in value]
-    return value

@@ -12,7 +12,6 @@ import shoal
 from shoal.errors import InputError, did_you_mean
 from shoal.plan import Plan
 from shoal.plan.options import FOR_ALL, OPTIONS
-from shoal.plan.rules import KINDS
 
 #: Keys of [release]: fields that say one thing of the whole release.
 _RELEASE = (
@@ -68,9 +67,9 @@ def as_toml(plan: Plan, reasons: Mapping[Any, str]) -> str:
         "# What each group must hold of a column: diversity (3, 'entropy:2', 'recursive:3,2', 'share:0.6'),",
         "# closeness (0.2, 'beta:1.5', 'delta:1'), dominance ('1:80', 'p:10'), spread (0.2, 'rel:0.1').",
     ]
-    for name in _column_order(plan, reasons):
+    for name, facts in _tables(plan, reasons).items():
         lines += ["", f"[columns.{_text(str(name))}]" + _remark(reasons.get(name))]
-        lines += [f"{key} = {_value(value)}" for key, value in _facts(plan, name).items()]
+        lines += [f"{key} = {_value(value)}" for key, value in facts.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -82,32 +81,23 @@ def _section(title: str, values: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _column_order(plan: Plan, reasons: Mapping[Any, str]) -> list[Any]:
-    """Quasi columns keep their order, which decides ties; the rest follow."""
+def _tables(plan: Plan, reasons: Mapping[Any, str]) -> dict[Any, dict[str, Any]]:
+    """The table of each column. Quasi columns keep their order, which decides ties; the rest follow."""
     same = [name for name in reasons if name in (plan.columns or ())] == list(plan.columns or ())
-    found = dict.fromkeys([*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons])
-    kinds = ("types", "levels", "column_weights", "log", "known")
-    for name in (*kinds, "top", "bottom", "regroup", "round", "by_record", *KINDS, *FOR_ALL):
-        given = getattr(plan, name) or ()
-        found |= dict.fromkeys(given) if name not in FOR_ALL or isinstance(given, Mapping) else {}
-    return list(found)
-
-
-def _facts(plan: Plan, name: Any) -> dict[str, Any]:
-    facts: dict[str, Any] = {}
-    if name in plan.roles:
-        facts["role"] = plan.roles[name]
+    names = [*(reasons if same else ()), *(plan.columns or ()), *plan.roles, *reasons]
+    facts: list[tuple[str, Any, Any]] = [("role", name, role) for name, role in plan.roles.items()]
     for key, field in _FIELDS.items():
-        mapping = getattr(plan, field)
-        if isinstance(mapping, Mapping) and name in mapping:
-            facts[key] = mapping[name]
+        given = getattr(plan, field)
+        facts += [(key, name, value) for name, value in given.items()] if isinstance(given, Mapping) else []
     for key, field in _SIGNS.items():
-        if name in (getattr(plan, field) or ()) and not (key == "stratum" and plan.roles[name] == "stratum"):
-            facts[key] = True
+        listed = getattr(plan, field) or ()
+        facts += [(key, n, True) for n in listed if key != "stratum" or plan.roles[n] != "stratum"]
     for number, block in enumerate(plan.blocks or (), 1):
-        if name in block:
-            facts["block"] = number
-    return facts
+        facts += [("block", name, number) for name in block]
+    tables: dict[Any, dict[str, Any]] = {name: {} for name in names}
+    for key, name, value in facts:
+        tables.setdefault(name, {})[key] = value
+    return tables
 
 
 def read_plan(path: str | os.PathLike[str], k: int | None = None) -> Plan:

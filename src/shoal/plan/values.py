@@ -1,15 +1,20 @@
-"""The values that a plan may have: each made of what was given for it, or refused in one sentence."""
+"""The values that a plan may have: each made of what was given for it, or refused in one sentence.
+
+`roles` and the fields that give roles say the same, whichever was given.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, did_you_mean
+from shoal.plan.fields import Column
 from shoal.plan.options import OPTIONS, scalar
 from shoal.plan.steps import join, rounding, tail
 from shoal.words import CENTROIDS, PRESERVE, ROLES, SCALINGS, TYPES, WORDS
@@ -18,7 +23,11 @@ if TYPE_CHECKING:
     from shoal.plan.model import Plan
 
 
+_SAID = {"other": "kept"}  # how messages call a role
+#: Roles that one column may have both of.
+_TOGETHER = ({"quasi", "stratum"}, {"other", "stratum"}, {"other", "confidential"})
 Maker = Callable[[str, Any], Any]
+_LONGEST = sys.float_info.max  # seconds
 
 
 def value_of(field: str, given: Any) -> Any:
@@ -69,17 +78,9 @@ def _whole(name: str, value: Any, least: int) -> int:
     return number
 
 
-def _seconds(name: str, given: Any) -> float | None:
-    if given is None:
-        return None
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) < math.inf:
-        raise InputError(f"{name} must be a positive number of seconds, not {given!r}")
-    return float(given)
-
-
-def _share(name: str, given: Any) -> float:
-    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) <= 1:
-        raise InputError(f"{name} must be a share above 0 and up to 1, not {given!r}")
+def _positive(name: str, given: Any, most: float, called: str) -> float:
+    if not isinstance(given, Real) or isinstance(given, bool) or not 0 < float(given) <= most:
+        raise InputError(f"{name} must be {called}, not {given!r}")
     return float(given)
 
 
@@ -131,11 +132,15 @@ def _as_given(name: str, given: Any) -> Any:
     return given
 
 
+def _optional(make: Maker) -> Maker:
+    return lambda name, given: None if given is None else make(name, given)
+
+
 #: How a value is made, by the shape of the field's option.
 _BY_SHAPE: dict[str, Maker] = {
     "switch": _switch,
     "names": _names,
-    "blocks": lambda name, given: None if given is None else tuple(_names(name, block) for block in given),
+    "blocks": _optional(lambda name, given: tuple(_names(name, block) for block in given)),
     "codes": _codes,
     "word or pairs": _word_or_pairs,
     **dict.fromkeys(("pairs", "numbers", "lists", "settings"), _mapping),
@@ -149,15 +154,67 @@ _MADE_OF: dict[str, Maker] = {
     "k": lambda name, value: _whole(name, value, 1),
     "seed": lambda name, value: _whole(name, value, 0),
     "contributors": lambda name, value: _whole(name, value, 1),
-    "contributor_share": _share,
-    "time_limit": _seconds,
+    "contributor_share": lambda name, value: _positive(name, value, 1, "a share above 0 and up to 1"),
+    "time_limit": _optional(
+        lambda name, value: _positive(name, value, _LONGEST, "a positive number of seconds")
+    ),
     "top": _by_column(tail),
     "bottom": _by_column(tail),
     "regroup": _by_column(join),
     "round": _by_column(rounding),
-    "pseudonyms": lambda name, value: None if value is None else os.fspath(value),
-    **dict.fromkeys(("columns", "known"), lambda name, value: None if value is None else _names(name, value)),
+    "pseudonyms": _optional(lambda name, value: os.fspath(value)),
+    "columns": _optional(_names),
+    "known": _optional(_names),
 }
+
+
+def spread_roles(plan: Plan) -> dict[str, Any]:
+    """The fields that give roles, and the roles that they give."""
+    columns = plan.columns if plan.columns is not None else tuple(plan.named("quasi")) or None
+    if plan.blocks is not None:
+        columns = _columns_of(plan, plan.blocks, columns)
+    spread: dict[str, Any] = {"columns": columns}
+    for name, role in (("strata", "stratum"), ("unit", "unit"), ("keep", "other")):
+        spread[name] = tuple(dict.fromkeys([*getattr(plan, name), *plan.named(role)]))
+    weights = dict.fromkeys([*plan.named("weight"), *([] if plan.weight is None else [plan.weight])])
+    if len(weights) > 1:
+        raise InputError(f"{len(weights)} columns are weights, but only one can be: {list(weights)}")
+    spread["weight"] = next(iter(weights), None)
+    roles: dict[Column, str] = dict.fromkeys(spread["strata"], "stratum")
+    given = [
+        ("quasi", columns or ()),
+        ("weight", weights),
+        ("unit", spread["unit"]),
+        ("other", spread["keep"]),
+        ("confidential", [*plan.diversity, *plan.closeness]),
+        *((role, [name]) for name, role in plan.roles.items()),
+    ]
+    for role, names in given:
+        for name in names:
+            both = {roles.get(name, role), role}
+            if len(both) > 1 and both not in _TOGETHER:
+                word = " and ".join(_SAID.get(word, word) for word in sorted(both))
+                raise InputError(f"column {name!r} cannot be both {word}: choose one")
+            if role != "stratum" and both != {"other", "stratum"}:
+                roles[name] = "confidential" if "confidential" in both else role
+    return spread | {"roles": roles}
+
+
+def _columns_of(
+    plan: Plan, blocks: Sequence[Sequence[Column]], columns: Sequence[Column] | None
+) -> tuple[Column, ...]:
+    """The columns of all blocks, each of them once."""
+    listed = [name for block in blocks for name in block]
+    if plan.per_column:
+        raise InputError("blocks and per_column both say what to group on its own: give one of them")
+    for name in listed:
+        if listed.count(name) > 1:
+            raise InputError(f"column {name!r} is in two blocks: name it once")
+    if not all(blocks) or not blocks:
+        raise InputError("a block has no column: name at least one in each")
+    if columns is not None and set(columns) != set(listed):
+        raise InputError("blocks and columns name different columns: blocks alone suffice")
+    return tuple(listed)
 
 
 def plain_value(value: Any) -> Any:

@@ -57,17 +57,16 @@ def count(
     Rows of a large table are counted by their fingerprints.
     """
     if isinstance(table, LargeTable):
-        rows = Fingerprints().of(chain((table[name] for name in columns), map(_cells, strata)))
-        sizes = _sizes(rows, Fingerprints().of(map(_cells, units)) if units else None)
+        rows = Fingerprints().of(chain((table[name] for name in columns), strata))
+        sizes = _sizes(rows, Fingerprints().of(units) if units else None)
         return _finding(k, columns, len(table), sizes, bool(units))
-    cells = [*(table[name] for name in columns), *strata]
-    keys = {str(j): written_out(_cells(key)) for j, key in enumerate(cells)}
-    whose = {f"u{j}": written_out(_cells(key)) for j, key in enumerate(units)}
-    counted = pa.table({**keys, **whose})
-    if whose:
-        counted = counted.group_by([*keys, *whose]).aggregate([])
-    counted = counted.group_by(list(keys)).aggregate([([], "count_all")])
-    return _finding(k, columns, len(table), counted["count_all"].to_numpy(), bool(whose))
+    keys = [*(table[name] for name in columns), *strata, *units]
+    names = list(map(str, range(len(keys))))
+    counted = pa.table(list(map(written_out, pa.table(keys, names).columns)), names)
+    if units:
+        counted = counted.group_by(names).aggregate([])
+    counted = counted.group_by(names[: len(columns) + len(strata)]).aggregate([([], "count_all")])
+    return _finding(k, columns, len(table), counted["count_all"].to_numpy(), bool(units))
 
 
 class Counter:
@@ -108,10 +107,6 @@ def _sizes(rows: NDArray[np.uint64], units: NDArray | None) -> Ints:
         rows.sort()
     new = np.r_[True, rows[1:] != rows[:-1]][: len(rows)]
     return np.diff(np.r_[np.flatnonzero(new), len(rows)])
-
-
-def _cells(key: Any) -> Any:
-    return pa.array(key) if isinstance(key, np.ndarray) else key
 
 
 def _finding(k: int, columns: Sequence[str], records: int, sizes: NDArray, by_unit: bool) -> Finding:

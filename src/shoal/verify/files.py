@@ -22,7 +22,7 @@ from shoal.io.databases.address import is_remote
 from shoal.io.databases.sql import is_url
 from shoal.io.files import as_arrow, read, read_contents, same_family
 from shoal.io.hive import by_folder, keys_in
-from shoal.io.large import large_table
+from shoal.io.parquet import large_table
 from shoal.io.stores import kept, speaking_of
 from shoal.verify import compare as comparing
 from shoal.verify import steps

@@ -29,9 +29,10 @@ class Fingerprints:
         self._start = np.uint64(int.from_bytes(self._key[:8], "little"))
 
     def of(self, columns: Iterable[Any]) -> NDArray[np.uint64]:
-        """One number for each row of these Arrow columns; a gap is a value of its own."""
+        """One number for each row of these columns, of Arrow or numpy; a gap is a value of its own."""
         rows = np.empty(0, np.uint64)
-        for place, column in enumerate(columns):
+        for place, given in enumerate(columns):
+            column = pa.array(given) if isinstance(given, np.ndarray) else given
             rows = np.full(len(column), self._start) if place == 0 else rows
             for begin, piece in pieces(column):
                 own = rows[begin : begin + len(piece)]

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.arrays import Bools, Floats, Ints
@@ -101,8 +100,9 @@ def refuse_without_numbers(rule: Rule, column: Column) -> None:
 
 def groups_of(columns: Iterable[Any], strata: Sequence[Any] = ()) -> Ints:
     """The group of each row, 0, 1, ..: rows that agree in these Arrow columns, within each stratum."""
-    cells = (pa.array(key) if isinstance(key, np.ndarray) else key for key in chain(columns, strata))
-    rows = Fingerprints().of(cells)  # and then, in their place, the groups: a large table has many
+    rows = Fingerprints().of(
+        chain(columns, strata)
+    )  # and then, in their place, the groups: a large table has many
     order, new = np.argsort(rows), np.zeros(len(rows), bool)
     rows = rows[order]
     new[1:] = rows[1:] != rows[:-1]

@@ -35,7 +35,6 @@ from shoal.frame.large import LargeTable
 from shoal.frame.order import row_ids
 from shoal.io import parquet
 from shoal.io.hive import Folders
-from shoal.io.large import by_column
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.measures.order import order_note
 from shoal.measures.uniqueness import few_valued
@@ -189,10 +188,10 @@ def run(
             )
         parquet.publish(made, target)
     if then is not None:
-        released = by_column(parquet.ParquetTable(target, kinds=schema))
+        released = parquet.ParquetTable(target, kinds=schema).by_column()
         released = released if places is None else released.take(places)
         labels = groups.labels[0] if len(groups.labels) == 1 else np.stack(groups.labels, axis=1)
-        placed = Placed(by_column(table), released, labels, groups.units)
+        placed = Placed(table.by_column(), released, labels, groups.units)
         del groups, seen, spill, places  # measures need the room
         then(outcome, placed)
     return outcome

@@ -94,9 +94,3 @@ def quoted(name: str) -> str:
 
 def column_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def sentence(error: Exception) -> str:
-    facts = error.args[0] if error.args else ""
-    said = facts.get("M", facts) if isinstance(facts, dict) else facts
-    return str(error.strerror if isinstance(error, OSError) and error.strerror else said)

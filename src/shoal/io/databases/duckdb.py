@@ -11,8 +11,8 @@ import pyarrow as pa
 from shoal.errors import InputError, needs_extra
 from shoal.frame.metadata import with_details
 from shoal.io import limits
-from shoal.io.atomic import refuse_missing_folder
-from shoal.io.databases.address import Address, sentence
+from shoal.io.atomic import first_sentence, refuse_missing_folder
+from shoal.io.databases.address import Address
 from shoal.io.databases.sqlite import refuse_planted
 
 BATCH = 16_384  # rows between two looks at the size
@@ -42,7 +42,8 @@ class DuckDB:
             )
             self.execute("BEGIN")
         except duckdb.Error as error:
-            raise InputError(f"{place.database!r} cannot be opened as DuckDB: {_said(error)}") from None
+            why = first_sentence(error)
+            raise InputError(f"{place.database!r} cannot be opened as DuckDB: {why}") from None
 
     def execute(self, command: str) -> Any:
         return self.connection.execute(command)
@@ -89,14 +90,9 @@ class DuckDB:
         try:
             yield
         except (*self.errors, pa.ArrowException, OSError) as error:
-            why = f"the database cannot answer: {_said(error)}"
+            why = f"the database cannot answer: {first_sentence(error)}"
             if late.is_set():
                 why = f"{place.table!r} gave no row for {patience:.0f} seconds: is it a view without an end?"
             raise InputError(why) from None
         finally:
             timer.cancel()
-
-
-def _said(error: Exception) -> str:
-    """What DuckDB says, without the lines that show where."""
-    return sentence(error).split("\n")[0]

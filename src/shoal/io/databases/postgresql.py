@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError, needs_extra
 from shoal.frame.metadata import with_details
-from shoal.io.databases.address import Address, Server, parted, quoted, sentence, shown
+from shoal.io.atomic import first_sentence
+from shoal.io.databases.address import Address, Server, parted, quoted, shown
 from shoal.io.formats import text
 from shoal.io.limits import refuse_names
 
@@ -55,7 +56,8 @@ def _encryption(server: Server) -> ssl.SSLContext | bool | None:
     try:
         context = ssl.create_default_context(cafile=root)
     except OSError as error:
-        raise InputError(f"sslrootcert {root!r} cannot be read as certificates: {sentence(error)}") from None
+        why = first_sentence(error)
+        raise InputError(f"sslrootcert {root!r} cannot be read as certificates: {why}") from None
     context.check_hostname = mode == "verify-full"
     if mode == "require" and root is None:
         context.verify_mode = ssl.CERT_NONE
@@ -99,7 +101,7 @@ class Postgresql:
                 "for it with sslrootcert=FILE, or mend the host's name"
             ) from None
         except (driver.Error, OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{shown(place.database)} cannot be reached: {sentence(error)}") from None
+            raise InputError(f"{shown(place.database)} cannot be reached: {first_sentence(error)}") from None
         if read_only:
             self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self.execute("SET LOCAL lock_timeout = '10s'")  # another session's lock is told, not waited for

@@ -20,7 +20,8 @@ import pyarrow.types as t
 from shoal.arrays import Bools
 from shoal.errors import InputError, MachineError, never_overwritten
 from shoal.frame.metadata import details_of
-from shoal.io.databases.address import Address, column_name, parted, sentence, shown
+from shoal.io.atomic import first_sentence
+from shoal.io.databases.address import Address, column_name, parted, shown
 from shoal.io.databases.duckdb import DuckDB
 from shoal.io.databases.postgresql import Postgresql
 from shoal.io.databases.sqlite import Sqlite, refuse_planted
@@ -107,10 +108,7 @@ class SqlOrigin:
     def restore(
         self, table: pa.Table, cells: pa.Table, protected: Collection[str], coded: Collection[str]
     ) -> pa.Table:
-        """The table with the database's own `cells` in every column that is not protected."""
-        for j, name in enumerate(table.column_names):
-            if name not in protected:
-                table = table.set_column(j, cells.schema.field(name), cells[name])
+        """A table that has the database's own `cells`, with what is told beside them."""
         return table.replace_schema_metadata(cells.schema.metadata)
 
 
@@ -123,7 +121,7 @@ def load(url: str) -> tuple[pa.Table, SqlOrigin]:
     try:
         table, cells = database.read(place)
     except database.errors as error:
-        raise InputError(f"the database cannot answer: {sentence(error)}") from None
+        raise InputError(f"the database cannot answer: {first_sentence(error)}") from None
     finally:
         database.connection.close()
     return table, SqlOrigin(place, cells)
@@ -222,7 +220,7 @@ def _transaction(place: Address) -> Iterator[Sqlite | DuckDB | Postgresql]:
     except BaseException as error:
         database.connection.rollback()
         if isinstance(error, database.errors):
-            raise MachineError(f"the database refused: {sentence(error)}") from None
+            raise MachineError(f"the database refused: {first_sentence(error)}") from None
         raise
     finally:
         database.connection.close()

@@ -17,9 +17,9 @@ from shoal.errors import InputError
 from shoal.frame.levels import written_out
 from shoal.frame.metadata import with_details
 from shoal.io import limits
-from shoal.io.atomic import refuse_missing_folder
-from shoal.io.databases.address import Address, sentence
-from shoal.io.mixed_cells import mixed_column, own_cells
+from shoal.io.atomic import first_sentence, refuse_missing_folder
+from shoal.io.databases.address import Address
+from shoal.io.mixed_cells import mixed_column, own_cells, texts
 
 
 def refuse_planted(file: str) -> None:
@@ -49,7 +49,8 @@ class Sqlite:
             self.execute("BEGIN" if read_only else "BEGIN IMMEDIATE")
             self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.LONGEST_LINE)
         except (sqlite3.Error, OSError) as error:
-            raise InputError(f"{place.database!r} cannot be opened as SQLite: {sentence(error)}") from None
+            why = first_sentence(error)
+            raise InputError(f"{place.database!r} cannot be opened as SQLite: {why}") from None
 
     def execute(self, command: str) -> sqlite3.Cursor:
         return self.connection.execute(command)
@@ -79,10 +80,12 @@ class Sqlite:
         types = {}
         if not place.is_query:
             types = {fact[1]: fact[2] for fact in self.execute(f"PRAGMA table_info({place.name})")}
-        table = pa.table({name: _column(cells) for name, cells in zip(names, columns)})
+        kinds = [_kind(cells) for cells in columns]
+        arrays = [pa.array(cells, kind) if kind else texts(cells) for cells, kind in zip(columns, kinds)]
+        table = pa.table(arrays, names)
         exact = with_details(table, sql={"types": types})
-        for j, (name, cells) in enumerate(zip(names, columns)):
-            if _kind(cells) is None:
+        for j, (name, cells, kind) in enumerate(zip(names, columns, kinds)):
+            if kind is None:
                 exact = exact.set_column(j, *mixed_column(name, cells))
         return table, exact
 
@@ -125,10 +128,3 @@ def _kind(cells: Any) -> Any:
     if kinds <= {int, float}:
         return pa.int64() if kinds == {int} else pa.float64()
     return pa.binary() if kinds == {bytes} else None
-
-
-def _column(cells: Any) -> Any:
-    kind = _kind(cells)
-    if kind is not None:
-        return pa.array(cells, kind)
-    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())

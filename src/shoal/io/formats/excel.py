@@ -18,7 +18,7 @@ from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.formats.sheet import Sheet, letters, scan
 from shoal.io.limits import refuse_names, refuse_size
-from shoal.io.mixed_cells import mixed_column, own_cells
+from shoal.io.mixed_cells import mixed_column, own_cells, texts
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # that a sheet has
 MOST_CELLS = 50_000_000  # empty ones among them, for each takes memory
@@ -75,8 +75,8 @@ def read(path: Path, most_cells: int = MOST_CELLS) -> Contents:
         _refuse_header(sheet, title, row, file)
         book = fastexcel.read_excel(file.read_bytes())
         head = book.load_sheet(title, header_row=None, skip_rows=row - 1, n_rows=1, dtypes="string")
-        texts: Any = {at: "string" for at, kinds in enumerate(sheet.by_column()) if len(kinds) != 1}
-        table = book.load_sheet(title, header_row=None, skip_rows=row, schema_sample_rows=None, dtypes=texts)
+        mixed: Any = {at: "string" for at, kinds in enumerate(sheet.by_column()) if len(kinds) != 1}
+        table = book.load_sheet(title, header_row=None, skip_rows=row, schema_sample_rows=None, dtypes=mixed)
         body = table.to_arrow()
         names = [column[0].as_py() for column in head.to_arrow().columns]
     except (OSError, InputError, MemoryError):
@@ -169,7 +169,7 @@ def _contents(sheet: Sheet, names: list[Any], body: Any, path: Path, facts: dict
         array = column[:length]
         if isinstance(array, list):
             mixed[len(fields)] = mixed_column(name, array)
-            array = pa.array([None if cell is None else str(cell) for cell in array], pa.string())
+            array = texts(array)
         fields.append(pa.field(name, array.type))
         arrays.append(array)
     cells = table = with_details(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), excel=facts)
@@ -200,10 +200,10 @@ def _column(cells: pa.Array, sheet: Sheet, at: int) -> pa.Array | list[Any]:
     if pa.types.is_boolean(cells.type) or kinds <= {"text"}:
         return cells
     errors = sheet.errors(at)
-    texts = sheet.texts(at)
+    plain = sheet.texts(at)
     row = sheet.header + 1
     return [
-        errors.get(row + j, cell) if cell is None else cell if row + j in texts else _value(cell)
+        errors.get(row + j, cell) if cell is None else cell if row + j in plain else _value(cell)
         for j, cell in enumerate(cells.cast(pa.string()).to_pylist())
     ]
 

@@ -18,7 +18,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, needs_extra
+from shoal.frame.levels import is_text
 from shoal.frame.metadata import details_of, with_details
+from shoal.io.atomic import first_sentence
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_names, refuse_size
 
@@ -42,8 +44,7 @@ def read(path: Path) -> Contents:
     except (InputError, MemoryError, UnicodeDecodeError, pa.ArrowException):
         raise
     except Exception as error:  # nobody knows all that a broken file makes the library raise
-        why = str(error) or type(error).__name__
-        said = f"{str(path)!r} cannot be read as a file of R: {why.splitlines()[0]}"
+        said = f"{str(path)!r} cannot be read as a file of R: {first_sentence(error)}"
         raise InputError(f"{said}; write it again with saveRDS(), without ascii=NA") from None
 
 
@@ -236,7 +237,7 @@ def _parts(name: str, cells: pa.Array) -> tuple[NDArray, dict[str, Any]]:
         levels = np.array(list(map(str, cells.dictionary.to_pylist())), object)
         codes = pc.add(cells.indices.cast(pa.int32()), 1).fill_null(0)
         return _masked(codes, cells), {"levels": levels, "class": classes}
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind):
+    if is_text(kind) or pa.types.is_null(kind):
         return np.array([*cells.to_pylist(), None], object)[:-1], {}
     if pa.types.is_boolean(kind):
         return _masked(cells.fill_null(False), cells), {}

@@ -18,9 +18,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, needs_extra
+from shoal.frame.levels import is_text
 from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_size
+from shoal.io.mixed_cells import texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,13 +33,7 @@ _COMMON = {
     "variable_value_labels": "variable_value_labels",
     "original_variable_types": "variable_format",
 }
-_SPSS = {
-    "missing_ranges": "missing_ranges",
-    "variable_measure": "variable_measure",
-    "variable_display_width": "variable_display_width",
-}
-
-
+_SPSS = ("missing_ranges", "variable_measure", "variable_display_width")  # the same on both ways
 _OWNERS = {"sav": "SPSS", "dta": "Stata", "sas7bdat": "SAS", "xport": "SAS"}
 _LONG_TEXT = 32768  # the type of a column of long texts in Stata; numbers are above, short texts below
 _STATA_LONG = 2_147_483_620  # its largest whole number; those above are its letters
@@ -74,7 +70,8 @@ def read(kind: str, path: Path) -> Contents:
     for name in {*lettered, *ranges} & set(cells):
         present = _without_missing(cells[name], set(lettered.get(name, ())), ranges.get(name, ()))
         columns[name] = column(name, present, False)
-    facts = {there: getattr(details, here) for here, there in (_COMMON | _SPSS).items()}
+    known = _COMMON | dict(zip(_SPSS, _SPSS))
+    facts = {there: getattr(details, here) for here, there in known.items()}
     facts["variable_value_labels"] = {n: list(v.items()) for n, v in details.variable_value_labels.items()}
     facts["missing_user_values"] = lettered
     facts["file_label"] = details.file_label or ""
@@ -145,7 +142,7 @@ def _column(values: Any, form: str | None, stored: str | None, lettered: bool) -
     """
     values = list(values)
     if lettered:  # numbers and Stata's letters: kept as texts until they are written
-        return pa.array([None if value is None else str(value) for value in values], pa.string())
+        return texts(values)
     array = pa.array(values, from_pandas=True)
     if pa.types.is_null(array.type):
         return array.cast(pa.float64())
@@ -167,13 +164,15 @@ def write(kind: str, table: pa.Table, path: Path) -> None:
         import pyreadstat as package
     details = details_of(table).get("stats", {})
 
-    def told(*facts: str) -> dict[str, Any]:
-        return {fact: _only(details.get(fact, {}), table.column_names) for fact in facts}
+    def told(fact: str) -> dict[str, Any]:
+        """What is told of the columns that are there."""
+        mapping = details.get(fact, {})
+        return {name: mapping[name] for name in table.column_names if mapping.get(name)}
 
     def key(value: Any) -> Any:
         return int(value) if kind == "dta" and isinstance(value, float) and value.is_integer() else value
 
-    options = told(*_COMMON.values())
+    options = {fact: told(fact) for fact in _COMMON.values()}
     options["variable_value_labels"] = {
         name: {key(value): label for value, label in pairs}
         for name, pairs in options["variable_value_labels"].items()
@@ -181,10 +180,9 @@ def write(kind: str, table: pa.Table, path: Path) -> None:
     if details.get("kind") != kind:
         options["variable_format"] = {}
     elif kind == "sav":
-        options |= told(*_SPSS.values())
-    lettered = told("missing_user_values")["missing_user_values"] if kind == "dta" else {}
-    texts = (pa.types.is_string, pa.types.is_large_string)
-    lettered = {n: signs for n, signs in lettered.items() if any(kind(table[n].type) for kind in texts)}
+        options |= {fact: told(fact) for fact in _SPSS}
+    signs = told("missing_user_values") if kind == "dta" else {}
+    lettered = {name: own for name, own in signs.items() if is_text(table[name].type)}
     if lettered:
         options["missing_user_values"] = lettered
     if kind == "sav":  # which has only doubles: a format says that they are whole
@@ -210,10 +208,6 @@ def forget_codes(table: pa.Table, names: Collection[str]) -> pa.Table:
     details = details_of(table).get("stats", {})
     ranges = {name: r for name, r in details.get("missing_ranges", {}).items() if name not in names}
     return with_details(table, stats={**details, "missing_ranges": ranges})
-
-
-def _only(mapping: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    return {name: mapping[name] for name in names if mapping.get(name)}
 
 
 def _whole_columns(table: pa.Table) -> dict[str, int]:
