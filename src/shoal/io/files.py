@@ -220,8 +220,6 @@ def file_ending(path: Path) -> str:
         if file_of(path).name.lower().endswith(ending):
             return ending
     if path.is_dir():
-        raise InputError(
-            f"{path.name!r} is a folder: protect, check, measure, compare, suggest, inspect and plan read it if "
-            "it holds Parquet files; name one of its files"
-        )
+        readers = "protect, check, measure, compare, suggest, inspect and plan"
+        raise InputError(f"{path.name!r} is a folder, for {readers}, of Parquet files: name one of its files")
     raise InputError(f"{path.name!r} has an ending shoal does not know: use one of {', '.join(FORMATS)}")
