@@ -3,19 +3,22 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.commands import app
-from shoal.comparison import Run, by_loss, neighbours
+from shoal.comparison import Run, by_loss, neighbours, some_of
 from shoal.datasets import survey
 from shoal.errors import InputError
+from shoal.plan import Plan
 from shoal.suggestion import CANDIDATES, FEW
 
 
@@ -212,6 +215,42 @@ def test_neighbours_keep_the_plan(table):
     assert sorted(run.k for run in found.runs) == [3, 6, 12, 24]
     assert found.columns == ("wages", "profit")
     assert neighbours(shoal.microaggregate(table, 1)) is None
+
+
+def test_plans_are_tried_with_a_sample_of_a_large_table(tmp_path):
+    """Drawn by chance; with units, of whole ones. The figures are those of the sample, as a note says."""
+    rng = np.random.default_rng(0)
+    cells = {"x": rng.normal(size=20_600), "y": rng.normal(size=20_600), "who": rng.integers(0, 9000, 20_600)}
+    (tmp_path / "large").mkdir()
+    pq.write_table(pa.table(cells), tmp_path / "large" / "0.parquet")
+    asked = {"columns": ["x", "y"], "method": "mdav", "diversity": {"who": 6}, "bound_time": None}
+    tried = shoal.compare(tmp_path / "large", k=5, price=True, **asked)
+    said = "tried with a sample of 20,000 of 20,600 records, drawn by chance: of fewer records more is lost"
+    assert tried.notes[0].startswith(said)
+    assert tried.facts()["notes"] == list(tried.notes)
+    frame, _ = some_of(tmp_path / "large", Plan(5, columns=["x", "y"]))
+    assert tried.records == len(frame) == 20_000
+    alike = shoal.compare(frame.native, k=5, price=True, **asked)
+    assert alike.notes == ()
+    for ours, theirs in zip(tried.runs, alike.runs):
+        assert replace(ours, seconds=0) == replace(theirs, seconds=0)
+    whole, _ = some_of(tmp_path / "large", Plan(5, columns=["x", "y"], unit="who"))
+    units, often = np.unique(whole.native["who"], return_counts=True)
+    assert 19_900 < often.sum() <= 20_000
+    assert np.array_equal(often, np.bincount(cells["who"])[units])
+    done = call("suggest", tmp_path / "large", "-c", "x,y", "-m", "mdav", "-k", 5, "--max-risk", 1, "--json")
+    assert json.loads(done.stdout)["comparison"]["notes"] == list(tried.notes)
+    assert said in " ".join(done.stderr.split())
+
+
+def test_a_folder_of_few_records_is_compared_as_a_whole(table, tmp_path):
+    (tmp_path / "few").mkdir()
+    shoal.write(table, tmp_path / "few" / "0.parquet")
+    asked = {"k": 5, "columns": ["wages"], "methods": "mdav", "bound_time": 1}
+    ours, theirs = (shoal.compare(data, **asked) for data in (tmp_path / "few", table))
+    assert ours.notes == ()
+    assert ours.bounds == theirs.bounds
+    assert [run.information_loss for run in ours.runs] == [run.information_loss for run in theirs.runs]
 
 
 def test_tables_of_a_database_are_compared(table, tmp_path):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import shoal
@@ -41,6 +42,24 @@ def test_rows_are_matched_by_a_key(pair):
     assert listed[0]["chance"] == max(entry["chance"] for entry in listed)
 
 
+def test_records_at_risk_of_a_large_table_are_sought_in_a_sample_that_is_named(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    x = np.random.default_rng(0).permutation(np.arange(100_200.0))
+    for name, cells in (("in", x), ("out", x // 10)):
+        pq.write_table(pa.table({"x": cells}), tmp_path / name / "0.parquet")
+    words = ("measure", tmp_path / "in", tmp_path / "out", "-c", "x", "--order", "keep", "--at-risk", 3)
+    done = call(*words, "--json")
+    said = (
+        "records at risk were sought among a sample of 100,000 of 100,200 records, drawn by chance: others "
+        "may be as much at risk"
+    )
+    found = json.loads(done.stdout)
+    assert found["notes"][-1] == said
+    assert f"note: {said}" in " ".join(done.stderr.split())
+    assert [entry["sought_among"] for entry in found["at_risk"]] == [100_000] * 3
+
+
 def test_the_plan_tells_the_order_of_rows(tmp_path):
     shoal.write(survey(60), tmp_path / "in.csv")
     plan = shoal.Plan(4, columns=COLUMNS, method="mdav")
@@ -53,6 +72,7 @@ def test_the_plan_tells_the_order_of_rows(tmp_path):
     assert found["risk"]["linkage"]["overall"] == release.risk()["linkage"].overall
     assert found["risk_before"]["linkage"]["overall"] > 0.9
     assert len(found["at_risk"]) == 3
+    assert not any("at risk" in note for note in found["notes"])
     alone = json.loads(call(*words, "-c", "turnover,wages").stdout)
     assert not alone["matched"]
     assert "linkage" not in alone["risk"]

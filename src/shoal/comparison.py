@@ -12,16 +12,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+import pyarrow as pa
+
 from shoal.bounds import bound_matrix, measured
 from shoal.display import Tabular
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
+from shoal.frame.large import LargeTable
+from shoal.frame.order import row_ids
 from shoal.frame.types import read_column
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.json_text import json_text
+from shoal.io.parquet import large_table
 from shoal.io.source import frame_of
 from shoal.kernels.runtime.threads import map_threads, thread_count
+from shoal.measures.linkage import drawn
 from shoal.pipeline import run
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.plan.rules import alternatives, required_by, without
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
 Progress = Callable[[float], None]
 Job = Callable[[], "Run | Failure | float | None"]
 BOUND_SECONDS = 10.0  # for the bound at each k
+TRIED = 20_000  # records of a table larger than memory, with which plans are tried: each takes seconds
 NEIGHBOUR_SECONDS = 20.0  # a report makes three further releases, unless this one took longer than that
 ENDINGS = (".csv", ".json", ".svg")
 
@@ -91,7 +99,7 @@ class Comparison(Tabular):
     Attributes
     ----------
     records : int
-        How many records the table has.
+        How many records were tried.
     columns : tuple of str
         The columns that were protected.
     runs : tuple of Run
@@ -100,6 +108,8 @@ class Comparison(Tabular):
         What could not be carried out, with the reason.
     bounds : mapping
         The proven least loss for each k, where there is one.
+    notes : tuple of str
+        Of a table larger than memory, how many of its records were tried.
 
     Examples
     --------
@@ -116,6 +126,7 @@ class Comparison(Tabular):
     runs: tuple[Run, ...]
     failures: tuple[Failure, ...]
     bounds: Mapping[int, float]
+    notes: tuple[str, ...] = ()
 
     @property
     def front(self) -> list[Run]:
@@ -136,6 +147,7 @@ class Comparison(Tabular):
             "runs": [asdict(run) for run in self.runs],
             "failures": [asdict(failure) for failure in self.failures],
             "bounds": {str(k): value for k, value in self.bounds.items()},
+            "notes": list(self.notes),
         }
 
     def records_of(self) -> list[dict[str, Any]]:
@@ -202,7 +214,8 @@ def compare(
     Parameters
     ----------
     data
-        A table, a path, or the URL of a table in a database.
+        A table, a path, or the URL of a table in a database. Of a folder of Parquet files, or of more than a
+        million records in one, 20,000 are tried, drawn by chance; the `notes` say so.
     k : list of int
         The group sizes to try. A list of rules for a column of `diversity`, `closeness`, `dominance` or
         `spread` is tried likewise: `closeness={"income": [0.1, 0.2]}`.
@@ -256,7 +269,7 @@ def compare_plans(
 
     A method that needs a requirement is not tried without it, where another of the plans has it.
     """
-    frame = frame_of(data)
+    frame, notes = some_of(data, wanted[0])
     wanted = [*wanted, *(less for plan in wanted if price for less in _less(plan, frame))]
     wanted = [plan.called(frame.names) for plan in wanted]
     first = wanted[0]
@@ -272,7 +285,29 @@ def compare_plans(
     bounds: list[Job] = [partial(_bound, frame, each, bound_time) for each in proven.values() if bound_time]
     done = _results([*runs, *bounds], workers, progress)
     least = {size: value for size, value in zip(proven, done[len(runs) :]) if isinstance(value, float)}
-    return _compared(done[: len(runs)], len(frame), names, least)
+    return _compared(done[: len(runs)], len(frame), names, least, notes)
+
+
+def some_of(data: Any, plan: Plan) -> tuple[Frame, tuple[str, ...]]:
+    """The table; of one that is read column by column some records, or units, drawn by chance, and a note."""
+    large = data if isinstance(data, LargeTable) else large_table(data)
+    if large is None:
+        return frame_of(data), ()
+    rng, many = np.random.default_rng(plan.seed), len(large) > TRIED
+    if many and plan.unit:
+        ids = row_ids(pa.table({name: large[name] for name in plan.unit}), plan.unit)
+        _, whose, often = np.unique(ids, return_inverse=True, return_counts=True)
+        order = rng.permutation(len(often))
+        rows = np.flatnonzero(np.isin(whose, order[np.cumsum(often[order]) <= TRIED]))
+    else:
+        rows = drawn(len(large), TRIED, rng)
+    some = large.take(rows)
+    note = (
+        f"tried with a sample of {len(rows):,} of {len(large):,} records, drawn by chance: of fewer records "
+        "more is lost as a rule, so compare these figures with one another only"
+    )
+    frame = Frame(pa.table({name: some[name] for name in some.column_names}))
+    return frame, (note,) if many else ()
 
 
 def neighbours(release: Release, progress: Progress | None = None) -> Comparison | None:
@@ -280,15 +315,24 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
 
     It answers "why this k" in a report. None where the release took long.
     """
-    plan, k, original, records = release.plan, release.plan.k, release.original, len(release.labels)
-    if k < 2 or release.seconds > NEIGHBOUR_SECONDS:
+    plan, k = release.plan, release.plan.k
+    frame, notes = some_of(release.original, plan)
+    records = len(frame)
+    if k < 2 or (release.seconds > NEIGHBOUR_SECONDS and not notes):
         return None
     sizes = [size for size in sorted({max(2, k // 2), k, 2 * k, 4 * k}) if size <= max(k, records // 2)]
-    plans = [replace(plan, k=size) for size in sizes if size != k] + _less(plan, frame_of(original))
-    jobs: list[Job] = [partial(_run, other, original) for other in plans]
-    jobs.insert(sizes.index(k), partial(Run.of, release))
+    plans = [replace(plan, k=size) for size in sizes if size != k] + _less(plan, frame)
+    jobs: list[Job] = [partial(_run, other, frame.native) for other in plans]
+    jobs.insert(place := sizes.index(k), _own(release, frame, notes))
     done = _results(jobs, None, progress)
-    return _compared(done, records, release.columns, {})
+    if isinstance(done[place], Failure):  # a stratum has too few in the sample, say
+        return None
+    return _compared(done, records, release.columns, {}, notes)
+
+
+def _own(release: Release, frame: Frame, notes: Sequence[str]) -> Job:
+    """The run of a release; where others run with a sample of its records, its plan does too."""
+    return partial(_run, release.plan, frame.native) if notes else partial(Run.of, release)
 
 
 def price(
@@ -323,12 +367,13 @@ def price(
     >>> [run.requirements for run in shoal.price(release, bound_time=None).runs]
     ['', 'diversity sector=2']
     """
-    refuse_price(release.plan, frame := frame_of(release.original))
-    jobs: list[Job] = [partial(_run, less, release.original) for less in _less(release.plan, frame)]
-    done = _results([partial(Run.of, release), *jobs], None, progress)
+    frame, notes = some_of(release.original, release.plan)
+    refuse_price(release.plan, frame)
+    jobs: list[Job] = [partial(_run, less, frame.native) for less in _less(release.plan, frame)]
+    done = _results([_own(release, frame, notes), *jobs], None, progress)
     least = None if bound_time is None else _bound(frame, release.plan, bound_time)
     bounds = {} if least is None else {release.plan.k: least}
-    return _compared(done, len(release.labels), release.columns, bounds)
+    return _compared(done, len(frame), release.columns, bounds, notes)
 
 
 def refuse_price(plan: Plan, frame: Frame) -> None:
@@ -349,13 +394,17 @@ def _less(plan: Plan, frame: Frame) -> list[Plan]:
 
 
 def _compared(
-    done: Sequence[object], records: int, names: Sequence[Any], bounds: Mapping[int, float]
+    done: Sequence[object],
+    records: int,
+    names: Sequence[Any],
+    bounds: Mapping[int, float],
+    notes: tuple[str, ...],
 ) -> Comparison:
     runs = [result for result in done if isinstance(result, Run)]
     failures = [result for result in done if isinstance(result, Failure)]
     if not runs:
         raise InputError(failures[0].error)
-    return Comparison(records, tuple(map(str, names)), tuple(by_loss(runs)), tuple(failures), bounds)
+    return Comparison(records, tuple(map(str, names)), tuple(by_loss(runs)), tuple(failures), bounds, notes)
 
 
 def _run(plan: Plan, data: Any, sample: int | None = None) -> Run | Failure:

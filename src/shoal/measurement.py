@@ -21,7 +21,7 @@ from shoal.frame.types import read_column
 from shoal.io.files import as_arrow
 from shoal.io.parquet import large_table
 from shoal.io.source import frame_of
-from shoal.measures.linkage import chances
+from shoal.measures.linkage import MANY, chances
 from shoal.measures.measure import Measures, plain
 from shoal.measures.measured import Measured
 from shoal.measures.uniqueness import codes_of
@@ -33,7 +33,6 @@ UNMATCHED = (
 )
 #: The shares of the work after matching, reading, utility and risk; what was at risk before is the rest.
 SHARES = (0.1, 0.2, 0.4, 0.8)
-AT_RISK = "every record would be sought for among all: list those at risk in a sample of so large a table"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,19 +76,26 @@ class Measurement:
             "notes": list(self.notes),
         }
 
-    def at_risk(self, most: int = 50) -> list[dict[str, Any]]:
+    def at_risk(self, most: int = 50, sample: int | None = None) -> list[dict[str, Any]]:
         """The records that are linked most surely by who knows all columns; for internal use only.
 
-        Each with its row in the original and in the release, counted from 1, and its chance to be linked.
+        Each with its row in the original and in the release, counted from 1, its chance to be linked, and
+        among how many records it was sought: a `sample` drawn by chance, all if that is left out, of a table
+        whose columns are read one by one 100,000.
         """
         self._matched("the records most at risk")
-        if isinstance(self.measured.pair().original.native, LargeTable):
-            raise InputError(AT_RISK)
-        chance = chances(self.measured.pair())
-        order = np.argsort(-chance, kind="stable")[:most]
+        both = self.measured.pair()
+        if sample is None and isinstance(both.original.native, LargeTable):
+            sample = MANY
+        rows, chance = chances(both, sample)
         return [
-            {"row": int(self.rows[i]) + 1, "released_row": int(i) + 1, "chance": float(chance[i])}
-            for i in order
+            {
+                "row": int(self.rows[rows[i]]) + 1,
+                "released_row": int(rows[i]) + 1,
+                "chance": float(chance[i]),
+                "sought_among": len(rows),
+            }
+            for i in np.argsort(-chance, kind="stable")[:most]
         ]
 
     def report(self, path: str | os.PathLike[str], edition: str = "internal") -> None:

@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from shoal.comparison import Comparison, Failure, Progress, Run, by_loss, compare_plans
+from shoal.comparison import Comparison, Failure, Progress, Run, by_loss, compare_plans, some_of
 from shoal.errors import InputError
 from shoal.grouping.runner import share
-from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.plan.rules import alternatives, required_by
 
@@ -84,7 +83,7 @@ def suggest(
     Parameters
     ----------
     data
-        A table, a path, or the URL of a table in a database.
+        A table, a path, or the URL of a table in a database; a large one as for `compare`.
     max_risk : float
         The share of records that an intruder may link correctly. Where it is estimated from a sample, the
         upper end of its confidence interval counts.
@@ -129,7 +128,7 @@ def suggest_plans(
     """The plan and k that are best of these; the rest is as for `compare_plans`."""
     if not 0 < max_risk <= 1:
         raise InputError(f"max_risk is a share between 0 and 1, not {max_risk!r}")
-    frame = frame_of(data)
+    frame, notes = some_of(data, plans[0])
     several = sizes is not None or len(plans) > 1 or len(keys or "1") > 1
     if sizes is None:
         sizes = [size for size in CANDIDATES if size <= len(frame)]
@@ -144,7 +143,7 @@ def suggest_plans(
     else:
         plan = replace(plans[0], method=(keys or [plans[0].method])[0])
         comparison = _halving(compare, plan, sizes, max_risk, progress)
-    tried = comparison.runs
+    comparison, tried = replace(comparison, notes=notes), comparison.runs
     safe = [run for run in tried if run.risk_high <= max_risk]
     wish = f"at most {100 * max_risk:.3g} %"
     if not safe:

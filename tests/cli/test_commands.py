@@ -312,3 +312,15 @@ def test_huge_weights_are_one_sentence_and_json_is_json(tmp_path):
     facts = json.loads(call(*words).stdout, parse_constant=refuse)
     assert facts["gap"] == 0
     assert json_text({"a": [float("nan"), (1.5, float("inf"))]}) == '{"a": [null, [1.5, null]]}'
+
+
+def test_a_folder_is_guessed_by_its_first_records_and_refused_where_it_must_lie_in_memory(data):
+    (folder := data.with_name("firms")).mkdir()
+    for name in ("a.parquet", "b.parquet"):
+        shoal.write(survey(60), folder / name)
+    done = call("inspect", folder)
+    assert "120 records were looked at" in done.stdout
+    whole, part = (call("plan", path).stdout for path in (folder, folder / "a.parquet"))
+    assert whole.splitlines() == [line for line in part.splitlines() if not line.startswith("sha256")]
+    done = call("bound", folder, "-k", 3, status=2)
+    assert "'firms' is a folder, for protect, check, measure, compare" in " ".join(done.stderr.split())

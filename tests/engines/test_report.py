@@ -15,6 +15,7 @@ from shoal.cli.large import no_large_bound
 from shoal.datasets import survey
 from shoal.engines.disk.engine import run as run_on_disk
 from shoal.errors import InputError
+from shoal.measures.measure import shown
 from shoal.pipeline import release_on_disk
 from shoal.plan import Plan
 from shoal.report import build
@@ -44,6 +45,11 @@ def call(*words, status=0):
         {"weight": "w"},
         {"unit": "employees"},
         {"columns": [*COLUMNS, "sector"], "roles": {"employees": "confidential"}},
+        {
+            "top": {"wages": "q0.9", "w": 8},
+            "regroup": {"region": {"rare": 60}},
+            "round": {"profit": "base:10"},
+        },
     ],
 )
 def test_the_report_of_one_block_is_that_of_memory(source, fields):
@@ -125,6 +131,47 @@ def test_the_command_line_reports_and_bounds_on_disk(source):
     told = json.loads(report.read_text())
     assert told["utility"]["regression"]["detail"]["formula"] == "wages ~ profit"
     assert told["bound"]["information_loss"] == facts["bound"]
+    compared = told["why_k"]["comparison"]
+    assert sorted(run["k"] for run in compared["runs"]) == [2, 4, 8, 16]
+    assert compared["notes"] == []
+
+
+def test_other_sizes_and_prices_of_a_large_table_come_from_a_sample(tmp_path):
+    """Figures of the sample stand beside one another, not beside those of all records."""
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.normal(size=20_600), "y": rng.normal(size=20_600)})
+    (tmp_path / "in").mkdir()
+    pq.write_table(table, tmp_path / "in" / "0.parquet")
+    words = ("protect", tmp_path / "in", "-k", 5, "-c", "x,y", "-m", "mdav", "--engine", "disk")
+    asked = ("--contributors", 3, "-o", tmp_path / "out", "--price", "--json", "--bound", "--bound-time", 1)
+    done = call(*words, *asked, "--report", tmp_path / "report.json")
+    facts, said = json.loads(done.stdout), "tried with a sample of 20,000 of 20,600 records, drawn by chance"
+    assert facts["price"]["notes"][0].startswith(said)
+    assert f"note: {said}" in " ".join(done.stderr.split())
+    lost = {run["requirements"]: run["information_loss"] for run in facts["price"]["runs"]}
+    assert set(lost) == {"contributors=1", "contributors=3"}
+    assert lost["contributors=3"] != facts["information_loss"]
+    why = json.loads((tmp_path / "report.json").read_text())["why_k"]
+    assert any(reason.startswith(f"Other plans were {said}") for reason in why["reasons"])
+    own = shown(lost["contributors=3"], "%")
+    assert sum(f"instead of {own}" in reason for reason in why["reasons"]) == 4
+    assert {run["k"] for run in why["comparison"]["runs"]} == {2, 5, 10, 20}
+    assert why["comparison"]["bounds"] == {}  # that of the release is of all records
+    plan, made = Plan(7, columns=["x"], method="mdav"), []
+    run_on_disk(plan, tmp_path / "in", tmp_path / "seven", then=lambda *done: made.append(done))
+    others = shoal.compare(tmp_path / "in", k=5, columns=["x"], method="mdav", bound_time=None)
+    model = build(release_on_disk(plan, tmp_path / "in", *made[0]), comparison=others, bound_time=None)
+    assert not any("would lose" in reason for reason in model["why_k"]["reasons"])
+
+
+def test_what_cannot_be_tried_with_a_sample_leaves_the_report(tmp_path):
+    """A stratum of few records has fewer in the sample than k."""
+    table = pa.table({"x": np.arange(30_000.0), "s": np.arange(30_000) // 5})
+    pq.write_table(table, tmp_path / "in.parquet")
+    words = ("protect", tmp_path / "in.parquet", "-k", 5, "-c", "x", "--stratum", "s", "--engine", "disk")
+    done = call(*words, "-o", tmp_path / "out", "--price", "--report", tmp_path / "report.json", "--json")
+    assert any(note.startswith("no price can be told: ") for note in json.loads(done.stdout)["notes"])
+    assert json.loads((tmp_path / "report.json").read_text())["why_k"]["comparison"] is None
 
 
 def test_what_cannot_be_bounded_is_a_note_on_disk(source):
@@ -155,7 +202,9 @@ def test_why_there_is_no_bound_of_a_large_table(source):
 
 def test_what_another_engine_does_is_said_before_the_work(source):
     words = ("protect", source, "-k", 4, "-c", ",".join(COLUMNS), "-o", source.with_name("out"))
-    done = call(*words, "--engine", "disk", "--price", status=2)
-    assert "--price is not for --engine disk: leave it out, or use --engine memory" in done.output
+    done = call(*words, "--engine", "disk", "--safe-cells", status=2)
+    assert "--safe-cells is not for --engine disk: leave it out, or use --engine memory" in done.output
+    done = call(*words, "--engine", "spark", "--price", status=2)
+    assert "--price is not for --engine spark: leave it out, or use --engine disk" in done.output
     done = call(*words, "--engine", "spark", "--report", source.with_name("r.txt"), status=2)
     assert "--report is not for --engine spark" in done.output

@@ -10,7 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +20,12 @@ import pytest
 import shoal.spark
 from shoal.engines.disk import engine as disk
 from shoal.engines.spark import engine as engine
-from shoal.engines.spark.fingerprint import hashable
-from shoal.engines.spark.session import SECRECY, session
+from shoal.engines.spark.session import SECRECY
 from shoal.errors import CheckFailed, InputError, MachineError
 from shoal.io.parquet import ParquetTable
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.stages.encode import standardise
-from shoal.verify.compare import first_difference
 from shoal.verify.files import check
 from shoal.verify.steps import step_faults
 from tests.engines.test_disk import (
@@ -41,8 +39,7 @@ from tests.engines.test_disk import (
     spoil_short,
     spoil_type,
 )
-from tests.engines.test_parity import late, many, panel, panel_with_shops, plan_of, stepped
-from tests.engines.test_parity import table as people_with_houses  # noqa: F401
+from tests.engines.test_parity import late, many, panel, panel_with_shops, stepped
 
 RECORDS = 6000
 
@@ -50,61 +47,13 @@ MANY = {"k": 4, "columns": ["wage", "age", "work"], "missing": "group", "method"
 #: Plans of the table `many`: what a cluster makes of them is what disk makes.
 STRATA = MANY | {"strata": ["town"], "weight": "grossing", "keep": ["row"], "diversity": {"ill": 2}}
 STRATA |= {"closeness": {"ill": 0.4}, "spread": {"wage": 0.05}}
-APART = MANY | {"strata": ["town"], "keep": ["row", "grossing"], "blocks": [["wage", "work"], ["age"]]}
-SMALL = MANY | {"strata": ["town", "work"], "keep": ["row", "grossing"], "merge_small_strata": True}
-#: Plans of the table of the parity test: what a cluster makes of them is what memory makes.
-AS_IN_MEMORY = [
-    {
-        "seed": 11,
-        "method": "vmdav",
-        "parameters": {"gamma": 0.5},
-        "column_weights": {"income": 4.0, "age": 0.5},
-        "log": ["income"],
-        "centroids": {"income": "median", "age": "mode"},
-        "known": ["list"],
-        "order": "shuffle",
-        "version": "0.1.0",
-        "sha256": "0" * 64,
-    },
-    {
-        "columns": ["income", "house"],
-        "types": {"house": "nominal"},
-        "missing_codes": {"income": [-1]},
-        "roles": {"name": "confidential"},
-        "contributors": 3,
-        "thin": "gap",
-        "scaling": "robust",
-    },
-    {
-        "unit": ["house"],
-        "columns": ["income", "rent"],
-        "by_record": ["rent"],
-        "dominance": {"income": "1:80"},
-        "scaling": "range",
-    },
-    {"columns": ["age", "born"], "preserve": "totals", "zeros": "group", "contributor_share": 0.5},
-    {
-        "columns": ["income", "size"],
-        "levels": {"size": ["small", "middle", "large"]},
-        "scaling": "rank",
-        "weight": "grossing",
-    },
-    {"per_column": True, "diversity": {"town": 2}},
-]
+APART = MANY | {"strata": ["town", "work"], "merge_small_strata": True, "keep": ["row", "grossing"]}
+APART |= {"blocks": [["wage", "work"], ["age"]]}
 
 
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as line:
         return line.getsockname()[1]
-
-
-@pytest.fixture(scope="module")
-def spark():
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        pytest.skip("SPARK IS NOT TESTED: there is no Java on this machine")
-    pytest.importorskip("pyspark", reason="SPARK IS NOT TESTED: pyspark is not installed")
-    with session("local[2,2]", {"spark.sql.shuffle.partitions": "2"}) as running:  # tasks are tried twice
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -239,42 +188,6 @@ def test_no_unit_lies_in_two_blocks_of_a_cluster(spark, place):
         assert written[name].to_pylist() == local[name].to_pylist()
 
 
-def test_every_field_is_taken_on_a_cluster(tmp_path):
-    """Or refused by name: see test_rows_lie_in_an_order_that_tells_nothing_and_hangs_on_the_plan."""
-    used = {name for plan in (STRATA, APART, SMALL, stepped(tmp_path), *AS_IN_MEMORY) for name in plan}
-    assert used == {field.name for field in fields(Plan)} - {"time_limit"}
-
-
-def in_the_order_of_a_cluster(rows, table, plan):
-    """One block's records come by their hash: memory must get them so, or ties are broken otherwise."""
-    from pyspark.sql import functions as F
-
-    stay = rows.drop(*plan.named("identifier"), *plan.unnumbered)
-    hashed = rows.select("id", F.xxhash64(*hashable(stay)).alias("tie")).toArrow().sort_by("id")
-    assert hashed["id"].equals(table["id"])
-    return table.take(np.argsort(hashed["tie"].to_numpy().view(np.uint64), kind="stable"))
-
-
-@pytest.mark.parametrize("options", AS_IN_MEMORY, ids=lambda options: " ".join(options))
-def test_one_block_on_a_cluster_is_the_release_of_memory(options, spark, place, tmp_path, people_with_houses):  # noqa: F811
-    plan, rows = plan_of(options), spark.read.parquet(str(people_with_houses))
-    ordered = in_the_order_of_a_cluster(rows, pq.read_table(people_with_houses), plan)
-    pq.write_table(ordered, tmp_path / "in.parquet")
-    release = run(plan, tmp_path / "in.parquet")
-    release.write(tmp_path / "memory.parquet", keep=ordered.column_names)
-    outcome = shoal.spark.write(engine._protect(plan, rows, None, None), tmp_path / "out")
-    ours, theirs = (pq.read_table(tmp_path / name).sort_by("id") for name in ("out", "memory.parquet"))
-    assert ours.column_names == theirs.column_names
-    for name in ours.column_names:
-        assert first_difference(ours[name], theirs[name].cast(ours[name].type)) is None, name
-    ours, theirs = outcome.summary(), release.outcome.summary()
-    for name in ("information_loss", "rounding_loss"):
-        assert ours.pop(name) == pytest.approx(theirs.pop(name), rel=1e-12)
-    for name in ("seconds", "engine", "plan_sha256", "notes"):
-        ours.pop(name), theirs.pop(name)
-    assert ours == theirs
-
-
 def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_disk(spark, place):
     pq.write_table(many(), place / "many.parquet")
     plan = STRATA
@@ -297,24 +210,23 @@ def test_strata_weights_categories_and_requirements_on_a_cluster_are_those_of_di
 
 
 def test_columns_grouped_apart_and_folders_on_a_cluster_are_those_of_disk(spark, place):
-    """With partitions that Spark joins and cuts as it goes."""
+    """With partitions that Spark joins and cuts as it goes, and merged strata, one of them protected."""
     pq.write_table(many(), place / "apart.parquet")
     rows = spark.read.parquet(str(place / "apart.parquet")).repartition(3)
     made, joins = place / "apart_out", "spark.sql.adaptive.coalescePartitions.enabled"
     spark.conf.set(joins, "true")
     try:
         release = shoal.spark.protect(rows, block_records=150, **APART)
-        outcome = shoal.spark.write(release, made, partition_by=["town"])
+        outcome = shoal.spark.write(release, made, partition_by=["ill"])
     finally:
         spark.conf.set(joins, "false")
     local = disk.run(Plan(**APART), place / "apart.parquet", place / "apart_disk.parquet", block_records=150)
     assert outcome.blocks == local.blocks > 5
     assert (outcome.groups, outcome.smallest_group) == (local.groups, local.smallest_group)
     assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
+    assert any("was merged with" in note for note in outcome.notes)
     parts = json.loads((made / "_manifest.json").read_text())["parts"]
-    assert {part["name"].split("/")[0] for part in parts} == {
-        f"town={t}" for t in {*many()["town"].to_pylist()}
-    }
+    assert {part["name"].split("/")[0] for part in parts} == {"ill=no", "ill=yes"}
     for part in parts:
         assert hashlib.sha256((made / part["name"]).read_bytes()).hexdigest() == part["sha256"]
     ours, theirs = (ParquetTable(path) for path in (made, place / "apart_disk.parquet"))
@@ -332,22 +244,6 @@ def test_columns_grouped_apart_and_folders_on_a_cluster_are_those_of_disk(spark,
         assert ours_part.equals(theirs_part)
     rows = np.concatenate([pq.read_table(made / part["name"], partitioning=None)["row"] for part in parts])
     assert abs(np.corrcoef(rows, np.arange(len(rows)))[0, 1]) < 0.5
-
-
-def test_small_strata_are_merged_on_a_cluster_as_on_disk(spark, place):
-    pq.write_table(many(), place / "strata.parquet")
-    plan = SMALL
-    rows = spark.read.parquet(str(place / "strata.parquet")).repartition(3)
-    outcome = shoal.spark.write(shoal.spark.protect(rows, block_records=150, **plan), place / "strata_out")
-    local = disk.run(Plan(**plan), place / "strata.parquet", place / "strata_disk.parquet", block_records=150)
-    assert any("was merged with" in note for note in outcome.notes)
-    assert outcome.information_loss == pytest.approx(local.information_loss, rel=1e-9)
-    ours = pq.read_table(place / "strata_out").sort_by("row").to_pandas()
-    theirs = pq.read_table(place / "strata_disk.parquet").sort_by("row").to_pandas()
-    kept, groups = ["town", "work", "ill", "grossing", "row"], ["town", "work", "wage", "age"]
-    assert ours[kept].equals(theirs[kept])
-    ours, theirs = (t[groups].sort_values(groups, ignore_index=True) for t in (ours, theirs))
-    assert ours.equals(theirs)  # records that are alike may change places
 
 
 def test_steps_beside_grouping_on_a_cluster_are_those_of_disk(spark, place):
@@ -530,10 +426,6 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
         (lambda: shoal.spark.protect(df, 5, columns=["incom"]), "did you mean 'income'"),
         (lambda: shoal.spark.protect(df, 5, columns=QUASI), "column 'id' looks like an identifier"),
         (lambda: shoal.spark.protect(df, 5, columns=["list"]), "column 'list' is array|'list' is list"),
-        (
-            lambda: shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, strata=["age"], per_column=True),
-            "stratum 'age' is protected too",
-        ),
         (lambda: shoal.spark.write(release[0], "x", partition_by="income"), "'income' is protected or"),
         (lambda: shoal.spark.protect(df, 7000, columns=QUASI, keep=KEPT), "but the table has 6000: lower k"),
         (lambda: shoal.spark.write(df, "x"), "only what shoal.spark.protect gave back"),

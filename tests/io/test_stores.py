@@ -1,11 +1,15 @@
 """Tables in object stores, against a small store on loopback: all is published, or nothing."""
 
+import contextlib
 import json
 import os
+import socket
 import stat
+import subprocess
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.fs as fs
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -15,9 +19,23 @@ from shoal.cli.commands import app
 from shoal.errors import InputError, MachineError
 from shoal.io import stores
 from shoal.io.databases.address import is_remote, shown
+from tests.missing import program
 from tests.s3_server import running
 
 QUASI = ["income", "age"]
+#: Stores that others wrote, which lie on loopback: the program, how it is started, and an object's address.
+EMULATORS = {
+    "gs": (
+        "gcp-storage-emulator",
+        "start --host 127.0.0.1 --port {} --in-memory --default-bucket bucket",
+        "gs://anonymous@bucket/{}?scheme=http&endpoint_override=127.0.0.1:{}",
+    ),
+    "abfs": (
+        "azurite-blob",
+        "--silent --inMemoryPersistence --skipApiVersionCheck --blobPort {}",
+        "abfs://shoal:c2hvYWw%3D@127.0.0.1:{1}/bucket/{0}?enable_tls=false",
+    ),
+}
 
 
 def people(n=400):
@@ -147,19 +165,84 @@ def test_only_the_named_store_is_asked(store):
 
 
 def test_without_credentials_nothing_is_asked(store, monkeypatch, tmp_path):
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CLIENT_ID"):
+    for name in [name for names, *_ in stores._WHO.values() for name in names]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     for address, remedy in (
         ("s3://bucket/x.csv", "AWS_ACCESS_KEY_ID"),
         ("gs://bucket/x.csv", "GOOGLE_APPLICATION_CREDENTIALS"),
-        ("abfss://box@account.dfs.core.windows.net/x.csv", "AZURE_CLIENT_ID"),
+        ("abfs://me@localhost:1/bucket/x", "AZURE_STORAGE_KEY"),
+        ("abfss://box@account.dfs.core.windows.net/x.csv", "AZURE_STORAGE_KEY"),
     ):
         with pytest.raises(InputError, match=f"no credentials were found for '{address}': set .*{remedy}"):
             shoal.read(address)
     assert store.asked == []
     assert stores.Store("gs://anonymous@bucket/x.csv").path == "bucket/x.csv"
     assert stores.Store("s3://who:secret@bucket/x.csv").path == "bucket/x.csv"
+
+
+def test_azure_is_asked_by_whom_the_user_names(monkeypatch):
+    """Arrow would pass over the key, and ask who this machine is."""
+
+    def asked(address, **names):
+        monkeypatch.setattr(os, "environ", names)
+        (given,) = stores.Store(address).files.__reduce__()[1]
+        return {
+            name: value for name, value in given.items() if value and not name.startswith(("blob", "dfs"))
+        }
+
+    named, who = "abfs://me:a%2Fb%3D@bucket/x", {"account_name": "me"}
+    application = {"tenant_id": "t", "client_id": "c", "client_secret": "s"}
+    variables = {f"AZURE_{name.upper()}": value for name, value in application.items()}
+    assert asked(named) == asked(named, **variables) == who | {"account_key": "a/b="}
+    assert asked("abfs://me@bucket/x", AZURE_STORAGE_KEY="k") == who | {"account_key": "k"}
+    assert asked("abfs://me@bucket/x", **variables) == who | application
+    assert asked("abfs://me@bucket/x?sv=1&sig=2") == who | {"sas_token": "?sv=1&sig=2"}
+    with pytest.raises(InputError, match="is not encrypted, so only a key may be sent there"):
+        asked("abfs://me@127.0.0.1:1/bucket/x?enable_tls=false", **variables)
+
+
+@pytest.fixture
+def emulated(request, tmp_path, monkeypatch):
+    """The address of an object in a store that others wrote, on loopback."""
+    name, words, address = EMULATORS[request.param]
+    found = program(name)
+    if not found:
+        pytest.skip(f"{request.param}:// IS NOT TESTED: {name} is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as line:
+        port = line.getsockname()[1]
+    env = os.environ | {"AZURITE_ACCOUNTS": "shoal:c2hvYWw="}
+    monkeypatch.chdir(tmp_path)
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([found, *words.format(port).split()], env=env, **silent) as running:
+        try:
+            while running.poll() is None:
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                    break
+            yield lambda name: address.format(name, port)
+        finally:
+            running.terminate()
+
+
+@pytest.mark.parametrize("emulated", EMULATORS, indirect=True)
+def test_google_and_azure_are_read_and_written(emulated):
+    table, files = people(), stores.Store(emulated("in")).files
+    files.create_dir("bucket")
+    for year in (2019, 2020):
+        with files.open_output_stream(f"bucket/in/year={year}/0.parquet") as stream:
+            stream.write(packed(table.filter(pa.compute.equal(table["year"], year)).drop_columns(["year"])))
+    assert protect(emulated("in"), emulated("out")).records == 400
+    assert shoal.check(emulated("out"), 5, QUASI)[0].passed
+    with pytest.raises(InputError, match="is not empty: name another"):
+        protect(emulated("in"), emulated("out"))
+    protect(emulated("in"), emulated("out"), seed=1, replace=True)
+    assert len(stores.Store(emulated("out"))._below()) == 3  # a part for each year, and the manifest
+    shoal.write(table, emulated("one.csv"))
+    assert shoal.read(emulated("one.csv")).equals(table)
+    with pytest.raises(InputError, match="there is no object"):
+        shoal.read(emulated("none.csv"))
+    left = files.get_file_info(fs.FileSelector("bucket", recursive=True))
+    assert {info.path.split("/")[1] for info in left} == {"in", "one.csv", "out"}
 
 
 @pytest.mark.parametrize(

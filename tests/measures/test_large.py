@@ -9,11 +9,11 @@ import pytest
 
 import shoal
 from shoal.datasets import survey
-from shoal.errors import InputError, MachineError
+from shoal.errors import MachineError
 from shoal.frame.order import file_order
 from shoal.measures import columns
 from shoal.measures.groups import Groups, same
-from shoal.measures.linkage import linkage
+from shoal.measures.linkage import chances, linkage
 from shoal.measures.pair import pair
 from shoal.pipeline import run
 from shoal.plan import Plan
@@ -104,11 +104,29 @@ def test_what_is_sampled_is_named(tables):
     assert "the models that tell the tables apart saw 60 of 150 records" in lost.notes
 
 
-def test_records_at_risk_are_not_sought_in_large_tables(tables):
-    folder = tables[-1]
-    found = shoal.measure(folder / "was", folder / "was", columns=["turnover"], order="keep")
-    with pytest.raises(InputError, match="in a sample of so large a table"):
-        found.at_risk(3)
+def test_records_at_risk_are_those_of_memory_or_of_a_sample(tables):
+    _, original, release, folder = tables
+    asked = {"columns": COLUMNS, "key": "nr"}
+    large, small = (
+        shoal.measure(folder / "was", folder / "safe", **asked),
+        shoal.measure(original, release, **asked),
+    )
+    assert large.at_risk(20) == small.at_risk(20)
+    assert small.at_risk(1)[0]["sought_among"] == 400
+    whole = {entry["row"]: entry for entry in small.at_risk(400)}
+    some = large.at_risk(400, sample=60)
+    assert len(some) == 60
+    for entry in some:
+        assert entry == whole[entry["row"]] | {"sought_among": 60}
+
+
+def test_a_chance_among_some_is_not_lower_than_among_all(tables):
+    _, original, release, _ = tables
+    both = pair(original.take(release["nr"]), release, COLUMNS)
+    every = chances(both)[1]
+    rows, some = chances(both, 60, among=100)
+    assert len(rows) == 60
+    assert (some >= every[rows]).all()
 
 
 def test_columns_that_come_one_by_one_make_the_same_groups():

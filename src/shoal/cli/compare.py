@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from shoal.comparison import Comparison
 
 Source = Annotated[
-    str, typer.Argument(metavar="FILE", help="The table: a file, a database's URL, - for stdin.")
+    str,
+    typer.Argument(
+        metavar="FILE", help="The table: a file, a folder of Parquet files, a database's URL, - for stdin."
+    ),
 ]
 Outputs = Annotated[
     list[Path] | None,
@@ -101,6 +104,8 @@ def show(comparison: Comparison, outputs: Sequence[Path] | None) -> None:
         rows = [(*row[:6], run.requirements) for row, run in zip(rows, comparison.runs)]
     print_table(heads, rows, stderr=True)
     say("* no other run loses less and risks less; linked: knowing all protected columns and --known")
+    for note in comparison.notes:
+        say(f"note: {note}")
     for failure in comparison.failures:
         beyond = f" with {failure.requirements}" if failure.requirements else ""
         say(f"note: {failure.method} at k={failure.k}{beyond}: {failure.error}")

@@ -8,6 +8,7 @@ import typer
 from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, plain
 from shoal.cli.guesses import show_guesses
+from shoal.cli.large import seen_of
 from shoal.cli.places import source_of
 from shoal.io.databases.address import shown
 from shoal.io.json_text import json_text
@@ -22,10 +23,9 @@ def inspect(
     from shoal.frame.guess import guess_roles, notes_on_codes
     from shoal.frame.types import read_column
     from shoal.io.origin import notes_on_signs
-    from shoal.io.source import frame_of
 
     with source_of(file) as source:
-        frame = frame_of(source)
+        frame = seen_of(source)
     guesses = guess_roles(frame)
     notes = notes_on_codes(read_column(frame, name) for name in frame.numeric()) + notes_on_signs(frame)
     if as_json:
@@ -36,6 +36,7 @@ def inspect(
     for note in notes:
         print(plain(note))
     name = shown(file)
-    told = f"{len(frame):,} records. These are guesses; `shoal plan {name} > plan.toml` writes them down."
+    told = f"{len(frame):,} records were looked at. These are guesses: "
+    told += f"`shoal plan {name} > plan.toml` writes them down."
     print(plain(told))
     print("`shoal protect` applies them only with --accept-guesses; else name the columns with -c.")

@@ -145,6 +145,13 @@ def head_of(file: str, most: int = HEAD) -> Frame:
     return Frame(pa.Table.from_batches(batches, parts.schema).slice(0, most))
 
 
+def seen_of(source: str) -> Frame:
+    """What guesses look at: the table, or the first records of a folder of files."""
+    from shoal.io.source import frame_of
+
+    return head_of(source) if Path(source).is_dir() else frame_of(source)
+
+
 def _beside(file: str) -> str:
     """NAME.protected beside a folder, NAME.protected.parquet beside a file; refused if it exists."""
     if not Path(file).is_dir():
@@ -157,8 +164,8 @@ def refuse_options(engine: str, **asked: object) -> None:
     """Say before the work what only other engines do."""
     for option, value in asked.items():
         if value:
-            only = option in ("price", "safe_cells")
-            where = "--engine memory" if only else "--engine disk, or measure it afterwards"
+            where = "--engine disk, or measure it afterwards"
+            where = "--engine memory" if option == "safe_cells" else where
             raise InputError(
                 f"--{option.replace('_', '-')} is not for --engine {engine}: leave it out, or use {where}"
             )

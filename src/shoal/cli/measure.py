@@ -52,8 +52,7 @@ def measure(
     Rows are matched by --key, by the --plan of the release, or because rows keep their places (--order keep);
     else only measures of whole tables are given.
     """
-    from shoal.io.parquet import large_table
-    from shoal.measurement import AT_RISK, measure_plan
+    from shoal.measurement import measure_plan
     from shoal.measures.measure import shown
     from shoal.report import render
 
@@ -63,8 +62,6 @@ def measure(
     matched = from_file or wanted.order == "keep"
     if not (matched or key) and (report or public_report or at_risk):
         raise InputError("reports and --at-risk compare records: match them by --key, --plan or --order keep")
-    if at_risk and any(large_table(file) is not None for file in (original, release)):
-        raise InputError(AT_RISK)
     hidden = listed(confidential, "--confidential") or None
     with source_of(original) as source, watching(doing="measures") as progress:
         found = interruptible(
@@ -73,9 +70,12 @@ def measure(
     rows = [("lost", m.title, shown(m.overall, m.unit)) for m in found.utility.values()]
     rows += [("at risk", m.title, shown(m.overall, m.unit)) for m in found.risk.values()]
     print_table(("", "measure", "value"), rows, stderr=True)
-    for note in found.notes:
+    most, notes = found.at_risk(at_risk) if at_risk else [], list(found.notes)
+    if most and (sought := most[0]["sought_among"]) < len(found.rows):
+        among = f"a sample of {sought:,} of {len(found.rows):,} records, drawn by chance"
+        notes.append(f"records at risk were sought among {among}: others may be as much at risk")
+    for note in notes:
         say(f"note: {note}")
-    most = found.at_risk(at_risk) if at_risk else []
     if most and not as_json:
         words = [(str(r["row"]), str(r["released_row"]), f"{100 * r['chance']:.3g} %") for r in most]
         print_table(("row of the original", "row of the release", "linked with chance"), words)
@@ -87,4 +87,4 @@ def measure(
                 found.report(path, edition)
             say(f"{edition} report: {path}")
     if as_json:
-        print(json_text({**found.facts(), **({"at_risk": most} if at_risk else {})}))
+        print(json_text({**found.facts(), "notes": notes, **({"at_risk": most} if at_risk else {})}))

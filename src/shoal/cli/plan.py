@@ -10,6 +10,7 @@ import typer
 from shoal.cli.app import app
 from shoal.cli.console import guarded
 from shoal.cli.guesses import with_guesses
+from shoal.cli.large import seen_of
 from shoal.cli.options import Wanted, planned
 from shoal.cli.places import source_of
 
@@ -24,11 +25,10 @@ def plan(file: Annotated[str, typer.Argument(metavar="FILE", help="A table.")], 
     """
     from shoal.frame.guess import guess_roles
     from shoal.grouping.registry import get_method
-    from shoal.io.source import frame_of
 
     get_method(wanted.method, wanted.parameters)
     with source_of(file) as source:
-        frame = frame_of(source)
+        frame = seen_of(source)
         digest = frame.origin and frame.origin.sha256()
     guesses = guess_roles(frame)
     reasons = {g.name: g.reason if g.name not in wanted.roles else "as you said" for g in guesses}

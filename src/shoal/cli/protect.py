@@ -136,9 +136,9 @@ def protect(
             raise failure
 
     if where != "memory":
-        refuse_options(where, price=price, safe_cells=safe_cells)
+        refuse_options(where, safe_cells=safe_cells)
         if where == "spark":
-            refuse_options(where, report=report, public_report=public_report)
+            refuse_options(where, price=price, report=report, public_report=public_report)
         refuse_reports(editions.values(), file, output or file)
         if any(options.values()):
             refuse_questions(head_of(file), options, any(editions.values()))
@@ -152,12 +152,14 @@ def protect(
             try:
                 if bound and not unproven:
                     proof, options["bound"] = searched(release, seconds, notes)
+                if price:
+                    proof |= show_price(release, notes)
                 for edition, path in write_reports(release, editions, options):
                     say(f"{edition} report: {path}")
             except Exception as error:  # the release is finished, whatever fails now
                 failure = after_the_release(error, shown(output or "the output"))
 
-        more = then if bound or any(editions.values()) else None
+        more = then if bound or price or any(editions.values()) else None
         outcome, target = protect_large(where, wanted, file, output, replace, master, by, more)
         show_outcome(outcome, shown(target), proof, notes)
         return end(outcome, target)
@@ -183,7 +185,7 @@ def protect(
                 proof, options["bound"] = searched(release, seconds, notes)
             show_outcome(release.outcome, output or target, proof, notes)
             if price:
-                proof |= show_price(release)
+                proof |= show_price(release, notes)
             for edition, path in write_reports(release, editions, options):
                 say(f"{edition} report: {path}")
         except Exception as error:  # the release is finished, whatever fails now
@@ -191,13 +193,20 @@ def protect(
     return end(release.outcome, output or target)
 
 
-def show_price(release: Release) -> dict[str, Any]:
-    """Print what the release loses beside what it would without each requirement; the same for JSON."""
+def show_price(release: Release, notes: list[str]) -> dict[str, Any]:
+    """Print what the release loses beside what it would without each requirement; the same for JSON.
+
+    Where nothing can be priced, a note: the release is finished.
+    """
     from shoal.cli.compare import show
     from shoal.comparison import price
 
-    with watching(doing="price of protection") as progress:
-        tried = interruptible(lambda: price(release, progress=progress))
+    try:
+        with watching(doing="price of protection") as progress:
+            tried = interruptible(lambda: price(release, progress=progress))
+    except InputError as error:
+        notes.append(f"no price can be told: {error}")
+        return {}
     show(tried, None)
     return {"price": tried.facts()}
 
@@ -287,7 +296,7 @@ def write_reports(
 
     for edition, path in wanted:
         comparison = None
-        if edition == "internal" and release.outcome.engine == "memory":
+        if edition == "internal":
             with watching() as progress:
                 comparison = interruptible(lambda: neighbours(release, progress))
         make = partial(build, release, edition, comparison=comparison, **options)

@@ -11,11 +11,13 @@ import hashlib
 import io
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
@@ -31,24 +33,29 @@ if TYPE_CHECKING:
     import pyarrow.fs as fs
 
 _PIECE = 1 << 22  # bytes that are copied at a time
-#: For each kind of store: variables and files of which one must say who asks, and what the remedy is.
+#: For each kind of store: variables and files of which one must say who asks, what the remedy is, and how an
+#: address says it.
 _WHO = {
     "s3": (
         ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SHARED_CREDENTIALS_FILE"),
         ("~/.aws/credentials", "~/.aws/config"),
         "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+        "(:|.*_key=)",
     ),
     "gs": (
         ("GOOGLE_APPLICATION_CREDENTIALS",),
         ("~/.config/gcloud/application_default_credentials.json",),
         "GOOGLE_APPLICATION_CREDENTIALS, or write gs://anonymous@bucket",
+        "anonymous@",
     ),
     "abfs": (
-        ("AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_FEDERATED_TOKEN_FILE"),
+        ("AZURE_STORAGE_KEY", "AZURE_CLIENT_SECRET", "AZURE_FEDERATED_TOKEN_FILE"),
         (),
-        "AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET",
+        "AZURE_STORAGE_KEY, or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET",
+        "(:[^/]+@|.*sig=|.*credential_kind=)",
     ),
 }
+_APPLICATION = ("tenant_id", "client_id", "client_secret")
 
 
 class Store:
@@ -62,17 +69,34 @@ class Store:
         os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")  # nobody named that address
         with self._speaking():
             self.files, path = fs.FileSystem.from_uri(address)
+            if isinstance(self.files, getattr(fs, "AzureFileSystem", ())):
+                self.files = self._azure(self.files)
         self.path = path.rstrip("/")
         if "/" not in self.path:
             raise InputError(f"{self.name!r} names no object in its bucket: write more of the address")
 
     def _refuse_nobody(self) -> None:
         scheme, _, rest = self.address.partition("://")
-        names, files, remedy = _WHO[{"gcs": "gs", "abfss": "abfs"}.get(scheme, scheme)]
+        names, files, remedy, sign = _WHO[{"gcs": "gs", "abfss": "abfs"}.get(scheme, scheme)]
         told = any(map(os.environ.get, names)) or any(Path(f).expanduser().exists() for f in files)
-        user = "anonymous@" if scheme in ("gs", "gcs") else ":"
-        if not told and user not in rest.partition("?")[0].partition("/")[0] and "_key=" not in rest:
+        if not told and not re.search(f"^[^/?]*{sign}", rest):
             raise InputError(f"no credentials were found for {self.name!r}: set {remedy}")
+
+    def _azure(self, files: Any) -> Any:
+        """The same store for who has the key, or is the application, that is named.
+
+        Arrow passes over a key in an address, and asks one service after another who this machine is.
+        """
+        (named,) = files.__reduce__()[1]
+        key = unquote(urlsplit(self.address).password or "") or os.environ.get("AZURE_STORAGE_KEY")
+        given = {name: os.environ.get(f"AZURE_{name.upper()}") for name in _APPLICATION if name in named}
+        if not (key or "anonymous" in self.address) and named["blob_storage_scheme"] == "http":
+            raise InputError(
+                f"{self.name!r} is not encrypted, so only a key may be sent there: write account:key@"
+            )
+        if named.get("sas_token") or not (key or all(given.values())):
+            return files
+        return type(files)(**named | ({"account_key": key} if key else given))
 
     @contextlib.contextmanager
     def _speaking(self, kind: type[ShoalError] = InputError) -> Iterator[None]:
@@ -169,8 +193,9 @@ class Store:
         with self._removing([hidden]):
             self._put(made, hidden)
             self._require(hidden, sha256(made))
-            with self._speaking(MachineError):
-                self.files.move(hidden, self.path)
+            with self._speaking(MachineError):  # to move is not for every store
+                self.files.copy_file(hidden, self.path)
+        self._remove([hidden])
 
     def _send_folder(self, made: Path) -> None:
         """Parts first, under names of their own, the manifest last; then the parts of an older release go."""

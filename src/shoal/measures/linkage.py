@@ -38,7 +38,7 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str], among: 
     n = len(both.original)
     if sample is None:
         sample = SAMPLE if n <= MANY else SAMPLE // 5
-    rows = np.sort(rng.choice(n, sample, replace=False)) if n > sample else np.arange(n)
+    rows = drawn(n, sample, rng)
     if len(rows) < n and not both.itself:
         told = f"linkage was tried by {len(rows):,} of {n:,} records, drawn by chance"
         more = f", among what {among:,} of them publish: among all it is not higher" if among < n else ""
@@ -80,12 +80,20 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str], among: 
     return measures
 
 
-def chances(both: Pair) -> Floats:
-    """For each record, the chance that it is linked correctly by an intruder who knows all columns."""
-    both = both.scaled()
-    rows = np.arange(len(both.original))
-    names, link = _intruder(both, rows, [], len(rows))
-    return link(tuple(range(len(names))), rows)
+def chances(both: Pair, sample: int | None = None, among: int = AMONG) -> tuple[Ints, Floats]:
+    """Some records, or all, and the chance of each to be linked correctly by who knows all columns.
+
+    Sampled records seek their own among what others of a larger table publish: among all it is not higher.
+    """
+    both, n = both.scaled(), len(both.original)
+    rows = drawn(n, sample or n, np.random.default_rng(0))
+    names, link = _intruder(both, rows, [], n if sample is None else among)
+    return rows, link(tuple(range(len(names))), np.arange(len(rows)))
+
+
+def drawn(records: int, most: int, rng: np.random.Generator) -> Ints:
+    """So many of the records at most, drawn by chance, in their order."""
+    return np.sort(rng.choice(records, most, replace=False)) if records > most else np.arange(records)
 
 
 def _intruder(

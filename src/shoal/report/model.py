@@ -295,19 +295,24 @@ def _why(
     facts = None
     if comparison is not None:
         facts, required = comparison.facts(), required_by(release.plan)
-        if bound is not None:
+        if bound is not None and not comparison.notes:
             least = facts["bounds"].get(str(k), 0.0)
             facts["bounds"][str(k)] = max(least, bound["information_loss"])
-        others = [r for r in facts["runs"] if r["method"] == release.plan.method and r["k"] != k]
+        reasons += [f"Other plans were {note}." for note in comparison.notes]
+        like = [r for r in facts["runs"] if r["method"] == release.plan.method]
+        own = [r["information_loss"] for r in like if (r["k"], r["requirements"]) == (k, required)]
+        lost = shown(own[0] if own and comparison.notes else release.information_loss, "%")
+        like = like if own or not comparison.notes else []  # there is nothing to compare with
+        others = [r for r in like if r["k"] != k]
         reasons += [
             f"k = {entry['k']} would lose {shown(entry['information_loss'], '%')} instead of "
-            f"{shown(release.information_loss, '%')}, and let {shown(entry['risk'], 'share')} be linked."
+            f"{lost}, and let {shown(entry['risk'], 'share')} be linked."
             for entry in sorted(others, key=lambda r: r["k"])
         ]
         reasons += [
             f"With {entry['requirements'] or 'no requirement beyond k'} only, it would lose "
-            f"{shown(entry['information_loss'], '%')} instead of {shown(release.information_loss, '%')}."
-            for entry in facts["runs"]
+            f"{shown(entry['information_loss'], '%')} instead of {lost}."
+            for entry in like
             if entry["k"] == k and entry["requirements"] != required
         ]
     else:

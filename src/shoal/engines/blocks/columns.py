@@ -1,6 +1,6 @@
 """The columns that blocks need, read batch by batch, and written back in the type they are stored in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from shoal.words import CATEGORIES
 
 #: Columns that recoding changes stand, as they were, beside the others under this name and their own.
 WAS = "__shoal_was_"
-#: And protected columns that are strata, where small strata were merged.
+#: And protected strata, where small ones were merged, or one part of columns is replaced after another.
 MERGED = "__shoal_stratum_"
 
 
@@ -213,6 +213,12 @@ class Needed:
             chosen=tuple(chosen[name] for name in names),
             watched=tuple((rule, column) for rule, column in self.watched if column.name not in others),
             was=tuple(column for column in self.was if column.name not in others),
+        )
+
+    def beside(self, names: Collection[str]) -> "Needed":
+        """The same with these strata read from where they stand beside the protected columns."""
+        return replace(
+            self, strata=tuple(replace(c, prefix=MERGED) if c.name in names else c for c in self.strata)
         )
 
     @property

@@ -1,7 +1,7 @@
 """Small strata merged with others, in tables that come batch by batch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -109,10 +109,9 @@ def merge(
     if not notes:
         return None, needed, []
     protected = {column.name for column in needed.chosen}
-    hidden = [replace(c, prefix=MERGED) if c.name in protected else c for c in needed.strata]
     levels = zip(needed.strata, needed.levels_in(known), needed.levels_in(known[into]))
     other = {c.name: own != theirs for c, own, theirs in levels if c.name not in protected}
     changed = [name for name in other if other[name].any()]
     records = int(sizes[np.logical_or.reduce(list(other.values()))].sum()) if changed else 0
     notes += merged_note(records, changed)
-    return Merging(needed, known, into, changed), replace(needed, strata=tuple(hidden)), notes
+    return Merging(needed, known, into, changed), needed.beside(protected), notes

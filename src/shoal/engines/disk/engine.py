@@ -105,6 +105,7 @@ def run(
         if not kept.all():
             left = left_out(len(table), int(kept.sum()), plan.k)
             table = parquet.SomeRows(table, kept, [left])
+    original = table
     recoding, asked, steps = find(plan, asked, partial(gather, table), len(table))
     table = table if recoding is None else RecodedTable(table, recoding)
     joined = {} if recoding is None else recoding.steps.levels
@@ -191,7 +192,7 @@ def run(
         released = parquet.ParquetTable(target, kinds=schema).by_column()
         released = released if places is None else released.take(places)
         labels = groups.labels[0] if len(groups.labels) == 1 else np.stack(groups.labels, axis=1)
-        placed = Placed(table.by_column(), released, labels, groups.units)
+        placed = Placed(original.by_column(), released, labels, groups.units)
         del groups, seen, spill, places  # measures need the room
         then(outcome, placed)
     return outcome

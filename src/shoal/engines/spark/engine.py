@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.engines.blocks.block import refuse_faults
-from shoal.engines.blocks.columns import Needed
+from shoal.engines.blocks.columns import MERGED, Needed
 from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some, refuse_names
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
@@ -132,12 +132,11 @@ def _protect(
         if records < plan.k:
             raise too_few(plan.k, records)
         names, size = [column.name for column in needed.chosen], block_records or block_size(records)
-        both = [column.name for column in needed.strata if column.name in names]
-        if plan.apart and both:
-            raise InputError(
-                f"stratum {both[0]!r} is protected too, and on a cluster columns that are grouped apart are "
-                "replaced one after another: leave one of these out, or protect on disk (--engine disk)"
-            )
+        # Columns that are grouped apart are replaced one after another: a protected stratum stands beside.
+        strata = [c.name for c in needed.strata if plan.apart and c.name in names and not c.prefix]
+        df = df.withColumns({MERGED + name: F.col(f"`{name}`") for name in strata})
+        was += [MERGED + name for name in strata]
+        needed = needed.beside(strata)
         dropped = [*plan.named("identifier"), *plan.unnumbered]
         stay = [name for name in original.columns if name not in (*dropped, *names)]
         salted = salts()
