@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks._common import DATA
 from hypothesis import HealthCheck, settings
 
+from tests.counting import count_own_lines_only
 from tests.missing import missing
 
 # No test depends on the clock, nor on the luck of a draw: the same commit draws the same tables everywhere.
@@ -26,6 +27,8 @@ for _name in ("SIGINT", "SIGHUP"):
     _number = getattr(signal, _name, None)
     if _number and signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, lambda *given: None)
+
+count_own_lines_only()
 
 HERE = Path(__file__).parent
 PUBLISHED = HERE / "published"

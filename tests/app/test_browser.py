@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import shlex
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -21,6 +20,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 import shoal  # noqa: E402
 from shoal.datasets import survey  # noqa: E402
 from tests.app_server import PATIENCE, Server, chromium  # noqa: E402
+from tests.ports import free_port  # noqa: E402
 from tests.workbooks import workbook  # noqa: E402
 
 if chromium() is None:
@@ -62,7 +62,9 @@ def server(tmp_path_factory, state):
 
 
 def new_context(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, accept_downloads=True, reduced_motion="reduce"
+    )
     context.set_default_timeout(1000 * PATIENCE)
     return context
 
@@ -699,17 +701,9 @@ def way_to(inner, outer, prefix=b""):
     loop.call_soon_threadsafe(listener.close)
 
 
-def free_ports():
-    """Two ports that nobody uses."""
-    with socket.socket() as one, socket.socket() as other:
-        for free in (one, other):
-            free.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], other.getsockname()[1]
-
-
 def test_it_works_through_the_proxy_of_a_notebook(browser, tmp_path):
     """A tunnel, which has no prefix, is gone through where a server stops."""
-    (inner, outer), prefix = free_ports(), "/user/me/proxy"
+    inner, outer, prefix = free_port(), free_port(), "/user/me/proxy"
     server = Server(tmp_path, "--port", str(inner), "--origin", f"http://127.0.0.1:{outer}{prefix}")
     context = browser.new_context(accept_downloads=True)
     page, asked = context.new_page(), set()
@@ -765,7 +759,7 @@ def tunnel():
 
 def test_a_server_that_stops_is_told_and_its_session_goes_on(server, visit, tmp_path, state, tunnel):
     """In the middle of a run; plans are kept by the browser, the saved session by another server."""
-    inner, outer = free_ports()
+    inner, outer = free_port(), free_port()
     named = "--port", str(inner), "--origin", f"http://127.0.0.1:{outer}"
     first = Server(tmp_path, *named, XDG_STATE_HOME=str(state))
     tunnel.enter_context(way_to(inner, outer))

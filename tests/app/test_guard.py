@@ -16,6 +16,7 @@ pytest.importorskip("nicegui")
 from shoal.app.guard import Codes
 from shoal.cli.commands import app
 from tests.app_server import PATIENCE, Server
+from tests.ports import free_port
 
 
 @pytest.fixture(scope="module")
@@ -294,9 +295,7 @@ def test_all_uploads_together_are_limited_and_a_module_lying_around_is_not_run(t
 
 
 def test_the_outer_address_is_let_in_if_it_is_named(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     server = Server(tmp_path, "--port", str(port), "--origin", "https://hub.example:9000/user/me/")
     assert server.line.startswith("https://hub.example:9000/user/me/#")
     assert 'action="https://hub.example:9000/user/me/open"' in server.letter.read_text()

@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,10 +17,10 @@ from shoal.errors import MachineError
 from shoal.plan import Plan
 from shoal.verify.files import check
 from tests.engines.test_disk import KEPT, QUASI, folder_of, people
-from tests.engines.test_spark import free_port, visible
+from tests.engines.test_spark import visible
+from tests.ports import free_port
 from tests.spark_port import TO_DRIVER, answers, to_blocks
 
-BLOCKS_PORT = free_port()
 #: As clusters are set: executors come and go, a task runs twice when it is slow, partitions are joined.
 AS_USERS_RUN_IT = {
     "spark.speculation": "true",
@@ -43,7 +44,7 @@ def spark():
     pytest.importorskip("pyspark", reason="SPARK IS NOT TESTED: pyspark is not installed")
     settings = AS_USERS_RUN_IT | {
         "spark.sql.shuffle.partitions": "3",
-        "spark.driver.blockManager.port": str(BLOCKS_PORT),
+        "spark.driver.blockManager.port": str(free_port()),
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # wait for both executors
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
     }
@@ -58,10 +59,14 @@ def test_the_ports_of_executors_of_our_own_answer_nobody(spark):
     assert spark.range(10).repartition(2).count() == 10  # who has the secret is answered
     assert context._jsc.sc().getExecutorMemoryStatus().size() == 3  # two executors and the driver
     assert not answers(context.getConf().get("spark.driver.port"), TO_DRIVER)
-    assert not answers(BLOCKS_PORT, to_blocks("rdd_0_0"))
+    assert not answers(context.getConf().get("spark.driver.blockManager.port"), to_blocks("rdd_0_0"))
     secret = context._jvm.java.lang.System.getProperty("spark.authenticate.secret")
     assert len(secret) == 64
-    seen = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    seen = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has just ended
+            seen.append(path.read_bytes())
+    assert any(b"java" in words for words in seen)
     assert not any(secret.encode() in words for words in seen)
 
 

@@ -26,6 +26,7 @@ from shoal.io.databases.address import parted, shown
 from shoal.io.databases.postgresql import _typed
 from shoal.io.databases.sql import Address, _sql_type
 from shoal.io.databases.sqlite import Sqlite
+from tests.ports import free_port
 
 ROWS = [
     (
@@ -393,10 +394,8 @@ def server(tmp_path_factory):
         pytest.skip("PostgreSQL is not installed: its tests did not run (apt-get install postgresql)")
     import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="shoal-pg-") as home, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
+    with tempfile.TemporaryDirectory(prefix="shoal-pg-") as home:
+        port = free_port()
         if os.geteuid() == 0:
             shutil.chown(home, "postgres")
         data = Path(home) / "data"

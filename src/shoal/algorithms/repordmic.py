@@ -88,6 +88,7 @@ def repeated_ordering(
         raise InputError(f"insertion must be 'nearest' or 'cheapest', but is {insertion!r}")
     place = build_tree(X).order if len(X) >= scattered else np.arange(len(X))
     X = np.ascontiguousarray(X[place])
+    X.flags.writeable = False  # as methods get it: one compiled version
     near = neighbour_lists(X)
     first = farthest_from_centroid(X)
 
