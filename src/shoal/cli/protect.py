@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -20,6 +20,7 @@ from shoal.cli.large import (
     Master,
     engine_for,
     head_of,
+    large_target,
     no_large_bound,
     protect_large,
     refuse_options,
@@ -34,7 +35,6 @@ from shoal.io.json_text import json_text
 if TYPE_CHECKING:
     from shoal.bounds import Bound
     from shoal.frame.frame import Frame
-    from shoal.outcome import Outcome
     from shoal.plan import Plan
     from shoal.release import Release
 
@@ -110,16 +110,12 @@ def protect(
     without_scipy()
     if where == "memory":
         light_arrow()
-    from shoal.io.source import frame_of
-    from shoal.pipeline import run
-
     output = output or ("-" if file == "-" else None)
     named = from_file or wanted.columns is not None
     if accept_guesses and named:
         raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")
     if bound_time is not None and not bound:
         raise InputError("--bound-time has no effect without --bound: add it, or leave the time out")
-    seconds = 60.0 if bound_time is None else bound_time
     editions = {"internal": report, "public": public_report}
     hidden = listed(confidential, "--confidential")
     options: dict[str, Any] = {"formula": formula, "confidential": hidden or None, "sums": sums or ()}
@@ -127,68 +123,73 @@ def protect(
     notes: list[str] = []
     failure: ShoalError | None = None
 
-    def end(outcome: Outcome, target: str) -> None:
-        if as_json:
-            summary = outcome.summary()
-            said = [*summary["notes"], *notes, *unproven]
-            print(json_text({**summary, "output": shown(target), "notes": said, **proof}))
-        if failure is not None:
-            raise failure
-
-    if where != "memory":
-        refuse_options(where, price=price, safe_cells=safe_cells)
-        if where == "spark":
-            refuse_options(where, report=report, public_report=public_report)
-        refuse_reports(editions.values(), file, output or file)
+    def prepared(frame: Callable[[], Frame], *taken: str) -> Plan:
+        """The plan to carry out; what would fail after the work is refused before it."""
+        refuse_reports(editions.values(), *taken)
         if any(options.values()):
-            refuse_questions(head_of(file), options, any(editions.values()))
-        wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
-        by = listed(partition_by, "--partition-by") or None
-        large = no_large_bound(where, file) if bound else None
-        unproven = unbounded(wanted, large) if bound or report else []
+            refuse_questions(frame(), options, any(editions.values()))
+        return wanted if named else guessed(wanted, frame(), accept_guesses)
 
-        def then(release: Release) -> None:
-            nonlocal proof, failure
-            try:
-                if bound and not unproven:
-                    proof, options["bound"] = searched(release, seconds, notes)
-                for edition, path in write_reports(release, editions, options):
-                    say(f"{edition} report: {path}")
-            except Exception as error:  # the release is finished, whatever fails now
-                failure = after_the_release(error, shown(output or "the output"))
-
-        more = then if bound or any(editions.values()) else None
-        outcome, target = protect_large(where, wanted, file, output, replace, master, by, more)
-        show_outcome(outcome, shown(target), proof, notes)
-        return end(outcome, target)
-    if partition_by:
-        raise InputError("--partition-by makes folders of Parquet files: add --engine disk, or leave it out")
-    with source_and_target(file, output, replace) as (source, target):
-        refuse_reports(editions.values(), source, target)
-        if safe_cells and not Path(target).name.lower().endswith(TEXTS):
-            raise InputError("--safe-cells has no effect here: it is for CSV and TSV, which spreadsheets run")
-        frame = frame_of(source)
-        refuse_questions(frame, options, any(editions.values()))
-        wanted = wanted if named else guessed(wanted, frame, accept_guesses)
-        unproven = unbounded(wanted) if bound or report else []
-        if price:
-            from shoal.comparison import refuse_price
-
-            refuse_price(wanted, frame)
-        with watching() as progress:
-            release = interruptible(lambda: run(wanted, frame, progress, strict=True))
-            notes = list(release.write(target, replace=replace, safe_cells=safe_cells))
+    def finish(release: Release) -> None:
+        """What was asked for beside the release, which is finished whatever fails now."""
+        nonlocal proof, failure
         try:
             if bound and not unproven:
+                seconds = 60.0 if bound_time is None else bound_time
                 proof, options["bound"] = searched(release, seconds, notes)
-            show_outcome(release.outcome, output or target, proof, notes)
+            show_outcome(release.outcome, target, proof, notes)
             if price:
                 proof |= show_price(release)
             for edition, path in write_reports(release, editions, options):
                 say(f"{edition} report: {path}")
-        except Exception as error:  # the release is finished, whatever fails now
-            failure = after_the_release(error, shown(output or target))
-    return end(release.outcome, output or target)
+        except Exception as error:
+            failure = after_the_release(error, shown(target))
+
+    if where == "memory":
+        from shoal.io.source import frame_of
+        from shoal.pipeline import run
+
+        if partition_by:
+            raise InputError(
+                "--partition-by makes folders of Parquet files: add --engine disk, or leave it out"
+            )
+        with source_and_target(file, output, replace) as (source, place):
+            target = output or place
+            if safe_cells and not Path(place).name.lower().endswith(TEXTS):
+                raise InputError(
+                    "--safe-cells has no effect here: it is for CSV and TSV, which spreadsheets run"
+                )
+            frame = frame_of(source)
+            plan = prepared(lambda: frame, source, place)
+            unproven = unbounded(plan) if bound or report else []
+            if price:
+                from shoal.comparison import refuse_price
+
+                refuse_price(plan, frame)
+            with watching() as progress:
+                release = interruptible(lambda: run(plan, frame, progress, strict=True))
+                notes += release.write(place, replace=replace, safe_cells=safe_cells)
+            finish(release)
+        outcome = release.outcome
+    else:
+        refuse_options(where, "--engine memory", price=price, safe_cells=safe_cells)
+        if where == "spark":
+            instead = "--engine disk, or measure it afterwards"
+            refuse_options(where, instead, report=report, public_report=public_report)
+        plan = prepared(lambda: head_of(file), file, output or file)
+        by = listed(partition_by, "--partition-by") or None
+        unproven = unbounded(plan, no_large_bound(where, file) if bound else None) if bound or report else []
+        target = large_target(file, output)
+        more = finish if bound or any(editions.values()) else None
+        outcome = protect_large(where, plan, file, target, replace, master, by, more)
+        if more is None:
+            show_outcome(outcome, target)
+    if as_json:
+        summary = outcome.summary()
+        said = [*summary["notes"], *notes, *unproven]
+        print(json_text({**summary, "output": shown(target), "notes": said, **proof}))
+    if failure is not None:
+        raise failure
 
 
 def show_price(release: Release) -> dict[str, Any]:
