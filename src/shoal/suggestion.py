@@ -56,14 +56,8 @@ class Suggestion:
 
     def facts(self) -> dict[str, Any]:
         """As plain values, fit for JSON."""
-        return {
-            "k": self.k,
-            "method": self.method,
-            "requirements": self.requirements,
-            "max_risk": self.max_risk,
-            "reason": self.reason,
-            "comparison": self.comparison.facts(),
-        }
+        names = ("k", "method", "requirements", "max_risk", "reason")
+        return {**{name: getattr(self, name) for name in names}, "comparison": self.comparison.facts()}
 
 
 @explicit(Plan)

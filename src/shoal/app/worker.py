@@ -26,7 +26,7 @@ from shoal.io.origin import Origin
 from shoal.io.source import frame_of
 from shoal.plan import Plan
 from shoal.release import Release
-from shoal.report.model import BOUND_NEAR, BOUND_RECORDS, BOUND_SECONDS, own_bound
+from shoal.report.model import BOUND_NEAR, BOUND_RECORDS, BOUND_SECONDS, own_bound, proof
 
 TELL_EVERY = 0.1  # seconds between two words on progress
 
@@ -91,7 +91,7 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
         pickle.dump((kept, release.measured.results), file)
     tell("look", facts)
     if (known := own_bound(release)) is not None:
-        tell("bound", {**known, "gap": 1e9 if known["gap"] is None else known["gap"]})
+        tell("bound", known)
     elif bound and why is None and len(release.labels) <= BOUND_RECORDS:
         tell("stage", "proving")
         tell("bound", _prove(folder, release))
@@ -119,7 +119,7 @@ def _prove(folder: str, release: Release) -> dict[str, Any]:
     except ShoalError as error:
         return {"why": str(error)}
     (Path(folder) / "bound.pickle").write_bytes(pickle.dumps(bound))
-    return {"information_loss": bound.information_loss, "gap": min(bound.gap(release.information_loss), 1e9)}
+    return proof(bound, release.information_loss)
 
 
 def write(tell: Tell, folder: str, target: str) -> None:

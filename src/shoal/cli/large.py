@@ -147,6 +147,8 @@ def refuse_options(engine: str, instead: str, **asked: object) -> None:
 
 def no_large_bound(engine: str, file: str) -> str | None:
     """Why there is no bound for such a table; None if one can be searched for."""
+    if engine == "memory":
+        return None
     if engine == "spark" or is_remote(file) or not (Path(file).is_dir() or file.endswith(".parquet")):
         return "a bound is searched for in memory or with --engine disk, in Parquet files of this machine"
     from shoal.io.parquet import ParquetTable

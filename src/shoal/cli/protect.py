@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.cli import large
 from shoal.cli.app import AsJson, app
 from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.guesses import show_guesses, with_guesses
-from shoal.cli.large import (
-    TEXTS,
-    Engine,
-    Master,
-    engine_for,
-    head_of,
-    large_target,
-    no_large_bound,
-    protect_large,
-    refuse_options,
-)
 from shoal.cli.light import light_arrow, without_scipy
 from shoal.cli.options import Tried, Wanted, listed, planned
 from shoal.cli.places import source_and_target
@@ -39,6 +28,12 @@ if TYPE_CHECKING:
     from shoal.release import Release
 
 TERMINAL = Path("-")
+Report = Annotated[
+    Path | None, typer.Option(help="Write the internal report there: .html, .json, .txt; - prints it.")
+]
+PublicReport = Annotated[
+    Path | None, typer.Option(help="Write the public report there, without seed and risks.")
+]
 
 
 @app.command()
@@ -75,12 +70,8 @@ def protect(
     price: Annotated[
         bool, typer.Option("--price", help="Tell the loss without each requirement too.")
     ] = False,
-    report: Annotated[
-        Path | None, typer.Option(help="Write the internal report there: .html, .json, .txt; - prints it.")
-    ] = None,
-    public_report: Annotated[
-        Path | None, typer.Option(help="Write the public report there, without seed and risks.")
-    ] = None,
+    report: Report = None,
+    public_report: PublicReport = None,
     formula: Annotated[
         str | None, typer.Option(help='A model that the report fits on both tables, "y ~ a + log(b)".')
     ] = None,
@@ -101,12 +92,12 @@ def protect(
             help="A kept column that names folders of OUT (year=2020); default: as IN has them.",
         ),
     ] = None,
-    engine: Engine = "auto",
-    master: Master = None,
+    engine: large.Engine = "auto",
+    master: large.Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Protect a table and say what was lost."""
-    where = engine_for(engine, file, master)
+    where = large.engine_for(engine, file, master)
     without_scipy()
     if where == "memory":
         light_arrow()
@@ -121,6 +112,7 @@ def protect(
     options: dict[str, Any] = {"formula": formula, "confidential": hidden or None, "sums": sums or ()}
     proof: dict[str, Any] = {}
     notes: list[str] = []
+    unproven: list[str] = []
     failure: ShoalError | None = None
 
     def prepared(frame: Callable[[], Frame], *taken: str) -> Plan:
@@ -128,7 +120,10 @@ def protect(
         refuse_reports(editions.values(), *taken)
         if any(options.values()):
             refuse_questions(frame(), options, any(editions.values()))
-        return wanted if named else guessed(wanted, frame(), accept_guesses)
+        plan = wanted if named else guessed(wanted, frame(), accept_guesses)
+        if bound or report:
+            unproven.extend(unbounded(plan, large.no_large_bound(where, file) if bound else None))
+        return plan
 
     def finish(release: Release) -> None:
         """What was asked for beside the release, which is finished whatever fails now."""
@@ -155,13 +150,12 @@ def protect(
             )
         with source_and_target(file, output, replace) as (source, place):
             target = output or place
-            if safe_cells and not Path(place).name.lower().endswith(TEXTS):
+            if safe_cells and not Path(place).name.lower().endswith(large.TEXTS):
                 raise InputError(
                     "--safe-cells has no effect here: it is for CSV and TSV, which spreadsheets run"
                 )
             frame = frame_of(source)
             plan = prepared(lambda: frame, source, place)
-            unproven = unbounded(plan) if bound or report else []
             if price:
                 from shoal.comparison import refuse_price
 
@@ -172,16 +166,15 @@ def protect(
             finish(release)
         outcome = release.outcome
     else:
-        refuse_options(where, "--engine memory", price=price, safe_cells=safe_cells)
+        large.refuse_options(where, "--engine memory", price=price, safe_cells=safe_cells)
         if where == "spark":
             instead = "--engine disk, or measure it afterwards"
-            refuse_options(where, instead, report=report, public_report=public_report)
-        plan = prepared(lambda: head_of(file), file, output or file)
+            large.refuse_options(where, instead, report=report, public_report=public_report)
+        plan = prepared(lambda: large.head_of(file), file, output or file)
         by = listed(partition_by, "--partition-by") or None
-        unproven = unbounded(plan, no_large_bound(where, file) if bound else None) if bound or report else []
-        target = large_target(file, output)
+        target = large.large_target(file, output)
         more = finish if bound or any(editions.values()) else None
-        outcome = protect_large(where, plan, file, target, replace, master, by, more)
+        outcome = large.protect_large(where, plan, file, target, replace, master, by, more)
         if more is None:
             show_outcome(outcome, target)
     if as_json:
@@ -263,17 +256,17 @@ def searched(release: Release, seconds: float, notes: list[str]) -> tuple[dict[s
 
     Where the search fails nothing, and a note: the release is finished.
     """
-    from shoal.report.model import own_bound
+    from shoal.report.model import own_bound, proof
 
-    if (known := own_bound(release)) is not None:
-        named = {"bound": known["information_loss"], "gap": inf if known["gap"] is None else known["gap"]}
-        return {**named, "bound_method": known["method"], "bound_seconds": known["seconds"]}, None
-    try:
-        bound = interruptible(lambda: release.bound(seconds))
-        return facts(bound, release.information_loss), bound
-    except (ShoalError, ArithmeticError, MemoryError) as error:
-        notes.append(f"no bound was proven ({type(error).__name__}: {error})")
-        return {}, None
+    bound, known = None, own_bound(release)
+    if known is None:
+        try:
+            bound = interruptible(lambda: release.bound(seconds))
+        except (ShoalError, ArithmeticError, MemoryError) as error:
+            notes.append(f"no bound was proven ({type(error).__name__}: {error})")
+            return {}, None
+        known = proof(bound, release.information_loss)
+    return facts(known), bound
 
 
 def write_reports(
