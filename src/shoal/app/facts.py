@@ -58,6 +58,7 @@ def _cell(value: Any) -> str:
 
 def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
     """The range of a column in words, and a small histogram: how many records in which class."""
+    facts = {"range": "", "classes": [], "counts": [], "levels": []}
     kind = cells.type
     if types.is_dictionary(kind):
         cells, kind = cells.cast(kind.value_type), kind.value_type
@@ -71,14 +72,10 @@ def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
             (shape,) = shapes
             said = [day(edge) if shape["moment"] else digits(edge, 6) for edge in shape["edges"]]
             counts = np.rint(np.asarray(shape["before"]) * (len(cells) - cells.null_count))
-            return {
-                "range": f"{said[0]} to {said[-1]}",
-                "classes": [f"{a} to {b}" for a, b in pairwise(said)],
-                "counts": counts,
-                "levels": [],
-            }
+            classes = [f"{a} to {b}" for a, b in pairwise(said)]
+            return facts | {"range": f"{said[0]} to {said[-1]}", "classes": classes, "counts": counts}
     if types.is_nested(kind):
-        return {"range": "", "classes": [], "counts": [], "levels": []}
+        return facts
     levels = sorted(pc.value_counts(cells.drop_null()).to_pylist(), key=lambda pair: -pair["counts"])
     shown = [_cell(entry["values"]) for entry in levels[:LEVELS]]
     return {

@@ -101,8 +101,7 @@ def advise(tell: Tell, path: str, plan: str, risk: float) -> dict[str, Any]:
     """Which k, as `shoal suggest` finds it."""
     from shoal.suggestion import suggest_plans
 
-    told = partial(tell, "progress")
-    return suggest_plans([Plan.parse(plan)], path, risk, None, None, None, progress=told).facts()
+    return suggest_plans([Plan.parse(plan)], path, risk, None, progress=partial(tell, "progress")).facts()
 
 
 def foresee(tell: Tell, path: str, plans: list[str]) -> None:

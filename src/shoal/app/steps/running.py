@@ -25,7 +25,7 @@ def build(tab: Tab) -> None:
         with ui.element("div").classes("actions"):
             more = ui.input("Also with k =", placeholder="3, 10, 20", on_change=lambda: judge())
             more.props("outlined dense").classes("alsok")
-            begin = button("Start", "play_arrow", lambda: _start(tab, more.value))
+            begin = button("Start", "play_arrow", lambda: start())
     why = ui.label().classes("warn").props("id=why")
 
     asked = 0  # how often the form was judged: only the last answer counts
@@ -57,6 +57,15 @@ def build(tab: Tab) -> None:
         if mine == asked and not begin.is_deleted:
             tell(wrong, not wrong)
 
+    def start() -> None:
+        """Queue the run, and the same with other k."""
+        with tab.saying():
+            for size in dict.fromkeys([draft.k, *_sizes(more.value or "")]):
+                wanted = draft.copy()
+                wanted.k = size
+                tab.office.submit(tab.session, work, wanted)
+            tab.announce("", False)
+
     ui.timer(0, judge, once=True)
     rows = ui.element("div").classes("runs")
     made: dict[int, Row] = {}
@@ -78,16 +87,6 @@ def build(tab: Tab) -> None:
 
     listed()
     tab.changed, tab.tick = listed, tick
-
-
-def _start(tab: Tab, further: str | None) -> None:
-    """Queue the run, and the same with other k."""
-    with tab.saying():
-        for size in dict.fromkeys([tab.draft.k, *_sizes(further or "")]):
-            draft = tab.draft.copy()
-            draft.k = size
-            tab.office.submit(tab.session, tab.table, draft)
-        tab.announce("", False)
 
 
 def _sizes(words: str) -> list[int]:

@@ -81,8 +81,12 @@ def build(tab: Tab) -> None:
         tab.save_draft()
         tab.check()
 
+    names = draft.named("quasi")
+    words = f"To be protected: {', '.join(names[:8])}{f' and {len(names) - 8} more' if names[8:] else ''}."
+    if not names:
+        words = "No column is to be protected yet: give one the role quasi in step 1."
     with ui.element("section").classes("lead"):
-        show(Markup("<h2>How safe, and how</h2><p class='soft'>{}</p>"), _protected(tab))
+        show(Markup("<h2>How safe, and how</h2><p class='soft'>{}</p>"), words)
         with ui.element("div").classes("actions"):
             button("Run", "arrow_forward", lambda: tab.go("run"))
     with ui.element("div").classes("two"):
@@ -157,14 +161,6 @@ def _advice(tab: Tab, take: Any) -> None:
             chosen.set_visibility(False)
         holder = ui.element("div")
     tell()
-
-
-def _protected(tab: Tab) -> str:
-    names = tab.draft.named("quasi")
-    if not names:
-        return "No column is to be protected yet: give one the role quasi in step 1."
-    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return f"To be protected: {shown}."
 
 
 def _meaning(k: int | None, records: int) -> Markup:

@@ -73,18 +73,11 @@ async def _release(tab: Tab, run: Run, ending: str) -> None:
 
 
 async def _report(tab: Tab, run: Run, edition: str) -> None:
+    """The internal one compares the runs on the same columns: of each method, k and rules the last."""
+    like = [one.results["run"] for one in tab.table.finished if one.plan.columns == run.plan.columns]
+    runs = {(one["method"], one["k"], one["requirements"]): one for one in like}
     name = f"{edition}.html"
-    await _make(tab, run, "report", name, name, edition=edition, runs=_like(tab, run))
-
-
-def _like(tab: Tab, run: Run) -> list[dict[str, Any]]:
-    """The runs on the same columns, as the report compares them; of each method, k and rules the last."""
-    runs = {}
-    for other in tab.table.finished:
-        if other.plan.columns == run.plan.columns:
-            one = other.results["run"]
-            runs[one["method"], one["k"], one["requirements"]] = one
-    return list(runs.values())
+    await _make(tab, run, "report", name, name, edition=edition, runs=[*runs.values()])
 
 
 async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: Any) -> None:
