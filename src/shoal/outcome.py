@@ -226,12 +226,8 @@ class Outcome:
             each = ", ".join(f"{name} {percent(lost)}" for name, lost in self.recoding_loss.items())
             rows.append(("lost by recoding", each))
         if self.unique_rows is not None:
-            few = (
-                f", {self.unique_on_categories:,} on those with few values"
-                if self.unique_on_categories
-                else ""
-            )
-            rows.append(("rows of their own", f"{self.unique_rows:,} on all published columns{few}"))
+            few, many = self.unique_on_categories, f"{self.unique_rows:,} on all published columns"
+            rows.append(("rows of their own", f"{many}, {few:,} on those with few values" if few else many))
         return [
             *rows,
             *(("each group has", one["said"]) for one in self.requirements),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.app import saved
-from shoal.app.crew import Hear, Stopped, Worker
+from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
 from shoal.app.saved import Saved
 from shoal.app.work import DATABASES, Run, Work
@@ -192,10 +192,6 @@ class Office:
             name = work.name.removesuffix(work.part)
             tables.append(Saved(name, work.part, digest, settings, runs, work.draft.prove))
         return await asyncio.to_thread(saved.save, tables, session.saved_as)
-
-    async def advise(self, work: Work, plan: str, risk: float, hear: Hear) -> dict[str, Any]:
-        """Which k keeps the risk low enough, by trial."""
-        return await self.adviser.do("advise", hear, path=work.source, plan=plan, risk=risk)
 
     async def foresee(self, session: Session, work: Work, plans: list[str]) -> str:
         """Why a run of one of these plans would fail; nothing also where that cannot be told in time."""

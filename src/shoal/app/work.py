@@ -12,16 +12,6 @@ from shoal.app.draft import Draft
 from shoal.errors import InputError
 from shoal.plan import Plan
 
-STAGES = {
-    "waiting": "waits for its turn",
-    "reading": "reads the table",
-    "grouping": "groups the records",
-    "measuring": "measures loss and risk",
-    "proving": "proves how little could be lost",
-    "done": "done",
-    "failed": "failed",
-    "cancelled": "cancelled",
-}
 DATABASES = (".db", ".sqlite", ".sqlite3")
 ENDED = ("done", "failed", "cancelled")
 

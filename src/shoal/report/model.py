@@ -335,6 +335,7 @@ def _bound(release: Release, bound: Bound | None, seconds: float | None) -> dict
 
 def proof(bound: Bound, loss: float) -> dict[str, Any]:
     """A bound as plain values, and how far above it this loss lies; None where no number says it."""
-    gap, least = bound.gap(loss), bound.information_loss
-    gap = gap if np.isfinite(gap) else None
-    return {"information_loss": least, "gap": gap, "method": bound.method, "seconds": bound.seconds}
+    above = bound.gap(loss)
+    gap = above if np.isfinite(above) else None
+    facts = {"information_loss": bound.information_loss, "gap": gap}
+    return {**facts, "method": bound.method, "seconds": bound.seconds}

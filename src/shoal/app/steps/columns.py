@@ -9,6 +9,7 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app.markup import FIELD, button, card, field, show
+from shoal.app.steps import WORDS
 from shoal.app.tab import Tab
 from shoal.words import CENTROIDS, NUMBERS, SCALINGS
 
@@ -24,63 +25,12 @@ class Form(NamedTuple):
     between: str = ","
 
 
-_TAILS = (Form("", "a value", ("value",)), Form("q", "a share of all values", ("share, such as 0.99",)))
-FORMS: dict[str, tuple[str, tuple[Form, ...]]] = {
-    "diversity": (
-        "In each group, values of this column",
-        (
-            Form("", "so many different ones", ("values, at least",)),
-            Form("entropy:", "as even as so many equally frequent ones", ("values",)),
-            Form("recursive:", "recursive (c, l)-diversity", ("c", "l")),
-            Form("share:", "none in more than a share of the records", ("share, up to 1",)),
-        ),
-    ),
-    "closeness": (
-        "In each group, distributed as in the whole table",
-        (
-            Form("", "within a distance (t-closeness)", ("t, 0 to 1",)),
-            Form("beta:", "likeness (beta)", ("beta",)),
-            Form("enhanced_beta:", "enhanced likeness (beta)", ("beta",)),
-            Form("delta:", "disclosure privacy (delta)", ("delta",)),
-        ),
-    ),
-    "dominance": (
-        "In each group, the largest in the sum",
-        (
-            Form("", "the n largest have at most p %", ("n", "p"), ":"),
-            Form("p:", "p % rule", ("p",)),
-            Form("pq:", "p/q rule", ("p", "q")),
-        ),
-    ),
-    "spread": (
-        "In each group, values span at least",
-        (Form("", "standard deviations", ("sd",)), Form("rel:", "a share of their mean", ("share",))),
-    ),
-    "top": ("Cap values above", _TAILS),
-    "bottom": ("Cap values below", _TAILS),
-    "round": (
-        "Round what is published",
-        (
-            Form("", "to decimals", ("decimals",)),
-            Form("sig:", "to significant digits", ("digits",)),
-            Form("base:", "to multiples", ("of",)),
-        ),
-    ),
+FORMS = {
+    name: (said["title"], tuple(Form(*form) for form in said["forms"]))
+    for name, said in WORDS["forms"].items()
 }
-_WORDS = {"scaling": ("Scaling", SCALINGS), "centroids": ("Centroid", CENTROIDS)}
-_LISTS = {
-    "log": "Group it by its logarithm",
-    "strata": "Groups never cross its values",
-    "by_record": "The same within each unit, and still grouped over records",
-}
-_TITLES = {
-    **{name: title for name, (title, _) in {**FORMS, **_WORDS}.items()},
-    "regroup": "Levels joined",
-    "column_weights": "Share in distances",
-    "blocks": "Block",
-    "missing_codes": "Codes for gaps",
-    "levels": "Order of levels",
-}
+_WORDS = {"scaling": SCALINGS, "centroids": CENTROIDS}
+_TITLES = {**{name: title for name, (title, _) in FORMS.items()}, **WORDS["columns"]}
 
 
 def read_form(name: str, value: Any) -> tuple[int, list[float | None]]:
@@ -181,10 +131,10 @@ def _fields(tab: Tab, column: dict[str, Any], put: Put) -> None:
             return
         if kind == "ordinal":
             _levels(tab, column, put)
-        for word, (label, words) in _WORDS.items():
+        for word, words in _WORDS.items():
             if numeric or (word == "centroids" and kind == "ordinal"):
-                options = {"": "as for all columns", **dict(zip(words, words))}
-                field(ui.select, label, draft.said(word, name) or "", partial(put, word), options=options)
+                options, said = {"": "as for all columns", **dict(zip(words, words))}, draft.said(word, name)
+                field(ui.select, _TITLES[word], said or "", partial(put, word), options=options)
         weight, block = draft.said("column_weights", name), draft.said("blocks", name)
         field(
             ui.number, "Its share in distances (1: as others)", weight, partial(put, "column_weights"), min=0
@@ -194,7 +144,7 @@ def _fields(tab: Tab, column: dict[str, Any], put: Put) -> None:
         codes = draft.said("missing_codes", name) or ""
         field(ui.input, "Codes for gaps in it, with commas", codes, partial(put, "missing_codes"))
         with ui.element("div").classes("checks"):
-            for listed, label in _LISTS.items():
+            for listed, label in WORDS["lists"].items():
                 if (listed != "log" or numeric) and (listed != "by_record" or draft.named("unit")):
                     change = partial(_listed, tab, listed, name)
                     ui.checkbox(label, value=name in draft.get(listed), on_change=change)

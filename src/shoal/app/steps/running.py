@@ -9,8 +9,9 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app.markup import button, sentence, show
+from shoal.app.steps import WORDS
 from shoal.app.tab import Tab
-from shoal.app.work import STAGES, Run
+from shoal.app.work import Run
 from shoal.errors import InputError, ShoalError, too_few
 from shoal.measures.measure import shown
 
@@ -169,7 +170,7 @@ def _outcome(run: Run) -> Markup:
 
 def _state(run: Run) -> str:
     """What a run does just now, how long it has, and about how long it will."""
-    words = STAGES[run.stage]
+    words = WORDS["stages"][run.stage]
     if run.stage == "waiting":
         return words
     if run.fraction is not None:

@@ -9,61 +9,11 @@ from nicegui import ui
 
 from shoal.app.crew import Stopped
 from shoal.app.markup import button, card, field, pieces, sentence, show
-from shoal.app.steps import columns
+from shoal.app.steps import WORDS, columns
 from shoal.app.tab import Tab
 from shoal.grouping.registry import methods
 from shoal.measures.measure import shown
 
-#: Fields with a word each: what they are called, and what their words mean.
-CHOICES: dict[str, tuple[str, dict[str, str]]] = {
-    "centroids": (
-        "Centroid: what a group publishes",
-        {
-            "": "by type: mean, median or mode",
-            "mean": "mean",
-            "median": "median",
-            "trimmed": "trimmed mean",
-            "mode": "mode",
-        },
-    ),
-    "missing": (
-        "Missing values",
-        {
-            "group": "a gap is a value of its own",
-            "impute": "fill gaps first",
-            "drop": "leave out records with a gap",
-            "error": "refuse a table with gaps",
-        },
-    ),
-    "scaling": (
-        "Scaling for grouping",
-        {
-            "standard": "standard deviations",
-            "robust": "quartiles (robust)",
-            "range": "the range",
-            "rank": "ranks",
-            "none": "as they are",
-        },
-    ),
-    "zeros": ("Zeros", {"value": "a number like others", "group": "grouped apart, as gaps are"}),
-    "thin": ("Cells of too few records", {"widen": "widen their group", "gap": "publish a gap"}),
-    "order": ("Rows in the file", {"shuffle": "shuffled: a place tells nothing", "keep": "in their order"}),
-}
-LIMITS: dict[str, tuple[str, dict[str, float]]] = {
-    "contributors": ("Records that make up each published cell, at least", {"min": 1, "precision": 0}),
-    "contributor_share": ("The largest share of weight that one has in it", {"min": 0.01, "max": 1}),
-    "seed": ("Seed: the same gives the same release", {"min": 0, "precision": 0}),
-    "time_limit": ("Time limit, seconds (none: repeatable)", {"min": 0.1}),
-}
-ROLES_CHOSEN = {"stratum": "Strata: groups never cross them", "unit": "Unit: whom k counts (dropped)"}
-TYPED = {"missing_codes": "Codes for gaps, with commas", "pseudonyms": "Key file: units get new numbers"}
-CHECKS = {
-    "merge_small_strata": "Merge strata that are short of k with the most similar",
-    "preserve": "Keep the totals of whole numbers",
-    "decimals": "Round to as many decimals as the original shows",
-    "per_column": "Group each column on its own: k then holds for each column, not for the record",
-    "prove": "Prove how little any release could lose (up to 50,000 records)",
-}
 ADVICE = (
     "Say how many records an intruder who knows all true values may link correctly. Group sizes from 2 to 50 "
     "are tried on this table; suggested is the one that loses least among those that keep to it."
@@ -127,7 +77,8 @@ def _advice(tab: Tab, take: Any) -> None:
             share = (risk.value or 0) / 100
             try:
                 with tab.working("Trying group sizes", tab.office.adviser.stop):
-                    told = await tab.office.advise(work, plan, share, tab.progress)
+                    order: dict[str, Any] = {"path": work.source, "plan": plan, "risk": share}
+                    told = await tab.office.adviser.do("advise", tab.progress, **order)
             except Stopped:
                 tab.say("Cancelled: no group size is suggested")
                 return
@@ -245,22 +196,23 @@ def _more(tab: Tab, put: Any) -> None:
 
     with ui.expansion("More: strata, units, weights, centroids, gaps, order of rows").classes("more"):
         with ui.element("div").classes("grid3"):
-            for role, label in ROLES_CHOSEN.items():
+            for role, label in WORDS["several"].items():
                 several(label, draft.named(role), partial(give, role))
             weight = next((names.index(name) for name in draft.named("weight")), None)
             weigh = lambda place: give("weight", [] if place is None else [names[place]])  # noqa: E731
             field(ui.select, "Survey weight", weight, weigh, options=places, clearable=True)
-            for name, (label, options) in CHOICES.items():
+            for name, said in WORDS["choices"].items():
                 value = draft.get(name)
                 value = value if isinstance(value, str) else ""
-                field(ui.select, label, value, partial(put, name), options=options)
+                field(ui.select, said["label"], value, partial(put, name), options=said["words"])
             several("Kept columns that an intruder may know", draft.get("known") or [], partial(put, "known"))
-            for name, label in TYPED.items():
+            for name, label in WORDS["typed"].items():
                 typed = lambda words, name=name: put(name, (words or "").strip())  # noqa: E731
                 field(ui.input, label, draft.fields.get(name, ""), typed)
-            for name, (label, limits) in LIMITS.items():
-                field(ui.number, label, draft.get(name), partial(put, name), **limits).props("clearable")
+            for name, said in WORDS["limits"].items():
+                value, tell = draft.get(name), partial(put, name)
+                field(ui.number, value=value, tell=tell, **said).props("clearable")
         with ui.element("div").classes("checks"):
-            for name, label in CHECKS.items():
+            for name, label in WORDS["checks"].items():
                 value = draft.prove if name == "prove" else bool(draft.get(name))
                 ui.checkbox(label, value=value, on_change=partial(check, name))
