@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -154,8 +154,8 @@ def protect(
                 raise InputError(
                     "--safe-cells has no effect here: it is for CSV and TSV, which spreadsheets run"
                 )
-            frame = frame_of(source)
-            plan = prepared(lambda: frame, source, place)
+            read = cache(lambda: frame_of(source))
+            plan, frame = prepared(read, source, place), read()
             if price:
                 from shoal.comparison import refuse_price
 
@@ -170,7 +170,7 @@ def protect(
         if where == "spark":
             instead = "--engine disk, or measure it afterwards"
             large.refuse_options(where, instead, report=report, public_report=public_report)
-        plan = prepared(lambda: large.head_of(file), file, output or file)
+        plan = prepared(cache(lambda: large.head_of(file)), file, output or file)
         by = listed(partition_by, "--partition-by") or None
         target = large.large_target(file, output)
         more = finish if bound or any(editions.values()) else None
