@@ -101,20 +101,13 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, ClusterMixin, Base
         X = validate_data(self, X, dtype=np.float64)
         if len(X) < self.k:
             raise InputError(f"k={self.k} needs at least {self.k} records, but n_samples={len(X)}: lower k")
-        seed = self.random_state
+        fields = self.get_params(deep=False)
+        seed = fields.pop("random_state")
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
-        release = microaggregate(
-            X,
-            self.k,
-            method=self.method,
-            seed=int(seed),
-            time_limit=self.time_limit,
-            parameters=self.parameters,
-        )
-        self.release_ = release
-        self.labels_ = release.labels
-        self.information_loss_ = release.information_loss
+        self.release_ = microaggregate(X, seed=int(seed), **fields)
+        self.labels_ = self.release_.labels
+        self.information_loss_ = self.release_.information_loss
         return self
 
     def transform(self, X: Any) -> Any:

@@ -3,7 +3,7 @@
 import logging
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -227,8 +227,7 @@ class Outcome:
             rows.append(("lost by recoding", each))
         if self.unique_rows is not None:
             few, many = self.unique_on_categories, f"{self.unique_rows:,} on all published columns"
-            many += f", {few:,} on those with few values" if few else ""
-            rows.append(("rows of their own", many))
+            rows.append(("rows of their own", f"{many}, {few:,} on those with few values" if few else many))
         return [
             *rows,
             *(("each group has", one["said"]) for one in self.requirements),
@@ -285,18 +284,16 @@ def promise(plan: Plan, columns: Sequence[Any], kept: Sequence[Any] = ()) -> str
         rest = (f"{rest}; " if len(recoded) < len(kept) else "") + f"recoded only: {_listed(recoded)}"
     if plan.pseudonyms is not None:
         rest = f"rows of a unit can be linked, and together they may be its own; {rest}"
+    shared = f"every published combination of {_listed(columns)} is shared by {whom}"
     if plan.per_column:
-        return (
-            f"in each of {_listed(columns)} taken alone, every published value is shared by {whom}; taken "
-            f"together, a record's values may still be its own; {rest}"
-        )
+        shared = f"in each of {_listed(columns)} taken alone, every published value is shared by {whom}"
+    elif plan.apart:
+        blocks = " / ".join(map(_listed, plan.blocks or ()))
+        alone = f"in each block of columns ({blocks}) taken alone"
+        shared = f"{alone}, every published combination is shared by {whom}"
     if plan.apart:
-        blocks = " / ".join(", ".join(map(str, block)) for block in plan.blocks or ())
-        return (
-            f"in each block of columns ({blocks}) taken alone, every published combination is shared by "
-            f"{whom}; taken together, a record's values may still be its own; {rest}"
-        )
-    return f"every published combination of {_listed(columns)} is shared by {whom}; {rest}"
+        shared += "; taken together, a record's values may still be its own"
+    return f"{shared}; {rest}"
 
 
 def _least_words(plan: Plan, loss: Loss, bound: float | None, proven: bool) -> list[str]:
@@ -320,7 +317,7 @@ def _listed(names: Sequence[Any]) -> str:
 
 def notes_on(
     plan: Plan, used: Sequence[str], counts: Mapping[str, int], sha256: str | None = None
-) -> list[str]:
+) -> Iterator[str]:
     """What a careful colleague would point out of the way a release was made.
 
     `counts` are those of `Published`: gaps that were filled, records that moved for the sake of totals,
@@ -328,51 +325,37 @@ def notes_on(
     the plan names one to compare it with.
     """
     filled, moved, thinned, zeros_lost = (counts[name] for name in COUNTS)
-    notes = []
     if plan.version not in (None, shoal.__version__):
         changed = SINCE_0_1 if str(plan.version).startswith(("0.0.", "0.1.")) else ""
-        notes.append(f"the plan was written by shoal {plan.version}; this is {shoal.__version__}{changed}")
+        yield f"the plan was written by shoal {plan.version}; this is {shoal.__version__}{changed}"
     if plan.sha256 is not None and sha256 is not None and sha256 != plan.sha256:
-        notes.append("the data differ from those that the plan was written for")
-    dropped = plan.named("identifier")
-    if dropped:
-        notes.append(f"identifiers dropped: {', '.join(map(str, dropped))}")
+        yield "the data differ from those that the plan was written for"
+    if dropped := plan.named("identifier"):
+        yield f"identifiers dropped: {_listed(dropped)}"
     if plan.apart and not plan.per_column:
-        notes.append("each block was grouped on its own: k holds for each block, not for the record")
+        yield "each block was grouped on its own: k holds for each block, not for the record"
     if filled:
         whom = "units, inside their group of units" if plan.unit else "records"
         why = f": records with gaps like theirs are too few for a group of k={plan.k} {whom}"
         why = why if plan.missing == "group" else ""
         total = "; they come on top of the totals" if plan.preserve == "totals" else ""
-        notes.append(
-            _many(filled, "gap was filled with its", "gaps were filled with their")
-            + f" group's value{why}{total}"
-        )
+        gaps = _many(filled, "gap was filled with its", "gaps were filled with their")
+        yield f"{gaps} group's value{why}{total}"
     if thinned:
-        notes.append(
-            f"{_many(thinned, 'value became a gap', 'values became gaps')}: fewer than "
-            f"{plan.contributors} records make up their cell"
-        )
+        gaps = _many(thinned, "value became a gap", "values became gaps")
+        yield f"{gaps}: fewer than {plan.contributors} records make up their cell"
     if zeros_lost:
-        notes.append(
-            f"{_many(zeros_lost, 'zero became another number', 'zeros became other numbers')}"
-            + ("" if plan.zeros == "group" else "; zeros='group' (--zeros group) keeps them apart")
-        )
+        apart = "" if plan.zeros == "group" else "; zeros='group' (--zeros group) keeps them apart"
+        yield _many(zeros_lost, "zero became another number", "zeros became other numbers") + apart
     centroids = [plan.centroids] if isinstance(plan.centroids, str) else plan.centroids.values()
-    single = [word for word in ("median", "trimmed", "mode") if word in centroids]
-    if single:
-        notes.append(f"what a group publishes as its {' or '.join(single)} is often one record's own value")
+    if single := [word for word in ("median", "trimmed", "mode") if word in centroids]:
+        yield f"what a group publishes as its {' or '.join(single)} is often one record's own value"
     if moved:
-        notes.append(
-            _many(moved, "record changed its group", "records changed their group")
-            + " so that totals could be kept"
-        )
+        records = _many(moved, "record changed its group", "records changed their group")
+        yield f"{records} so that totals could be kept"
     if plan.time_limit is not None:
         if any("time_limit" in get_method(key).supplied for key in used):
-            notes.append(
-                "bounded by time: another machine may give another release; leave it out to repeat it"
-            )
+            yield "bounded by time: another machine may give another release; leave it out to repeat it"
         else:
             which = ", ".join(map(repr, used))
-            notes.append(f"method {which} does not work against the clock: the time limit had no effect")
-    return notes
+            yield f"method {which} does not work against the clock: the time limit had no effect"

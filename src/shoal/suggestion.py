@@ -10,6 +10,7 @@ from shoal.grouping.runner import share
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.plan.rules import alternatives, required_by
 
+Compare = Callable[[Sequence[int], Progress | None], Comparison]
 #: For k, if none are named. Steps grow with k, for the risk falls about like 1/k.
 CANDIDATES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
 #: Records up to which all of them are tried. Above it each takes seconds; the risk falls as k grows, so that
@@ -55,14 +56,8 @@ class Suggestion:
 
     def facts(self) -> dict[str, Any]:
         """As plain values, fit for JSON."""
-        return {
-            "k": self.k,
-            "method": self.method,
-            "requirements": self.requirements,
-            "max_risk": self.max_risk,
-            "reason": self.reason,
-            "comparison": self.comparison.facts(),
-        }
+        names = ("k", "method", "requirements", "max_risk", "reason")
+        return {**{name: getattr(self, name) for name in names}, "comparison": self.comparison.facts()}
 
 
 @explicit(Plan)
@@ -111,7 +106,8 @@ def suggest(
     """
     keys = [methods] if isinstance(methods, str) else methods
     plans = [Plan(CANDIDATES[0], **chosen) for chosen in alternatives(fields)]
-    return suggest_plans(plans, data, max_risk, k, keys, bound_time, sample, workers, progress)
+    told: dict[str, Any] = {"bound_time": bound_time, "sample": sample, "workers": workers}
+    return suggest_plans(plans, data, max_risk, k, keys, progress, **told)
 
 
 def suggest_plans(
@@ -120,15 +116,13 @@ def suggest_plans(
     max_risk: float,
     sizes: Sequence[int] | None,
     keys: Sequence[str] | None = None,
-    bound_time: float | None = None,
-    sample: int | None = None,
-    workers: int | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Suggestion:
-    """The plan and k that are best of these; the rest is as for `compare_plans`."""
+    """The plan and k that are best of these; `options` are those of `compare_plans`, without a bound."""
     if not 0 < max_risk <= 1:
         raise InputError(f"max_risk is a share between 0 and 1, not {max_risk!r}")
-    frame, notes = some_of(data, plans[0])
+    (frame, notes), options = some_of(data, plans[0]), {"bound_time": None, **options}
     several = sizes is not None or len(plans) > 1 or len(keys or "1") > 1
     if sizes is None:
         sizes = [size for size in CANDIDATES if size <= len(frame)]
@@ -136,7 +130,7 @@ def suggest_plans(
             raise InputError(f"the table has {len(frame)} records: too few to hide one among others")
 
     def compare(some: Sequence[int], told: Progress | None) -> Comparison:
-        return compare_plans(plans, frame.native, some, keys, bound_time, sample, workers, told)
+        return compare_plans(plans, frame.native, some, keys, progress=told, **options)
 
     if several or len(frame) <= FEW:
         comparison = compare(sizes, progress)
@@ -171,11 +165,7 @@ def suggest_plans(
 
 
 def _halving(
-    compare: Callable[[Sequence[int], Progress | None], Comparison],
-    plan: Plan,
-    sizes: Sequence[int],
-    max_risk: float,
-    progress: Progress | None,
+    compare: Compare, plan: Plan, sizes: Sequence[int], max_risk: float, progress: Progress | None
 ) -> Comparison:
     """Try only sizes that decide: where one keeps the risk low enough, or fails, smaller ones follow."""
     tried: list[Comparison] = []

@@ -147,14 +147,16 @@ def _matrix(info: MethodInfo, X: NDArray) -> NDArray:
     return np.rint(X).astype(np.int64) if info.input == "raw" else standardise(list(X.T))[0]
 
 
-def _untied(n: int, d: int) -> NDArray:
-    """Whole numbers without ties, so that a shift by 1e9 is exact."""
-    return np.random.default_rng(0).choice(1_000_000, (n, d), replace=False).astype(float)
-
-
 def _most(info: MethodInfo, n: int) -> int:
     """So many records, or few for a method that proves its outcome: with each more it takes longer."""
     return min(n, 13) if info.proves else n
+
+
+def _untied(info: MethodInfo, n: int) -> NDArray:
+    """A table for the method, of whole numbers without ties: a shift by 1e9 is exact."""
+    shape = (_most(info, n), 1 if info.columns == "one" else 3)
+    X = np.random.default_rng(0).choice(1_000_000, shape, replace=False)
+    return X if info.input == "raw" else X.astype(float)
 
 
 @st.composite
@@ -199,7 +201,7 @@ def check_sizes(info: MethodInfo) -> None:
     """The sizes at which the arithmetic of groups turns over."""
     for k in (2, 3) if info.proves else (2, 3, 5):
         for n in (k, 2 * k - 1, 2 * k, 2 * k + 1, 3 * k - 1, 3 * k, 4 * k + 1):
-            for X in (_untied(n, 2), np.ones((n, 2)), np.arange(2.0 * n).reshape(n, 2) // 3):
+            for X in (_untied(info, n), np.ones((n, 2)), np.arange(2.0 * n).reshape(n, 2) // 3):
                 with _showing(info, X, k):
                     smallest = _run(info, X, k).sizes.min()
                     _require(smallest >= k, f"a group has {smallest} records, fewer than k")
@@ -207,7 +209,7 @@ def check_sizes(info: MethodInfo) -> None:
 
 def check_identity(info: MethodInfo) -> None:
     """k = 1 leaves every record alone, and loses nothing."""
-    X = _untied(7, 2)[:, : 1 if info.columns == "one" else 2]
+    X = _untied(info, 7)
     with _showing(info, X, 1):
         release = _protect(info, X, 1)
         _require(np.array_equal(release.table, X), "k = 1 changes values")
@@ -217,9 +219,7 @@ def check_identity(info: MethodInfo) -> None:
 
 def check_input_untouched(info: MethodInfo) -> None:
     """Any memory layout and read-only input give the same labels, and the input stays as it was."""
-    X = _untied(_most(info, 31), 2)[:, : 1 if info.columns == "one" else 2]
-    if info.input == "raw":
-        X = X.astype(np.int64)
+    X = _untied(info, 31)
     before = X.copy()
     with _showing(info, before, 3):
         expected = _protect(info, X, 3).labels
@@ -234,7 +234,7 @@ def check_input_untouched(info: MethodInfo) -> None:
 
 def check_seed(info: MethodInfo) -> None:
     """The same seed gives the same labels."""
-    X = _untied(_most(info, 60), 3)
+    X = _untied(info, 60)
     with _showing(info, X, 3):
         once, again = (_run(info, X, 3, seed=7).labels for _ in range(2))
         _require(np.array_equal(once, again), "the same seed gives other labels")
@@ -242,7 +242,7 @@ def check_seed(info: MethodInfo) -> None:
 
 def check_means(info: MethodInfo) -> None:
     """The columns' means are those of the original."""
-    X = np.exp(np.random.default_rng(1).normal(size=(_most(info, 50), 1 if info.columns == "one" else 3)))
+    X = np.exp(np.random.default_rng(1).normal(size=_untied(info, 50).shape))
     X = np.rint(1e6 * X) if info.input == "raw" else X
     with _showing(info, X, 3):
         means = _protect(info, X, 3).table.mean(axis=0)
@@ -251,8 +251,7 @@ def check_means(info: MethodInfo) -> None:
 
 def check_shift_and_scale(info: MethodInfo) -> None:
     """Adding 1e9 to a column or scaling it by 1e-9 leaves the labels as they were."""
-    X = _untied(_most(info, 60), 1 if info.columns == "one" else 3)
-    X = X.astype(np.int64) if info.input == "raw" else X
+    X = _untied(info, 60)
     with _showing(info, X, 3):
         expected = _protect(info, X, 3).labels
     shifted = X.copy()

@@ -489,7 +489,7 @@ def test_single_columns_have_their_steps_requirements_and_levels(server, visit, 
     page.get_by_role("button", name="Look at Run 1").click()
     page.get_by_label("Column", exact=True).click()
     page.get_by_role("option", name="grade").click()
-    chart = page.get_by_role("img", name="Distribution of grade in the original and in the release")
+    chart = page.get_by_role("img", name="Share of each level of grade before and after")
     shares = page.wait_for_function(
         "(e) => { const o = getElement(Number(e.id.slice(1)))?.chart?.getOption(); "
         "return o && {levels: o.xAxis[0].data, shares: o.series.map(s => s.data)}; }",

@@ -167,21 +167,13 @@ def test_a_plan_for_other_columns_is_not_opened():
 
 def test_every_field_of_a_plan_stands_in_the_form():
     """A field that is added to `Plan` is missed here until the page asks for it."""
-    from shoal.app.steps.columns import _LISTS, _TITLES
-    from shoal.app.steps.settings import CHECKS, CHOICES, TYPED
+    from shoal.app.steps import WORDS
+    from shoal.app.steps.columns import _TITLES
 
     of_roles = {"roles", "types", "columns", "strata", "weight", "unit", "keep"}
-    numbers = {
-        "k",
-        "method",
-        "parameters",
-        "seed",
-        "time_limit",
-        "contributors",
-        "contributor_share",
-        "known",
-    }
-    asked = {*CHECKS, *CHOICES, *TYPED, *_TITLES, *_LISTS, *numbers, *of_roles} - {"prove"}
+    others = {"k", "method", "parameters", "known"}
+    listed = {name for part in ("checks", "choices", "limits", "typed", "lists") for name in WORDS[part]}
+    asked = {*listed, *_TITLES, *others, *of_roles} - {"prove"}
     assert asked == {field.name for field in fields(shoal.Plan)} - {"version", "sha256"}
     assert set(_TITLES) == set(BY_COLUMN)
     assert all(hasattr(DEFAULTS, name) for name in BY_COLUMN)

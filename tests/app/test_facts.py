@@ -7,7 +7,9 @@ import pytest
 
 pytest.importorskip("nicegui")
 
-from shoal.app.facts import table_facts
+import shoal
+from shoal.app.facts import release_facts, table_facts
+from shoal.datasets import survey
 from shoal.frame.frame import Frame
 from shoal.io.source import frame_of
 
@@ -28,3 +30,10 @@ def test_facts_of_odd_tables():
     odd = pa.table({"none": pa.nulls(5), "same": [1] * 5, "nan": [float("nan")] * 5, "list": [[1]] * 5})
     facts = json.loads(json.dumps(table_facts(Frame(odd)), allow_nan=False))
     assert [column["name"] for column in facts["columns"]] == ["none", "same", "nan", "list"]
+
+
+def test_a_run_says_what_its_groups_hold_beyond_k():
+    release = shoal.microaggregate(survey(60), 4, columns=["turnover", "wages"], diversity={"sector": 2})
+    facts = release_facts(release)
+    assert facts["run"]["requirements"] == "diversity sector=2"
+    assert facts["run"]["information_loss"] == facts["outcome"]["information_loss"]

@@ -584,9 +584,9 @@ def test_the_engine_is_chosen_by_the_table(tmp_path):
         with pytest.raises(InputError, match=sentence):
             large.engine_for(*words)
     with pytest.raises(InputError, match="--public-report is not for --engine spark"):
-        large.refuse_options("spark", report=None, public_report="x.html")
+        large.refuse_options("spark", "--engine disk", report=None, public_report="x.html")
     with pytest.raises(InputError, match="stdout"):
-        large.protect_large("disk", Plan(3), str(tmp_path / "in.parquet"), "-", False, None)
+        large.large_target(str(tmp_path / "in.parquet"), "-")
 
 
 @settings(max_examples=5, deadline=None)

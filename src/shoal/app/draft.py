@@ -64,9 +64,8 @@ class Draft:
             kinds=self.kinds,
             undecided={name for name in self.roles if name not in plan.roles},
         )
-        for option in OPTIONS:
-            name, value = option.field, getattr(plan, option.field)
-            if name in _ELSEWHERE or value == getattr(DEFAULTS, name):
+        for name, value in plan.differs().items():
+            if name in _ELSEWHERE:
                 continue
             if name == "blocks":
                 draft.columns[name] = {c: number for number, block in enumerate(value, 1) for c in block}

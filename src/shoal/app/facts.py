@@ -1,5 +1,6 @@
 """What the page shows of a table and of a release, as plain values fit for JSON. Made in the worker."""
 
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
@@ -32,12 +33,8 @@ def table_facts(frame: Frame) -> dict[str, Any]:
     guesses = guess_roles(frame)
     columns = [
         {
+            **asdict(guess),
             "name": str(guess.name),
-            "role": guess.role,
-            "type": guess.type,
-            "reason": guess.reason,
-            "distinct": guess.distinct,
-            "gaps": guess.gaps,
             "kind": stored_kind(frame, guess.name),
             "stored": str(table.schema.field(j).type),
             **_picture(frame, guess.name, table.column(j)),
@@ -61,6 +58,7 @@ def _cell(value: Any) -> str:
 
 def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
     """The range of a column in words, and a small histogram: how many records in which class."""
+    facts = {"range": "", "classes": [], "counts": [], "levels": []}
     kind = cells.type
     if types.is_dictionary(kind):
         cells, kind = cells.cast(kind.value_type), kind.value_type
@@ -74,14 +72,10 @@ def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
             (shape,) = shapes
             said = [day(edge) if shape["moment"] else digits(edge, 6) for edge in shape["edges"]]
             counts = np.rint(np.asarray(shape["before"]) * (len(cells) - cells.null_count))
-            return {
-                "range": f"{said[0]} to {said[-1]}",
-                "classes": [f"{a} to {b}" for a, b in pairwise(said)],
-                "counts": counts,
-                "levels": [],
-            }
+            classes = [f"{a} to {b}" for a, b in pairwise(said)]
+            return facts | {"range": f"{said[0]} to {said[-1]}", "classes": classes, "counts": counts}
     if types.is_nested(kind):
-        return {"range": "", "classes": [], "counts": [], "levels": []}
+        return facts
     levels = sorted(pc.value_counts(cells.drop_null()).to_pylist(), key=lambda pair: -pair["counts"])
     shown = [_cell(entry["values"]) for entry in levels[:LEVELS]]
     return {
@@ -94,12 +88,13 @@ def _picture(frame: Frame, name: Any, cells: Any) -> dict[str, Any]:
 
 def release_facts(release: Release) -> dict[str, Any]:
     """The report's own model, the largest changes, and the audit in words; the bound comes later."""
+    from shoal.comparison import Run
+
     both = release.measured.pair()  # read once for the model and the changes
     model = build(release, "internal", bound_time=None)
     facts = {key: model[key] for key in ("outcome", "utility", "risk", "distributions", "map", "notes")}
     facts["audit"] = sentences(model["audit"], model["outcome"]["records"])
-    facts["changes"] = _changes(both)
-    return plain(facts)
+    return plain({**facts, "changes": _changes(both), "run": asdict(Run.of(release))})
 
 
 def _changes(both: Pair) -> list[dict[str, Any]]:

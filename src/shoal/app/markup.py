@@ -42,6 +42,16 @@ def button(
     return made
 
 
+def field(kind: Callable[..., Any], label: str, value: Any, tell: Callable[[Any], None], **more: Any) -> Any:
+    """A field of a form, which tells what is chosen or typed; a number without a fraction is whole."""
+
+    def told(event: Any) -> None:
+        given = event.value
+        tell(int(given) if isinstance(given, float) and given.is_integer() else given)
+
+    return kind(label=label, value=value, on_change=told, **more).props(FIELD)
+
+
 def card(title: str, words: str) -> ui.element:
     """A card with its title and what it is about; to put more into."""
     made = ui.element("section").classes("card")

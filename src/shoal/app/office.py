@@ -6,14 +6,14 @@ import itertools
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shoal.app import saved
-from shoal.app.crew import Hear, Stopped, Worker
+from shoal.app.crew import Stopped, Worker
 from shoal.app.draft import Draft
 from shoal.app.saved import Saved
 from shoal.app.work import DATABASES, Run, Work
@@ -34,10 +34,9 @@ class Session:
     reader: Worker  # one for each browser: a file that takes long keeps nobody else waiting
     #: What the browser has besides the cookie.
     key: str = field(default_factory=secrets.token_urlsafe, repr=False)
-    tabs: set[str] = field(default_factory=set)  # the clients that were given the page
+    tabs: dict[str, Any] = field(default_factory=dict)  # by the clients that were given the page
     works: list[Work] = field(default_factory=list)
     changes: int = 0  # grows with every change, so that tabs know when to look again
-    watchers: set[Callable[[], None]] = field(default_factory=set)  # one for each tab
     saved_as: str = field(default_factory=saved.new_name)  # the name of its file, once it is saved
     layout: str = ""  # of files of fixed widths, as it was pasted or dropped
     waiting: list[Saved] = field(default_factory=list)  # tables of a reopened session that are not here yet
@@ -48,9 +47,9 @@ class Session:
         self.tell()
 
     def tell(self) -> None:
-        """Call every tab at once: it keeps the newest plans before the server can be gone."""
-        for watcher in self.watchers:
-            watcher()
+        """Let every tab keep the newest plans at once, before the server can be gone."""
+        for tab in self.tabs.values():
+            tab.keep()
 
 
 class Office:
@@ -193,10 +192,6 @@ class Office:
             name = work.name.removesuffix(work.part)
             tables.append(Saved(name, work.part, digest, settings, runs, work.draft.prove))
         return await asyncio.to_thread(saved.save, tables, session.saved_as)
-
-    async def advise(self, work: Work, plan: str, risk: float, hear: Hear) -> dict[str, Any]:
-        """Which k keeps the risk low enough, by trial."""
-        return await self.adviser.do("advise", hear, path=work.source, plan=plan, risk=risk)
 
     async def foresee(self, session: Session, work: Work, plans: list[str]) -> str:
         """Why a run of one of these plans would fail; nothing also where that cannot be told in time."""

@@ -45,7 +45,7 @@ class View:
 
     def __init__(self, tab: Tab):
         self.tab = tab
-        tab.refresh = self.refresh
+        tab.refresh, tab.keep = self.refresh, self.keep
         self.seen = -1
         self.tables: tuple[list[int], Work | None] = ([], None)
         self.client = ui.context.client
@@ -78,12 +78,10 @@ class View:
         ui.timer(LOOK_AGAIN, self.look_again)
         ui.on("shoal-uploaded", lambda event: self.uploaded(event.args))
         ui.on("shoal-plan", lambda event: self.tab.follow(str(event.args.get("text", ""))))
-        tab.session.watchers.add(self.keep)
-        tab.session.tabs.add(self.client.id)
-        self.client.on_delete(lambda: tab.session.watchers.discard(self.keep))
-        self.client.on_delete(lambda: tab.session.tabs.discard(self.client.id))
-        self.client.on_connect(tab.come)
-        self.client.on_disconnect(tab.leave)
+        tab.session.tabs[self.client.id] = tab
+        self.client.on_delete(lambda: tab.session.tabs.pop(self.client.id, None))
+        self.client.on_connect(lambda: tab.come(True))
+        self.client.on_disconnect(lambda: tab.come(False))
 
     def refresh(self) -> None:
         """Build the shown step anew."""

@@ -44,6 +44,7 @@ class Tab:
         self.warned = False  # whether what is shown above the step is about the settings
         self.here = False
         self.refresh: Callable[[], None] = lambda: None
+        self.keep: Callable[[], None] = lambda: None  # hands the browser the newest plans
         self.announce: Callable[[str, bool], None] = lambda sentence, bad: None
         self.changed: Callable[[], None] | None = None  # called when the session has changed
         self.tick: Callable[[], None] | None = None  # called again and again while the step is shown
@@ -64,27 +65,14 @@ class Tab:
         return self.shown
 
     def _enter(self, work: Work) -> None:
-        here = self.here
-        self.leave()
-        self.work = work
-        if here:
-            self.come()
-        self.draft = work.draft.copy()
+        self.work, self.draft = work, work.draft.copy()
         self.shown = work.finished[-1] if work.finished else None
         self.beside = None
         self.column = self.edited = 0
 
-    def come(self) -> None:
-        """The browser is there, for the first time or again."""
-        if not self.here and self.work is not None:
-            self.work.tabs += 1
-        self.here = True
-
-    def leave(self) -> None:
-        """The browser has closed the tab, or lost the way."""
-        if self.here and self.work is not None:
-            self.work.tabs -= 1
-        self.here = False
+    def come(self, here: bool) -> None:
+        """The browser is there, for the first time or again; or it has closed the tab, or lost the way."""
+        self.here = here
 
     def open_work(self, number: int, step: str | None = None) -> None:
         """Show another table of this session."""
@@ -154,7 +142,8 @@ class Tab:
         self.announce("", False)
         self.warned = False
         self.changed = None
-        if self.work is not None and self.work.tabs > 1 and self.step != "data":
+        tabs = [tab for tab in self.session.tabs.values() if tab.here and tab.work is self.work]
+        if self.work is not None and len(tabs) > 1 and self.step != "data":
             self.announce(
                 "This table is open in another tab too. Runs appear in both; settings are each tab's own.",
                 False,
@@ -183,8 +172,8 @@ class Tab:
                     if all(text != run.text for run in work.runs):
                         plans[f"{work.number}"] = f"{table}Settings", f"{work.stem}.plan.toml", text
             for run in reversed(work.runs):
-                words = f"{table}{run.title}: {run.settings}"
-                plans[f"{work.number}.{run.number}"] = words, f"{work.stem}.run-{run.number}.toml", run.text
+                file = f"{work.stem}.run-{run.number}.toml"
+                plans[f"{work.number}.{run.number}"] = f"{table}{run.named}", file, run.text
         return plans
 
     def follow(self, text: str) -> None:

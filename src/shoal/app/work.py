@@ -12,16 +12,6 @@ from shoal.app.draft import Draft
 from shoal.errors import InputError
 from shoal.plan import Plan
 
-STAGES = {
-    "waiting": "waits for its turn",
-    "reading": "reads the table",
-    "grouping": "groups the records",
-    "measuring": "measures loss and risk",
-    "proving": "proves how little could be lost",
-    "done": "done",
-    "failed": "failed",
-    "cancelled": "cancelled",
-}
 DATABASES = (".db", ".sqlite", ".sqlite3")
 ENDED = ("done", "failed", "cancelled")
 
@@ -69,6 +59,10 @@ class Run:
         return f"k = {self.plan.k}, {self.plan.method}, {len(self.plan.columns or ())} columns"
 
     @property
+    def named(self) -> str:
+        return f"{self.title}: {self.settings}"
+
+    @property
     def elapsed(self) -> float:
         return 0.0 if self.began is None else (self.ended or time.monotonic()) - self.began
 
@@ -92,12 +86,15 @@ class Work:
     facts: dict[str, Any]
     draft: Draft
     runs: list[Run] = field(default_factory=list)
-    tabs: int = 0  # that show it just now
     touched: bool = False  # whether a person has changed the settings since the guess
 
     @property
     def records(self) -> int:
         return self.facts["records"]
+
+    def run(self, number: int) -> Run | None:
+        """The finished run of that number, if there is one."""
+        return next((run for run in self.finished if run.number == number), None)
 
     @property
     def finished(self) -> list[Run]:

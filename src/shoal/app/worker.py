@@ -16,24 +16,26 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
+from shoal.app.facts import release_facts, table_facts
+from shoal.datasets import survey
 from shoal.errors import InputError, ShoalError
-
-if TYPE_CHECKING:
-    from shoal.frame.frame import Frame
-    from shoal.release import Release
+from shoal.io.files import write as write_table
+from shoal.io.origin import Origin
+from shoal.io.source import frame_of
+from shoal.plan import Plan
+from shoal.release import Release
+from shoal.report.model import BOUND_NEAR, BOUND_RECORDS, BOUND_SECONDS, own_bound, proof
 
 TELL_EVERY = 0.1  # seconds between two words on progress
 
 Tell = Callable[[str, Any], None]
+_table = lru_cache(1)(frame_of)  # looked at again and again; the page never changes its file
 
 
 def inspect(tell: Tell, path: str) -> Any:
     """What a table holds."""
-    from shoal.app.facts import table_facts
-    from shoal.io.source import frame_of
-
     return table_facts(frame_of(path))
 
 
@@ -59,21 +61,14 @@ def tables(tell: Tell, path: str) -> Any:
 
 def demo(tell: Tell, path: str) -> Any:
     """Make the demo survey, as `shoal demo` does."""
-    from shoal.datasets import survey
-    from shoal.io.files import write
-
-    write(survey(), path)
+    write_table(survey(), path)
     return inspect(tell, path)
 
 
 def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: float = TELL_EVERY) -> None:
     """Carry out a plan. The release is kept in the folder; facts are told as soon as they are known."""
     from shoal import pipeline
-    from shoal.app.facts import release_facts
     from shoal.bounds import no_bound
-    from shoal.io.origin import Origin
-    from shoal.plan import Plan
-    from shoal.report.model import BOUND_RECORDS, own_bound
 
     last = 0.0
 
@@ -96,7 +91,7 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
         pickle.dump((kept, release.measured.results), file)
     tell("look", facts)
     if (known := own_bound(release)) is not None:
-        tell("bound", {**known, "gap": 1e9 if known["gap"] is None else known["gap"]})
+        tell("bound", known)
     elif bound and why is None and len(release.labels) <= BOUND_RECORDS:
         tell("stage", "proving")
         tell("bound", _prove(folder, release))
@@ -104,25 +99,14 @@ def run(tell: Tell, path: str, plan: str, folder: str, bound: bool, tell_every: 
 
 def advise(tell: Tell, path: str, plan: str, risk: float) -> dict[str, Any]:
     """Which k, as `shoal suggest` finds it."""
-    from shoal.plan import Plan
     from shoal.suggestion import suggest_plans
 
-    told = partial(tell, "progress")
-    return suggest_plans([Plan.parse(plan)], path, risk, None, None, None, progress=told).facts()
-
-
-@lru_cache(1)
-def _table(path: str) -> Frame:
-    """The table that is looked at again and again; the page never changes its file."""
-    from shoal.io.source import frame_of
-
-    return frame_of(path)
+    return suggest_plans([Plan.parse(plan)], path, risk, None, progress=partial(tell, "progress")).facts()
 
 
 def foresee(tell: Tell, path: str, plans: list[str]) -> None:
     """Say what runs of these plans would refuse."""
     from shoal.engines import memory
-    from shoal.plan import Plan
 
     for plan in plans:
         memory.foresee(Plan.parse(plan), _table(path))
@@ -130,13 +114,11 @@ def foresee(tell: Tell, path: str, plans: list[str]) -> None:
 
 def _prove(folder: str, release: Release) -> dict[str, Any]:
     try:
-        from shoal.report.model import BOUND_NEAR, BOUND_SECONDS
-
         bound = release.bound(BOUND_SECONDS, BOUND_NEAR)
     except ShoalError as error:
         return {"why": str(error)}
     (Path(folder) / "bound.pickle").write_bytes(pickle.dumps(bound))
-    return {"information_loss": bound.information_loss, "gap": min(bound.gap(release.information_loss), 1e9)}
+    return proof(bound, release.information_loss)
 
 
 def write(tell: Tell, folder: str, target: str) -> None:
@@ -160,8 +142,6 @@ def report(tell: Tell, folder: str, target: str, edition: str, runs: list[dict[s
 
 
 def _stored(folder: str) -> Release:
-    from shoal.io.source import frame_of
-
     with (Path(folder) / "release.pickle").open("rb") as file:
         release, results = pickle.load(file)  # our own, from our own folder
     if release.original is None:
@@ -173,9 +153,6 @@ def _stored(folder: str) -> Release:
 def warm(tell: Tell) -> None:
     """Load, and on a new machine compile, what every run needs, while a person still looks at the data."""
     from shoal import pipeline
-    from shoal.app.facts import release_facts
-    from shoal.datasets import survey
-    from shoal.plan import Plan
 
     release = pipeline.run(Plan(3), survey(60))
     release_facts(release)

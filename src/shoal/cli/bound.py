@@ -49,8 +49,9 @@ def bound(
         return bound_matrix(records, wanted.k, weights, time_limit=wanted.time_limit or SECONDS)
 
     proven = certified(file, wanted, prove, Bound, verify, save)
+    told = {"bound": proven.information_loss, "bound_method": proven.method, "bound_seconds": proven.seconds}
     rows = [("must be lost", f"at least {percent(proven.information_loss)}")]
-    show_proof(wanted.k, rows, proven, proven.information_loss, verify, facts(proven) if as_json else None)
+    show_proof(wanted.k, rows, proven, proven.information_loss, verify, told if as_json else None)
 
 
 def certified(
@@ -88,9 +89,7 @@ def show_proof(
     print(loss if as_json is None else json_text({"k": k, **as_json}))
 
 
-def facts(bound: Bound, information_loss: float | None = None) -> dict[str, Any]:
-    """A bound as plain values; with a release's loss also how far above the bound it lies."""
-    facts = {"bound": bound.information_loss, "bound_method": bound.method, "bound_seconds": bound.seconds}
-    if information_loss is not None:
-        facts["gap"] = bound.gap(information_loss)
-    return facts
+def facts(proof: Mapping[str, Any]) -> dict[str, Any]:
+    """A proof, as the report has it, under the names of the outcome's other figures."""
+    named = {"bound": "information_loss", "bound_method": "method", "bound_seconds": "seconds", "gap": "gap"}
+    return {name: proof[key] for name, key in named.items()}

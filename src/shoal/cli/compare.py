@@ -82,22 +82,20 @@ def refuse_outputs(paths: Sequence[Path] | None) -> None:
 
 def show(comparison: Comparison, outputs: Sequence[Path] | None) -> None:
     """Print the runs as a table, by growing loss, and write the files that were asked for."""
-    rows: list[tuple[str, ...]] = []
-    for run in comparison.runs:
-        bound = comparison.bounds.get(run.k)
-        rows.append(
-            (
-                "*" if run.pareto else "",
-                run.method,
-                str(run.k),
-                f"{run.information_loss:.4g} %",
-                f"{bound:.4g} %" if bound else "",
-                f"{100 * run.risk:.3g} %",
-                f"{100 * run.interval_disclosure:.3g} %",
-                f"{run.groups:,} of {run.smallest_group} to {run.largest_group}",
-                f"{run.seconds:.2f} s",
-            )
+    rows: list[tuple[str, ...]] = [
+        (
+            "*" if run.pareto else "",
+            run.method,
+            str(run.k),
+            f"{run.information_loss:.4g} %",
+            f"{bound:.4g} %" if (bound := comparison.bounds.get(run.k)) else "",
+            f"{100 * run.risk:.3g} %",
+            f"{100 * run.interval_disclosure:.3g} %",
+            f"{run.groups:,} of {run.smallest_group} to {run.largest_group}",
+            f"{run.seconds:.2f} s",
         )
+        for run in comparison.runs
+    ]
     heads = ["", "method", "k", "lost", "proven least", "linked", "within 5 % sd", "groups", "time"]
     if any(run.requirements for run in comparison.runs):  # which need the room
         heads = [*heads[:6], "beyond k"]

@@ -122,7 +122,7 @@ def show_outcome(
     if proof:
         lost = next(place for place, (name, _) in enumerate(rows) if name == "information lost")
         words = f"no release with k={outcome.k} can lose less than {percent(proof['bound'])}"
-        if SAME < proof["gap"] < float("inf"):
+        if proof["gap"] is not None and proof["gap"] > SAME:
             words += f"; this one lies {percent(100 * proof['gap'])} above"
         rows.insert(lost + 1, ("proven", words))
     print_table(None, [*rows, ("written to", shown(target))], stderr=True)

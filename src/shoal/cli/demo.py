@@ -29,6 +29,7 @@ def demo(
     """Make a business survey, protect it, and show what was lost."""
     from shoal.datasets import survey
     from shoal.pipeline import run
+    from shoal.report.model import proof
 
     folder.mkdir(parents=True, exist_ok=True)
     original, target = folder / "firms.csv", folder / "firms.protected.csv"
@@ -38,9 +39,9 @@ def demo(
         release.write(target)
     with watching(doing="proof"):
         bound = interruptible(lambda: release.bound(PROOF))
-    proof = facts(bound, release.information_loss)
-    show_outcome(release.outcome, str(target), proof)
-    outcome = {**release.summary(), "output": str(target), **proof}
+    proven = facts(proof(bound, release.information_loss))
+    show_outcome(release.outcome, str(target), proven)
+    outcome = {**release.summary(), "output": str(target), **proven}
     (folder / "outcome.json").write_text(json_text(outcome, indent=1) + "\n")
     editions = {"internal": folder / "report.html", "public": folder / "report.public.html"}
     write_reports(release, editions, {"formula": "turnover ~ employees + wages", "bound": bound})

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli.console import interruptible, watching
-from shoal.cli.places import beside, free
+from shoal.cli.places import beside, free, refuse_unnamed
 from shoal.errors import InputError, did_you_mean
 from shoal.io.databases.address import is_remote, shown
 
@@ -78,52 +78,31 @@ def protect_large(
     engine: str,
     plan: Plan,
     file: str,
-    output: str | None,
+    target: str,
     replace: bool,
     master: str | None,
     partition_by: list[str] | None = None,
     then: Callable[[Release], None] | None = None,
-) -> tuple[Outcome, str]:
-    """Protect a table that need not fit into memory; its outcome, and where the release is.
-
-    `then` is called with what the disk engine has finished.
-    """
-    if output == "-":
-        raise InputError(
-            "a table of this size does not go to stdout: name a folder or a .parquet file with -o"
-        )
-    if output is None and is_remote(file):
-        raise InputError("where to? name the output with -o: nothing is written to a store unasked")
-    target = output or _beside(file)
+) -> Outcome:
+    """Protect a table that need not fit into memory. `then` is called with what disk has finished."""
+    asked: dict[str, Any] = {"replace": replace, "partition_by": partition_by}
     with contextlib.ExitStack() as shown_bar:
         progress = shown_bar.enter_context(watching())
         if engine == "spark":
             from shoal.engines.spark.engine import run as run_on_spark
 
-            outcome = run_on_spark(
-                plan, file, target, master=master, replace=replace, partition_by=partition_by
-            )
-        else:
-            from shoal.engines.disk.engine import Placed
-            from shoal.engines.disk.engine import run as run_on_disk
-            from shoal.pipeline import release_on_disk
+            return run_on_spark(plan, file, target, master=master, **asked)
+        from shoal.engines.disk.engine import Placed
+        from shoal.engines.disk.engine import run as run_on_disk
+        from shoal.pipeline import release_on_disk
 
-            def finished(outcome: Outcome, placed: Placed) -> None:
-                shown_bar.close()
-                if then is not None:
-                    then(release_on_disk(plan, file, outcome, placed))
+        def finished(outcome: Outcome, placed: Placed) -> None:
+            shown_bar.close()
+            if then is not None:
+                then(release_on_disk(plan, file, outcome, placed))
 
-            outcome = run_on_disk(
-                plan,
-                file,
-                target,
-                replace=replace,
-                partition_by=partition_by,
-                progress=progress,
-                compute=interruptible,
-                then=finished if then else None,
-            )
-    return outcome, target
+        asked |= {"progress": progress, "compute": interruptible, "then": finished if then else None}
+        return run_on_disk(plan, file, target, **asked)
 
 
 def head_of(file: str, most: int = HEAD) -> Frame:
@@ -152,27 +131,31 @@ def seen_of(source: str) -> Frame:
     return head_of(source) if Path(source).is_dir() else frame_of(source)
 
 
-def _beside(file: str) -> str:
-    """NAME.protected beside a folder, NAME.protected.parquet beside a file; refused if it exists."""
+def large_target(file: str, output: str | None) -> str:
+    """The output named, else NAME.protected beside a folder, NAME.protected.parquet beside a file."""
+    if output == "-":
+        raise InputError(
+            "a table of this size does not go to stdout: name a folder or a .parquet file with -o"
+        )
+    refuse_unnamed(file, output)
+    if output is not None:
+        return output
     if not Path(file).is_dir():
         made = Path(beside(file))
         return str(made) if made.suffix == ".parquet" else free(Path(f"{file}.protected.parquet"))
     return free(Path(f"{file.rstrip('/')}.protected"))
 
 
-def refuse_options(engine: str, **asked: object) -> None:
+def refuse_options(engine: str, instead: str, **asked: object) -> None:
     """Say before the work what only other engines do."""
-    for option, value in asked.items():
-        if value:
-            where = "--engine disk, or measure it afterwards"
-            where = "--engine memory" if option == "safe_cells" else where
-            raise InputError(
-                f"--{option.replace('_', '-')} is not for --engine {engine}: leave it out, or use {where}"
-            )
+    for option in [name.replace("_", "-") for name, value in asked.items() if value]:
+        raise InputError(f"--{option} is not for --engine {engine}: leave it out, or use {instead}")
 
 
 def no_large_bound(engine: str, file: str) -> str | None:
     """Why there is no bound for such a table; None if one can be searched for."""
+    if engine == "memory":
+        return None
     if engine == "spark" or is_remote(file) or not (Path(file).is_dir() or file.endswith(".parquet")):
         return "a bound is searched for in memory or with --engine disk, in Parquet files of this machine"
     from shoal.io.parquet import ParquetTable

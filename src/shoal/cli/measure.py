@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ from shoal.cli.app import AsJson, app
 from shoal.cli.console import guarded, interruptible, print_table, say, watching
 from shoal.cli.options import Tried, Wanted, listed, planned
 from shoal.cli.places import source_of
-from shoal.cli.protect import TERMINAL, refuse_reports
+from shoal.cli.protect import TERMINAL, PublicReport, Report, refuse_reports
 from shoal.errors import InputError
 from shoal.io.json_text import json_text
 
@@ -38,10 +37,8 @@ def measure(
         list[str] | None, typer.Option(help="A kept column that must not be learnt; commas, or again.")
     ] = None,
     formula: Annotated[str | None, typer.Option(help='A model fitted on both tables, "y ~ a".')] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write the internal report there: .html, .json, .txt; - prints it.")
-    ] = None,
-    public_report: Annotated[Path | None, typer.Option(help="Write the public report there.")] = None,
+    report: Report = None,
+    public_report: PublicReport = None,
     at_risk: Annotated[
         int, typer.Option("--at-risk", metavar="N", help="List the N records most at risk; keep it inside.")
     ] = 0,

@@ -25,11 +25,7 @@ def methods(
         print(json_text({info.key: _facts(info) for info in chosen}))
     elif key:
         (info,) = chosen
-        rows = [
-            (name, str(value))
-            for name, value in _facts(info).items()
-            if isinstance(value, str) and name != "summary"
-        ]
+        rows = [(name, getattr(info, name)) for name in ("title", "paper", "sizes", "cost")]
         rows += [(f"--set {name}=", f"default {default}") for name, default in info.parameters.items()]
         print_table(None, rows)
         print(inspect.getdoc(info.function))

@@ -48,7 +48,13 @@ def planned(
         taken = inspect.signature(command).parameters
         own = [taken[name] for name in taken if name not in _UNTYPED]
         at = next(j for j, parameter in enumerate(own) if parameter.name == "wanted")
-        kinds = {"k": _k(several, k), "plan": _PLAN}
+        said = (
+            f"How many records must share each combination; {f'default: {k}' if k else 'or a plan says it'}"
+        )
+        size = Option("k", ("-k",), "word", "K", said)
+        if several:
+            size = Option("k", ("-k",), "names", "K,K,..", "Group sizes to try")
+        kinds = {"k": _kind(size, several), "plan": _PLAN}
         kinds |= {option.field: _kind(option, several) for option in OPTIONS}
         switches = [option.field for option in OPTIONS if option.shape == "switch"]
         by_name = inspect.Parameter.KEYWORD_ONLY
@@ -83,16 +89,6 @@ def planned(
         return run
 
     return decorate
-
-
-def _k(several: bool, default: str | None) -> Any:
-    if several:
-        return Annotated[list[str] | None, typer.Option("-k", metavar="K,K,..", help="Group sizes to try.")]
-    said = f"default: {default}" if default else "or a plan says it"
-    return Annotated[
-        str | None,
-        typer.Option("-k", metavar="K", help=f"How many records must share each combination; {said}."),
-    ]
 
 
 def _kind(option: Option, several: bool) -> Any:

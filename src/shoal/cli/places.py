@@ -21,8 +21,7 @@ def source_and_target(file: str, output: str | None, replacing: bool = False) ->
     without_pandas()
     with private_folder("shoal-stdin") as folder:
         source = str(from_stdin(folder)) if file == "-" else file
-        if output is None and is_remote(file):
-            raise InputError("where to? name the output with -o: nothing is written to a store unasked")
+        refuse_unnamed(file, output)
         wanted = in_its_layout(output or ("-" if file == "-" else beside(file)), file)
         target = wanted
         if wanted == "-":
@@ -37,6 +36,12 @@ def source_and_target(file: str, output: str | None, replacing: bool = False) ->
             with open(target, "rb") as content:
                 shutil.copyfileobj(content, sys.stdout.buffer)
             sys.stdout.buffer.flush()
+
+
+def refuse_unnamed(file: str, output: str | None) -> None:
+    """Refuse a table of a store whose output is not named."""
+    if output is None and is_remote(file):
+        raise InputError("where to? name the output with -o: nothing is written to a store unasked")
 
 
 @contextlib.contextmanager

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
-from math import inf
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.cli import large
 from shoal.cli.app import AsJson, app
 from shoal.cli.bound import BoundTime, facts
 from shoal.cli.console import guarded, interruptible, say, show_outcome, watching
 from shoal.cli.guesses import show_guesses, with_guesses
-from shoal.cli.large import (
-    TEXTS,
-    Engine,
-    Master,
-    engine_for,
-    head_of,
-    no_large_bound,
-    protect_large,
-    refuse_options,
-)
 from shoal.cli.light import light_arrow, without_scipy
 from shoal.cli.options import Tried, Wanted, listed, planned
 from shoal.cli.places import source_and_target
@@ -34,11 +24,16 @@ from shoal.io.json_text import json_text
 if TYPE_CHECKING:
     from shoal.bounds import Bound
     from shoal.frame.frame import Frame
-    from shoal.outcome import Outcome
     from shoal.plan import Plan
     from shoal.release import Release
 
 TERMINAL = Path("-")
+Report = Annotated[
+    Path | None, typer.Option(help="Write the internal report there: .html, .json, .txt; - prints it.")
+]
+PublicReport = Annotated[
+    Path | None, typer.Option(help="Write the public report there, without seed and risks.")
+]
 
 
 @app.command()
@@ -75,12 +70,8 @@ def protect(
     price: Annotated[
         bool, typer.Option("--price", help="Tell the loss without each requirement too.")
     ] = False,
-    report: Annotated[
-        Path | None, typer.Option(help="Write the internal report there: .html, .json, .txt; - prints it.")
-    ] = None,
-    public_report: Annotated[
-        Path | None, typer.Option(help="Write the public report there, without seed and risks.")
-    ] = None,
+    report: Report = None,
+    public_report: PublicReport = None,
     formula: Annotated[
         str | None, typer.Option(help='A model that the report fits on both tables, "y ~ a + log(b)".')
     ] = None,
@@ -101,96 +92,97 @@ def protect(
             help="A kept column that names folders of OUT (year=2020); default: as IN has them.",
         ),
     ] = None,
-    engine: Engine = "auto",
-    master: Master = None,
+    engine: large.Engine = "auto",
+    master: large.Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Protect a table and say what was lost."""
-    where = engine_for(engine, file, master)
+    where = large.engine_for(engine, file, master)
     without_scipy()
     if where == "memory":
         light_arrow()
-    from shoal.io.source import frame_of
-    from shoal.pipeline import run
-
     output = output or ("-" if file == "-" else None)
     named = from_file or wanted.columns is not None
     if accept_guesses and named:
         raise InputError("--accept-guesses has no effect: -c or the plan says what to protect; leave it out")
     if bound_time is not None and not bound:
         raise InputError("--bound-time has no effect without --bound: add it, or leave the time out")
-    seconds = 60.0 if bound_time is None else bound_time
     editions = {"internal": report, "public": public_report}
     hidden = listed(confidential, "--confidential")
     options: dict[str, Any] = {"formula": formula, "confidential": hidden or None, "sums": sums or ()}
     proof: dict[str, Any] = {}
     notes: list[str] = []
+    unproven: list[str] = []
     failure: ShoalError | None = None
 
-    def end(outcome: Outcome, target: str) -> None:
-        if as_json:
-            summary = outcome.summary()
-            said = [*summary["notes"], *notes, *unproven]
-            print(json_text({**summary, "output": shown(target), "notes": said, **proof}))
-        if failure is not None:
-            raise failure
-
-    if where != "memory":
-        refuse_options(where, safe_cells=safe_cells)
-        if where == "spark":
-            refuse_options(where, price=price, report=report, public_report=public_report)
-        refuse_reports(editions.values(), file, output or file)
+    def prepared(frame: Callable[[], Frame], *taken: str) -> Plan:
+        """The plan to carry out; what would fail after the work is refused before it."""
+        refuse_reports(editions.values(), *taken)
         if any(options.values()):
-            refuse_questions(head_of(file), options, any(editions.values()))
-        wanted = wanted if named else guessed(wanted, head_of(file), accept_guesses)
-        by = listed(partition_by, "--partition-by") or None
-        large = no_large_bound(where, file) if bound else None
-        unproven = unbounded(wanted, large) if bound or report else []
+            refuse_questions(frame(), options, any(editions.values()))
+        plan = wanted if named else guessed(wanted, frame(), accept_guesses)
+        if bound or report:
+            unproven.extend(unbounded(plan, large.no_large_bound(where, file) if bound else None))
+        return plan
 
-        def then(release: Release) -> None:
-            nonlocal proof, failure
-            try:
-                if bound and not unproven:
-                    proof, options["bound"] = searched(release, seconds, notes)
-                if price:
-                    proof |= show_price(release, notes)
-                for edition, path in write_reports(release, editions, options):
-                    say(f"{edition} report: {path}")
-            except Exception as error:  # the release is finished, whatever fails now
-                failure = after_the_release(error, shown(output or "the output"))
-
-        more = then if bound or price or any(editions.values()) else None
-        outcome, target = protect_large(where, wanted, file, output, replace, master, by, more)
-        show_outcome(outcome, shown(target), proof, notes)
-        return end(outcome, target)
-    if partition_by:
-        raise InputError("--partition-by makes folders of Parquet files: add --engine disk, or leave it out")
-    with source_and_target(file, output, replace) as (source, target):
-        refuse_reports(editions.values(), source, target)
-        if safe_cells and not Path(target).name.lower().endswith(TEXTS):
-            raise InputError("--safe-cells has no effect here: it is for CSV and TSV, which spreadsheets run")
-        frame = frame_of(source)
-        refuse_questions(frame, options, any(editions.values()))
-        wanted = wanted if named else guessed(wanted, frame, accept_guesses)
-        unproven = unbounded(wanted) if bound or report else []
-        if price:
-            from shoal.comparison import refuse_price
-
-            refuse_price(wanted, frame)
-        with watching() as progress:
-            release = interruptible(lambda: run(wanted, frame, progress, strict=True))
-            notes = list(release.write(target, replace=replace, safe_cells=safe_cells))
+    def finish(release: Release) -> None:
+        """What was asked for beside the release, which is finished whatever fails now."""
+        nonlocal proof, failure
         try:
             if bound and not unproven:
+                seconds = 60.0 if bound_time is None else bound_time
                 proof, options["bound"] = searched(release, seconds, notes)
-            show_outcome(release.outcome, output or target, proof, notes)
+            show_outcome(release.outcome, target, proof, notes)
             if price:
                 proof |= show_price(release, notes)
             for edition, path in write_reports(release, editions, options):
                 say(f"{edition} report: {path}")
-        except Exception as error:  # the release is finished, whatever fails now
-            failure = after_the_release(error, shown(output or target))
-    return end(release.outcome, output or target)
+        except Exception as error:
+            failure = after_the_release(error, shown(target))
+
+    if where == "memory":
+        from shoal.io.source import frame_of
+        from shoal.pipeline import run
+
+        if partition_by:
+            raise InputError(
+                "--partition-by makes folders of Parquet files: add --engine disk, or leave it out"
+            )
+        with source_and_target(file, output, replace) as (source, place):
+            target = output or place
+            if safe_cells and not Path(place).name.lower().endswith(large.TEXTS):
+                raise InputError(
+                    "--safe-cells has no effect here: it is for CSV and TSV, which spreadsheets run"
+                )
+            read = cache(lambda: frame_of(source))
+            plan, frame = prepared(read, source, place), read()
+            if price:
+                from shoal.comparison import refuse_price
+
+                refuse_price(plan, frame)
+            with watching() as progress:
+                release = interruptible(lambda: run(plan, frame, progress, strict=True))
+                notes += release.write(place, replace=replace, safe_cells=safe_cells)
+            finish(release)
+        outcome = release.outcome
+    else:
+        large.refuse_options(where, "--engine memory", safe_cells=safe_cells)
+        if where == "spark":
+            instead, asked = "--engine disk, or measure it afterwards", {"report": report, "price": price}
+            large.refuse_options(where, instead, **asked, public_report=public_report)
+        plan = prepared(cache(lambda: large.head_of(file)), file, output or file)
+        by = listed(partition_by, "--partition-by") or None
+        target = large.large_target(file, output)
+        more = finish if bound or price or any(editions.values()) else None
+        outcome = large.protect_large(where, plan, file, target, replace, master, by, more)
+        if more is None:
+            show_outcome(outcome, target)
+    if as_json:
+        summary = outcome.summary()
+        said = [*summary["notes"], *notes, *unproven]
+        print(json_text({**summary, "output": shown(target), "notes": said, **proof}))
+    if failure is not None:
+        raise failure
 
 
 def show_price(release: Release, notes: list[str]) -> dict[str, Any]:
@@ -206,6 +198,7 @@ def show_price(release: Release, notes: list[str]) -> dict[str, Any]:
             tried = interruptible(lambda: price(release, progress=progress))
     except InputError as error:
         notes.append(f"no price can be told: {error}")
+        say(f"note: {notes[-1]}")
         return {}
     show(tried, None)
     return {"price": tried.facts()}
@@ -271,17 +264,17 @@ def searched(release: Release, seconds: float, notes: list[str]) -> tuple[dict[s
 
     Where the search fails nothing, and a note: the release is finished.
     """
-    from shoal.report.model import own_bound
+    from shoal.report.model import own_bound, proof
 
-    if (known := own_bound(release)) is not None:
-        named = {"bound": known["information_loss"], "gap": inf if known["gap"] is None else known["gap"]}
-        return {**named, "bound_method": known["method"], "bound_seconds": known["seconds"]}, None
-    try:
-        bound = interruptible(lambda: release.bound(seconds))
-        return facts(bound, release.information_loss), bound
-    except (ShoalError, ArithmeticError, MemoryError) as error:
-        notes.append(f"no bound was proven ({type(error).__name__}: {error})")
-        return {}, None
+    bound, known = None, own_bound(release)
+    if known is None:
+        try:
+            bound = interruptible(lambda: release.bound(seconds))
+        except (ShoalError, ArithmeticError, MemoryError) as error:
+            notes.append(f"no bound was proven ({type(error).__name__}: {error})")
+            return {}, None
+        known = proof(bound, release.information_loss)
+    return facts(known), bound
 
 
 def write_reports(

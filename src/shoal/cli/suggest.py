@@ -33,9 +33,7 @@ def suggest(
 
     refuse_outputs(output)
     with source_of(file) as source, watching() as progress:
-        suggestion = interruptible(
-            lambda: suggest_plans(wanted, source, max_risk, sizes, methods, None, progress=progress)
-        )
+        suggestion = interruptible(lambda: suggest_plans(wanted, source, max_risk, sizes, methods, progress))
     show(suggestion.comparison, output)
     say(suggestion.reason)
     if as_json:

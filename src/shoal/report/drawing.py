@@ -111,7 +111,8 @@ class Picture:
             FigureCanvasSVG(figure)
             self.draw(figure.subplots())
             text = io.StringIO()
-            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+            untold = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+            figure.savefig(text, format="svg", transparent=True, metadata=untold)
         return _tidy(text.getvalue(), self.name, self.alt)
 
 
@@ -120,8 +121,6 @@ def _tidy(text: str, name: str, alt: str) -> str:
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(text)
-    for child in [c for c in root if c.tag == f"{{{SVG}}}metadata"]:
-        root.remove(child)
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == "id":

@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.measures.measure import shown
-from shoal.report.drawing import (
-    ACCENT,
-    CHANGE,
-    DARK,
-    LIGHT,
-    MIDDLE,
-    Picture,
-    day,
-    label,
-    legend_above,
-    number,
-    percent,
-    visible,
-)
+from shoal.report import drawing
+from shoal.report.drawing import ACCENT, DARK, LIGHT, MIDDLE, Picture, label, number, percent, visible
 from shoal.report.pictures import correlation_changes, map_places, placed, size_classes
 
 if TYPE_CHECKING:
@@ -65,7 +53,7 @@ def loss_by_column(columns: Mapping[str, float], overall: float, bound: float | 
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
         axes.margins(x=0.14)
         axes.set_xlim(left=0)
-        legend_above(axes, 2)
+        drawing.legend_above(axes, 2)
 
     words = ", ".join(f"{visible(name)} {shown(value, '%')}" for name, value in reversed(items))
     ending = f"; proven least {shown(bound, '%')}" if bound is not None else ""
@@ -78,7 +66,7 @@ def distribution(index: int, facts: Mapping[str, Any]) -> Picture:
     if "levels" in facts:
         return _levels(index, facts)
     edges, unit = np.array(facts["edges"]), facts["unit"]
-    written = day if facts["moment"] else number
+    written = drawing.day if facts["moment"] else number
 
     def draw(axes: Axes) -> None:
         at = placed(edges, unit)
@@ -87,12 +75,8 @@ def distribution(index: int, facts: Mapping[str, Any]) -> Picture:
         axes.stairs(facts["after"], at, color=DARK, linewidth=1.8, label="after")
         ticks = _ticks(float(edges[0]), float(edges[-1]), unit)
         axes.set_xticks(placed(np.array(ticks), unit), [written(t) for t in ticks])
-        percent(axes.yaxis)
-        axes.locator_params(axis="y", nbins=4)
-        axes.set_title(label(facts["column"], 30))
         axes.margins(x=0.02)
-        if index == 0:
-            axes.legend(loc="best", handlelength=1.4)
+        _shares(axes, index, facts["column"])
 
     moved = 0.5 * float(np.abs(np.array(facts["before"]) - np.array(facts["after"])).sum())
     alt = (
@@ -113,11 +97,7 @@ def _levels(index: int, facts: Mapping[str, Any]) -> Picture:
         axes.set_xticks(
             at, [label(name, 12) if few else "" for name in names], rotation=20 * (len(names) > 4)
         )
-        percent(axes.yaxis)
-        axes.locator_params(axis="y", nbins=4)
-        axes.set_title(label(facts["column"], 30))
-        if index == 0:
-            axes.legend(loc="best", handlelength=1.4)
+        _shares(axes, index, facts["column"])
 
     words = ", ".join(
         f"{visible(name)} {shown(before, 'share')} and {shown(after, 'share')}"
@@ -125,6 +105,15 @@ def _levels(index: int, facts: Mapping[str, Any]) -> Picture:
     )
     alt = f"Share of each level of {visible(facts['column'])} before and after: {words}."
     return Picture(f"column{index}", (3.5, 2.1), alt, draw)
+
+
+def _shares(axes: Axes, index: int, column: str) -> None:
+    """What each distribution has; the first one says which is before and which is after."""
+    percent(axes.yaxis)
+    axes.locator_params(axis="y", nbins=4)
+    axes.set_title(label(column, 30))
+    if index == 0:
+        axes.legend(loc="best", handlelength=1.4)
 
 
 def _ticks(low: float, high: float, unit: float | None) -> list[float]:
@@ -151,7 +140,7 @@ def correlation_change(detail: Mapping[str, Any]) -> Picture:
     def draw(axes: Axes) -> None:
         from matplotlib.colors import LinearSegmentedColormap
 
-        cmap = LinearSegmentedColormap.from_list("change", CHANGE)
+        cmap = LinearSegmentedColormap.from_list("change", drawing.CHANGE)
         axes.pcolormesh(D, cmap=cmap, vmin=-top, vmax=top, edgecolors="white", linewidth=1.5)
         for i in range(d):
             for j in range(d):
@@ -197,7 +186,7 @@ def record_map(facts: Mapping[str, Any]) -> Picture:
             axis.set_ticks(np.arcsinh(ticks), [f"{t}".replace("-", "−") for t in ticks])
             share = shown(facts["explained"][which], "share")
             axis.set_label_text(f"{('first', 'second')[which]} component ({share} of the variation)")
-        legend_above(axes, 2)
+        drawing.legend_above(axes, 2)
 
     alt = (
         f"Map of {facts['records']:,} of {facts['of']:,} records and the centres of their groups in "
@@ -224,7 +213,7 @@ def linkage(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, An
         percent(axes.yaxis)
         axes.set_xlabel("columns whose true values the intruder knows")
         axes.set_ylabel("records linked correctly")
-        legend_above(axes, 3)
+        drawing.legend_above(axes, 3)
 
     alt = (
         f"Line chart: knowing all columns, {shown(before[-1]['share'], 'share')} of the records are "
@@ -279,7 +268,7 @@ def risk_utility_map(facts: Mapping[str, Any]) -> Picture:
         axes.margins(0.1)
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
         percent(axes.yaxis)
-        legend_above(axes, 4)
+        drawing.legend_above(axes, 4)
 
     words = "; ".join(
         f"{r['method']} at k={r['k']} loses {shown(r['information_loss'], '%')} and risks "

@@ -42,9 +42,7 @@ if TYPE_CHECKING:
 SCHEMA, VERSION = "shoal-report", "1.1"
 EDITIONS = ("internal", "public")
 BOUND_SECONDS = 4.0  # what a report may spend on the proven bound: `shoal protect --bound` spends more
-BOUND_NEAR = (
-    1e-3  # a release that lies no further above the bound is as good as the best: no more is searched
-)
+BOUND_NEAR = 1e-3  # a release that lies no further above the bound is as good as the best: the search ends
 BOUND_RECORDS = 50_000  # records above which it goes without: ten seconds prove little there
 HEADLINE = 6  # columns that a headline names; of more it tells the number
 SUBGROUP_LEVELS = 20  # categories up to which a kept text column serves to compare subgroup means
@@ -135,10 +133,7 @@ def internal(
     """The internal edition: the `facts`, what was lost, what was and is at risk, and what pictures show."""
     lost, before, after = measures
     model = {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "edition": "internal",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        **_head("internal", datetime.now(UTC).isoformat(timespec="seconds")),
         "utility": lost.facts(),
         "risk": {"before": before.facts(), "after": after.facts()},
         "distributions": distributions(both),
@@ -146,6 +141,10 @@ def internal(
         "audit": audit(both, sums),
     }
     return plain(model | facts)
+
+
+def _head(edition: str, created: str) -> dict[str, Any]:
+    return {"schema": SCHEMA, "version": VERSION, "edition": edition, "created": created}
 
 
 def histogram(sizes: Ints) -> dict[int, int]:
@@ -163,32 +162,19 @@ def public(outcome: Mapping[str, Any], lost: Measures) -> dict[str, Any]:
     public |= {key: _rounded(public[key]) for key in ("information_loss", "rounding_loss")}
     public["recoding_loss"] = {name: _rounded(lost) for name, lost in public["recoding_loss"].items()}
     measures = {}
-    for key in PUBLIC_UTILITY:
-        if key not in lost:
-            continue
+    for key in [key for key in PUBLIC_UTILITY if key in lost]:
         facts = lost[key].facts()
-        measures[key] = {
-            "title": facts["title"],
-            "meaning": facts["meaning"],
-            "unit": facts["unit"],
+        measures[key] = {name: facts[name] for name in ("title", "meaning", "unit")} | {
             "overall": _rounded(facts["overall"]),
             "columns": {name: _rounded(value) for name, value in facts["columns"].items()},
         }
     if "correlations" in lost:
         detail = lost["correlations"].detail
         change = np.asarray(detail["after"]) - np.asarray(detail["before"])
-        measures["correlations"]["detail"] = {
-            "names": detail["names"],
-            "change": [[round(value, 2) for value in row] for row in change.tolist()],
-        }
-    return {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "edition": "public",
-        "created": datetime.now(UTC).date().isoformat(),
-        "outcome": public,
-        "utility": measures,
-    }
+        moved = [[round(value, 2) for value in row] for row in change.tolist()]
+        measures["correlations"]["detail"] = {"names": detail["names"], "change": moved}
+    day = datetime.now(UTC).date().isoformat()
+    return {**_head("public", day), "outcome": public, "utility": measures}
 
 
 def _rounded(value: float | None) -> float | None:
@@ -292,31 +278,29 @@ def _why(
         f"nearest published record is right for {shown(linked.overall, 'share')} of the records"
         f"{less if known else ''}.",
     ]
-    facts = None
-    if comparison is not None:
-        facts, required = comparison.facts(), required_by(release.plan)
-        if bound is not None and not comparison.notes:
-            least = facts["bounds"].get(str(k), 0.0)
-            facts["bounds"][str(k)] = max(least, bound["information_loss"])
-        reasons += [f"Other plans were {note}." for note in comparison.notes]
-        like = [r for r in facts["runs"] if r["method"] == release.plan.method]
-        own = [r["information_loss"] for r in like if (r["k"], r["requirements"]) == (k, required)]
-        lost = shown(own[0] if own and comparison.notes else release.information_loss, "%")
-        like = like if own or not comparison.notes else []  # there is nothing to compare with
-        others = [r for r in like if r["k"] != k]
-        reasons += [
-            f"k = {entry['k']} would lose {shown(entry['information_loss'], '%')} instead of "
-            f"{lost}, and let {shown(entry['risk'], 'share')} be linked."
-            for entry in sorted(others, key=lambda r: r["k"])
-        ]
-        reasons += [
-            f"With {entry['requirements'] or 'no requirement beyond k'} only, it would lose "
-            f"{shown(entry['information_loss'], '%')} instead of {lost}."
-            for entry in like
-            if entry["k"] == k and entry["requirements"] != required
-        ]
-    else:
+    if comparison is None:
         reasons.append("Other sizes were not compared; `shoal compare` and `shoal suggest` do that.")
+        return {"reasons": reasons, "comparison": None}
+    facts, required = comparison.facts(), required_by(release.plan)
+    if bound is not None and not comparison.notes:
+        facts["bounds"][str(k)] = max(facts["bounds"].get(str(k), 0.0), bound["information_loss"])
+    reasons += [f"Other plans were {note}." for note in comparison.notes]
+    like = [r for r in facts["runs"] if r["method"] == release.plan.method]
+    own = [r["information_loss"] for r in like if (r["k"], r["requirements"]) == (k, required)]
+    lost = shown(own[0] if own and comparison.notes else release.information_loss, "%")
+    like = like if own or not comparison.notes else []  # there is nothing to compare with
+    others = [r for r in like if r["k"] != k]
+    reasons += [
+        f"k = {entry['k']} would lose {shown(entry['information_loss'], '%')} instead of {lost}, and let "
+        f"{shown(entry['risk'], 'share')} be linked."
+        for entry in sorted(others, key=lambda r: r["k"])
+    ]
+    reasons += [
+        f"With {entry['requirements'] or 'no requirement beyond k'} only, it would lose "
+        f"{shown(entry['information_loss'], '%')} instead of {lost}."
+        for entry in like
+        if entry["k"] == k and entry["requirements"] != required
+    ]
     return {"reasons": reasons, "comparison": facts}
 
 
@@ -341,19 +325,21 @@ def _unbounded(release: Release) -> list[str]:
 
 def _bound(release: Release, bound: Bound | None, seconds: float | None) -> dict[str, Any] | None:
     """The proven least loss of any partition into groups of k, and how far above it this release lies."""
-    if bound is None and (known := own_bound(release)) is not None:
-        return known
     if bound is None:
+        if (known := own_bound(release)) is not None:
+            return known
         if seconds is None or len(release.labels) > BOUND_RECORDS:
             return None
         try:
             bound = release.bound(seconds, BOUND_NEAR)
         except ShoalError:  # `_unbounded` says why
             return None
-    gap = bound.gap(release.information_loss)
-    return {
-        "information_loss": bound.information_loss,
-        "gap": gap if np.isfinite(gap) else None,
-        "method": bound.method,
-        "seconds": bound.seconds,
-    }
+    return proof(bound, release.information_loss)
+
+
+def proof(bound: Bound, loss: float) -> dict[str, Any]:
+    """A bound as plain values, and how far above it this loss lies; None where no number says it."""
+    above = bound.gap(loss)
+    gap = above if np.isfinite(above) else None
+    facts = {"information_loss": bound.information_loss, "gap": gap}
+    return {**facts, "method": bound.method, "seconds": bound.seconds}

@@ -95,11 +95,8 @@ def record_map(both: Pair, labels: Ints) -> dict[str, Any] | None:
     names, n = both.numbers.names, len(both.original)
     if labels.ndim > 1 or min(n, len(names)) < 2:
         return None
-    facts = []
-    for column in both.numbers:
-        filled = column.filled()[0]
-        facts.append((filled.mean(), deviation(filled)))
-    centre, spread = np.array(facts).T
+    filled = (column.filled()[0] for column in both.numbers)
+    centre, spread = np.array([(values.mean(), deviation(values)) for values in filled]).T
     pieces = (np.nan_to_num((X - centre) / spread) for X in both.numbers.pieces(n, 1))  # a gap: at the mean
     values, vectors = np.linalg.eigh(sum(Z.T @ Z for Z in pieces) / (n - 1))
     axes = vectors[:, ::-1][:, :2]

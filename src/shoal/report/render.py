@@ -140,7 +140,8 @@ def to_text(model: Mapping[str, Any]) -> str:
             ],
         )
         lines += ["Why this k", *[f"  {reason}" for reason in model["why_k"]["reasons"]], ""]
-    rows = [(m["title"], shown(m["overall"], m["unit"])) for m in model["utility"].values()]
+    overall = lambda measure: shown(measure["overall"], measure["unit"])  # noqa: E731
+    rows = [(m["title"], overall(m)) for m in model["utility"].values()]
     if internal and model["bound"]:
         least, gap = model["bound"]["information_loss"], model["bound"]["gap"]
         rows.insert(1, ("Proven least loss", shown(least, "%")))
@@ -149,11 +150,7 @@ def to_text(model: Mapping[str, Any]) -> str:
     if internal:
         before, after = model["risk"]["before"], model["risk"]["after"]
         rows = [
-            (
-                m["title"],
-                f"{shown(before[key]['overall'], m['unit'])} before, {shown(m['overall'], m['unit'])} after",
-            )
-            for key, m in after.items()
+            (m["title"], f"{overall(before[key])} before, {overall(m)} after") for key, m in after.items()
         ]
         lines += _block("What is at risk", rows)
         said = sentences(model["audit"], outcome["records"]) or ["Nothing implausible was found."]

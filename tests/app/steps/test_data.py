@@ -6,7 +6,7 @@ pytest.importorskip("nicegui")
 
 
 def test_every_role_has_words():
-    from shoal.app.steps.data import MEANINGS
+    from shoal.app.steps import WORDS
     from shoal.words import ROLES
 
-    assert set(MEANINGS) == set(ROLES)
+    assert set(WORDS["roles"]) == set(ROLES)

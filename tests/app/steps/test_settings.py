@@ -6,7 +6,7 @@ pytest.importorskip("nicegui")
 
 
 def test_every_centroid_has_words():
-    from shoal.app.steps.settings import CHOICES
+    from shoal.app.steps import WORDS
     from shoal.words import CENTROIDS
 
-    assert set(CHOICES["centroids"][1]) == {"", *CENTROIDS}
+    assert set(WORDS["choices"]["centroids"]["words"]) == {"", *CENTROIDS}

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from shoal.app import saved
 from shoal.app.markup import FIELD, button, card, pieces, sentence, show
+from shoal.app.steps import WORDS
 from shoal.app.tab import Tab
 from shoal.app.uploads import ENDINGS
 from shoal.app.work import Work
@@ -18,15 +19,6 @@ from shoal.words import ROLES, TYPES
 
 TYPED = "Types are text, integer and number; places count from 1."
 SESSIONS = 10  # saved ones that are listed, the newest
-MEANINGS = {
-    "quasi": "grouped on and replaced",
-    "identifier": "left out",
-    "confidential": "kept, and watched",
-    "stratum": "kept; groups stay within it",
-    "weight": "kept; weighs the means",
-    "unit": "left out; k counts whom it names",
-    "other": "kept as it is",
-}
 
 
 def build(tab: Tab) -> None:
@@ -154,13 +146,13 @@ def _bulk(tab: Tab, facts: dict[str, Any]) -> None:
 
     with ui.expansion("One role for several columns").classes("more"), ui.element("div").classes("grid3"):
         chosen = ui.select(names, label="Columns", multiple=True, value=[]).props("outlined dense use-chips")
-        role = ui.select(list(MEANINGS), label="Role", value="other").props("outlined dense")
+        role = ui.select(list(WORDS["roles"]), label="Role", value="other").props("outlined dense")
         button("Give them this role", "", give, look="outline")
 
 
 def _columns(tab: Tab, facts: dict[str, Any]) -> None:
     """Every column with what it holds; its role and type are changed on the spot."""
-    roles = [(role, f"{role}: {MEANINGS[role]}") for role in sorted(ROLES, key=list(MEANINGS).index)]
+    roles = [(role, f"{role}: {words}") for role, words in WORDS["roles"].items()]
     roles.append(("", "kept, if nothing speaks against it"))
     rows = []
     for column in facts["columns"]:

@@ -6,10 +6,11 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app import charts
-from shoal.app.markup import button, card, pieces, sentence, show
+from shoal.app.markup import button, card, field, pieces, sentence, show
 from shoal.app.tab import Tab
 from shoal.app.work import Run
 from shoal.measures.measure import shown
+from shoal.report import figures
 
 RISKS = ("k", "linkage", "interval_sd", "fixed", "l_diversity", "t_closeness", "proximity", "dominance")
 
@@ -51,13 +52,12 @@ def _beside(tab: Tab) -> None:
         return
 
     def choose(number: int | None) -> None:
-        tab.beside = next((run for run in tab.table.finished if run.number == number), None)
+        tab.beside = tab.table.run(number or 0)
         tab.refresh()
 
-    others = {0: "alone", **{run.number: f"{run.title}: {run.settings}" for run in runs}}
+    others = {0: "alone", **{run.number: run.named for run in runs}}
     value = tab.beside.number if tab.beside is not None else 0
-    chosen = ui.select(others, label="Side by side with", value=value, on_change=lambda e: choose(e.value))
-    chosen.props("outlined dense").classes("besides")
+    field(ui.select, "Side by side with", value, choose, options=others).classes("besides")
 
 
 def _tradeoff(tab: Tab) -> None:
@@ -66,7 +66,7 @@ def _tradeoff(tab: Tab) -> None:
     points = [
         {
             "number": run.number,
-            "title": f"{run.title}: {run.settings}",
+            "title": run.named,
             "k": run.plan.k,
             "loss": round(run.results["outcome"]["information_loss"], 4),
             "risk": round(100 * run.results["risk"]["after"]["linkage"]["overall"], 4),
@@ -76,8 +76,7 @@ def _tradeoff(tab: Tab) -> None:
     ]
 
     def back(number: int) -> None:
-        run = next((run for run in work.finished if run.number == number), None)
-        if run is not None and run is not tab.shown:
+        if (run := work.run(number)) is not None and run is not tab.shown:
             tab.back_to(run)
             tab.refresh()
             words = "its settings are in the form again, and no other run is lost"
@@ -121,25 +120,20 @@ def _panel(tab: Tab, run: Run, named: bool) -> None:
         if "correlations" in facts["utility"]:
             detail = facts["utility"]["correlations"]["detail"]
             with card("Change of correlations", "Release minus original; 0 would be no change."):
-                words = "Change of the correlations of " + ", ".join(detail["names"])
-                charts.draw(charts.correlations(detail), words, 300)
+                charts.draw(charts.correlations(detail), figures.correlation_change(detail).alt, 300)
         if facts["map"]:
             share = f"{facts['map']['records']:,} of {facts['map']['of']:,} records"
             words = "in the plane in which they differ most, each tied to what is published for it."
             with card("Map of groups", f"{share} {words}"):
-                charts.draw(
-                    charts.group_map(facts["map"]), "Map of records and the centres of their groups", 320
-                )
+                charts.draw(charts.group_map(facts["map"]), figures.record_map(facts["map"]).alt, 320)
         counted = outcome["counted"]
         with card("Group sizes", f"How many groups have how many {counted}."):
-            words = f"Groups of {outcome['smallest_group']} to {outcome['largest_group']} {counted}"
-            charts.draw(charts.group_sizes(outcome["sizes"], counted), words)
+            sizes = outcome["sizes"], counted
+            charts.draw(charts.group_sizes(*sizes), figures.group_sizes(*sizes).alt)
         with card("Risk before and after", "Somebody knows true values and takes the nearest record."):
-            links = [risk["linkage"] for risk in (before, after)]
-            shares = [shown(link["overall"], "share") for link in links]
-            words = f"Records linked correctly: {shares[0]} in the original, {shares[1]} in the release"
-            known = [link["detail"]["by_known_columns"] for link in links]
-            charts.draw(charts.linkage(known[0], known[1], run.plan.k), words)
+            known = [risk["linkage"]["detail"]["by_known_columns"] for risk in (before, after)]
+            links = known[0], known[1], run.plan.k
+            charts.draw(charts.linkage(*links), figures.linkage(*links).alt)
             show(_risks(before, after))
         with card(
             "Largest changes", "The cells that moved furthest, in standard deviations of their column."
@@ -186,7 +180,7 @@ def _loss(run: Run) -> Markup:
         rows.append(("proven least", least, "least"))
         words = f"No release with k = {run.plan.k} can lose less than {shown(least, '%')}"
         gap = run.bound["gap"]
-        words += f"; this one lies {shown(100 * gap, '%')} above." if 0 < gap < 1e6 else "."
+        words += f"; this one lies {shown(100 * gap, '%')} above." if gap and gap < 1e6 else "."
     elif run.bound is not None:
         words = sentence(run.bound["why"])
     elif not run.over:
@@ -213,11 +207,9 @@ def _distribution(tab: Tab, facts: dict[str, Any]) -> None:
     def draw(j: int) -> None:
         holder.clear()
         with holder:
-            words = f"Distribution of {names[j]} in the original and in the release"
-            charts.draw(charts.distribution(shapes[j]), words)
+            charts.draw(charts.distribution(shapes[j]), figures.distribution(j, shapes[j]).alt)
 
-    chosen = ui.select(names, label="Column", value=place, on_change=lambda event: choose(event.value))
-    chosen.props("outlined dense").classes("wide")
+    field(ui.select, "Column", place, choose, options=names).classes("wide")
     holder = ui.element("div")
     draw(place)
 

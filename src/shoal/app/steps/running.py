@@ -9,8 +9,9 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app.markup import button, sentence, show
+from shoal.app.steps import WORDS
 from shoal.app.tab import Tab
-from shoal.app.work import STAGES, Run
+from shoal.app.work import Run
 from shoal.errors import InputError, ShoalError, too_few
 from shoal.measures.measure import shown
 
@@ -25,7 +26,7 @@ def build(tab: Tab) -> None:
         with ui.element("div").classes("actions"):
             more = ui.input("Also with k =", placeholder="3, 10, 20", on_change=lambda: judge())
             more.props("outlined dense").classes("alsok")
-            begin = button("Start", "play_arrow", lambda: _start(tab, more.value))
+            begin = button("Start", "play_arrow", lambda: start())
     why = ui.label().classes("warn").props("id=why")
 
     asked = 0  # how often the form was judged: only the last answer counts
@@ -57,6 +58,15 @@ def build(tab: Tab) -> None:
         if mine == asked and not begin.is_deleted:
             tell(wrong, not wrong)
 
+    def start() -> None:
+        """Queue the run, and the same with other k."""
+        with tab.saying():
+            for size in dict.fromkeys([draft.k, *_sizes(more.value or "")]):
+                wanted = draft.copy()
+                wanted.k = size
+                tab.office.submit(tab.session, work, wanted)
+            tab.announce("", False)
+
     ui.timer(0, judge, once=True)
     rows = ui.element("div").classes("runs")
     made: dict[int, Row] = {}
@@ -78,16 +88,6 @@ def build(tab: Tab) -> None:
 
     listed()
     tab.changed, tab.tick = listed, tick
-
-
-def _start(tab: Tab, further: str | None) -> None:
-    """Queue the run, and the same with other k."""
-    with tab.saying():
-        for size in dict.fromkeys([tab.draft.k, *_sizes(further or "")]):
-            draft = tab.draft.copy()
-            draft.k = size
-            tab.office.submit(tab.session, tab.table, draft)
-        tab.announce("", False)
 
 
 def _sizes(words: str) -> list[int]:
@@ -170,7 +170,7 @@ def _outcome(run: Run) -> Markup:
 
 def _state(run: Run) -> str:
     """What a run does just now, how long it has, and about how long it will."""
-    words = STAGES[run.stage]
+    words = WORDS["stages"][run.stage]
     if run.stage == "waiting":
         return words
     if run.fraction is not None:

@@ -1,6 +1,6 @@
 """Step 2: k and what speaks for it, the method, single columns, and what lies behind "more"."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,56 +8,12 @@ from markupsafe import Markup
 from nicegui import ui
 
 from shoal.app.crew import Stopped
-from shoal.app.markup import FIELD, button, card, pieces, sentence, show
-from shoal.app.steps import columns
+from shoal.app.markup import button, card, field, pieces, sentence, show
+from shoal.app.steps import WORDS, columns
 from shoal.app.tab import Tab
 from shoal.grouping.registry import methods
 from shoal.measures.measure import shown
 
-#: Fields with a word each: what they are called, and what their words mean.
-CHOICES: dict[str, tuple[str, dict[str, str]]] = {
-    "centroids": (
-        "Centroid: what a group publishes",
-        {
-            "": "by type: mean, median or mode",
-            "mean": "mean",
-            "median": "median",
-            "trimmed": "trimmed mean",
-            "mode": "mode",
-        },
-    ),
-    "missing": (
-        "Missing values",
-        {
-            "group": "a gap is a value of its own",
-            "impute": "fill gaps first",
-            "drop": "leave out records with a gap",
-            "error": "refuse a table with gaps",
-        },
-    ),
-    "scaling": (
-        "Scaling for grouping",
-        {
-            "standard": "standard deviations",
-            "robust": "quartiles (robust)",
-            "range": "the range",
-            "rank": "ranks",
-            "none": "as they are",
-        },
-    ),
-    "zeros": ("Zeros", {"value": "a number like others", "group": "grouped apart, as gaps are"}),
-    "thin": ("Cells of too few records", {"widen": "widen their group", "gap": "publish a gap"}),
-    "order": ("Rows in the file", {"shuffle": "shuffled: a place tells nothing", "keep": "in their order"}),
-}
-ROLES_CHOSEN = {"stratum": "Strata: groups never cross them", "unit": "Unit: whom k counts (dropped)"}
-TYPED = {"missing_codes": "Codes for gaps, with commas", "pseudonyms": "Key file: units get new numbers"}
-CHECKS = {
-    "merge_small_strata": "Merge strata that are short of k with the most similar",
-    "preserve": "Keep the totals of whole numbers",
-    "decimals": "Round to as many decimals as the original shows",
-    "per_column": "Group each column on its own: k then holds for each column, not for the record",
-    "prove": "Prove how little any release could lose (up to 50,000 records)",
-}
 ADVICE = (
     "Say how many records an intruder who knows all true values may link correctly. Group sizes from 2 to 50 "
     "are tried on this table; suggested is the one that loses least among those that keep to it."
@@ -75,21 +31,25 @@ def build(tab: Tab) -> None:
         tab.save_draft()
         tab.check()
 
+    names = draft.named("quasi")
+    words = f"To be protected: {', '.join(names[:8])}{f' and {len(names) - 8} more' if names[8:] else ''}."
+    if not names:
+        words = "No column is to be protected yet: give one the role quasi in step 1."
     with ui.element("section").classes("lead"):
-        show(Markup("<h2>How safe, and how</h2><p class='soft'>{}</p>"), _protected(tab))
+        show(Markup("<h2>How safe, and how</h2><p class='soft'>{}</p>"), words)
         with ui.element("div").classes("actions"):
             button("Run", "arrow_forward", lambda: tab.go("run"))
     with ui.element("div").classes("two"):
         with ui.element("section").classes("card"):
             show(Markup("<h3>Group size k</h3>"))
 
-            def change_k(event: Any) -> None:
-                put("k", None if event.value is None else int(event.value))
+            def change_k(k: int | None) -> None:
+                put("k", k)
                 explain()
 
             with ui.element("div").classes("kline"):
-                number = ui.number("k", value=draft.k, min=1, step=1, precision=0, on_change=change_k)
-                number.props(FIELD + " aria-label=k").classes("knumber")
+                number = field(ui.number, "k", draft.k, change_k, min=1, step=1, precision=0)
+                number.props("aria-label=k").classes("knumber")
                 for size in (3, 5, 10, 20):
                     button(str(size), "", partial(number.set_value, size), f"Set k to {size}", "flat dense")
             said = ui.element("div")
@@ -117,7 +77,8 @@ def _advice(tab: Tab, take: Any) -> None:
             share = (risk.value or 0) / 100
             try:
                 with tab.working("Trying group sizes", tab.office.adviser.stop):
-                    told = await tab.office.advise(work, plan, share, tab.progress)
+                    order: dict[str, Any] = {"path": work.source, "plan": plan, "risk": share}
+                    told = await tab.office.adviser.do("advise", tab.progress, **order)
             except Stopped:
                 tab.say("Cancelled: no group size is suggested")
                 return
@@ -143,22 +104,14 @@ def _advice(tab: Tab, take: Any) -> None:
     with card("Which k?", ADVICE), ui.element("div").classes("advice"):
         with ui.element("div"):
             with ui.element("div").classes("kline"):
-                risk = ui.number("Linked correctly, at most %", value=5, min=0.1, max=100)
-                risk.props(FIELD).classes("risk")
+                label = "Linked correctly, at most %"
+                risk = field(ui.number, label, 5, lambda share: None, min=0.1, max=100).classes("risk")
                 button("Suggest k", "search", advise, look="outline")
             reason = ui.label()
             chosen = button("", "check", lambda: take(tab.advice[work.number]["k"]), look="outline")
             chosen.set_visibility(False)
         holder = ui.element("div")
     tell()
-
-
-def _protected(tab: Tab) -> str:
-    names = tab.draft.named("quasi")
-    if not names:
-        return "No column is to be protected yet: give one the role quasi in step 1."
-    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return f"To be protected: {shown}."
 
 
 def _meaning(k: int | None, records: int) -> Markup:
@@ -196,14 +149,9 @@ def _method(tab: Tab, put: Any) -> None:
     show(Markup("<h3>Method</h3>"))
     names = {key: f"{info.title} ({key})" for key, info in infos.items()}
     order = ["auto", "optimise", *(key for key in names if key not in ("auto", "optimise"))]
-    chosen = ui.select(
-        {key: names[key] for key in order},
-        label="Method",
-        value=draft.get("method"),
-        with_input=True,
-        on_change=lambda event: choose(event.value),
-    )
-    chosen.props(FIELD + " aria-label=Method").classes("wide")
+    options = {key: names[key] for key in order}
+    chosen = field(ui.select, "Method", draft.get("method"), choose, options=options, with_input=True)
+    chosen.props("aria-label=Method").classes("wide")
     about = ui.element("div")
     tell()
     listed = show(pieces.methods([infos[key] for key in order]))
@@ -224,62 +172,47 @@ def _parameter(tab: Tab, name: str, default: Any) -> None:
 
     value = tab.draft.get("parameters").get(name, default)
     if isinstance(default, bool):
-        ui.checkbox(name, value=value, on_change=lambda e: put(e.value))
-    elif isinstance(default, int):
-        whole = lambda e: put(None if e.value is None else int(e.value))  # noqa: E731
-        ui.number(name, value=value, precision=0, on_change=whole).props(FIELD)
-    elif isinstance(default, float):
-        ui.number(name, value=value, on_change=lambda e: put(e.value)).props(FIELD)
+        ui.checkbox(name, value=value, on_change=lambda event: put(event.value))
+    elif isinstance(default, (int, float)):
+        field(ui.number, name, value, put, precision=0 if isinstance(default, int) else None)
 
 
 def _more(tab: Tab, put: Any) -> None:
-    draft, work = tab.draft, tab.table
-    names = [column["name"] for column in work.facts["columns"]]
+    draft = tab.draft
+    names = [column["name"] for column in tab.table.facts["columns"]]
     places = dict(enumerate(names))
 
-    def number(label: str, field: str, empty: float | None, **limits: Any) -> None:
-        whole = limits.get("precision") == 0
-        change = lambda e: put(field, empty if e.value is None else int(e.value) if whole else e.value)  # noqa: E731
-        ui.number(label, value=draft.get(field), on_change=change, **limits).props(FIELD + " clearable")
-
-    def check(field: str, event: Any) -> None:
-        put(field, event.value if field != "preserve" else "totals" if event.value else None)
-
-    def several(label: str, chosen: Sequence[str], change: Any) -> None:
-        value = [names.index(name) for name in chosen]
-        told = lambda e: change([names[j] for j in e.value])  # noqa: E731
-        ui.select(places, label=label, multiple=True, value=value, on_change=told).props(FIELD + " use-chips")
+    def several(label: str, chosen: list[str], change: Callable[[list[str]], None]) -> None:
+        value, tell = [names.index(name) for name in chosen], lambda some: change([names[j] for j in some])
+        field(ui.select, label, value, tell, options=places, multiple=True).props("use-chips")
 
     def give(role: str, chosen: list[str]) -> None:
         draft.give(role, chosen)
         tab.save_draft()
         tab.check()
 
+    def check(name: str, event: Any) -> None:
+        put(name, event.value if name != "preserve" else "totals" if event.value else None)
+
     with ui.expansion("More: strata, units, weights, centroids, gaps, order of rows").classes("more"):
         with ui.element("div").classes("grid3"):
-            for role, label in ROLES_CHOSEN.items():
+            for role, label in WORDS["several"].items():
                 several(label, draft.named(role), partial(give, role))
             weight = next((names.index(name) for name in draft.named("weight")), None)
-            weigh = lambda e: give("weight", [] if e.value is None else [names[e.value]])  # noqa: E731
-            chosen = ui.select(places, label="Survey weight", clearable=True, value=weight, on_change=weigh)
-            chosen.props(FIELD)
-            for field, (label, options) in CHOICES.items():
-                change = lambda e, field=field: put(field, e.value or None)  # noqa: E731
-                value = draft.get(field)
+            weigh = lambda place: give("weight", [] if place is None else [names[place]])  # noqa: E731
+            field(ui.select, "Survey weight", weight, weigh, options=places, clearable=True)
+            for name, said in WORDS["choices"].items():
+                value = draft.get(name)
                 value = value if isinstance(value, str) else ""
-                ui.select(options, label=label, value=value, on_change=change).props(FIELD)
-            know = lambda chosen: put("known", chosen or None)  # noqa: E731
-            several("Kept columns that an intruder may know", draft.get("known") or [], know)
-            for field, label in TYPED.items():
-                change = lambda e, field=field: put(field, (e.value or "").strip())  # noqa: E731
-                ui.input(label, value=draft.fields.get(field, ""), on_change=change).props(FIELD)
-            label = "Records that make up each published cell, at least"
-            number(label, "contributors", 1, min=1, precision=0)
-            label = "The largest share of weight that one has in it"
-            number(label, "contributor_share", 1.0, min=0.01, max=1)
-            number("Seed: the same gives the same release", "seed", 0, min=0, precision=0)
-            number("Time limit, seconds (none: repeatable)", "time_limit", None, min=0.1)
+                field(ui.select, said["label"], value, partial(put, name), options=said["words"])
+            several("Kept columns that an intruder may know", draft.get("known") or [], partial(put, "known"))
+            for name, label in WORDS["typed"].items():
+                typed = lambda words, name=name: put(name, (words or "").strip())  # noqa: E731
+                field(ui.input, label, draft.fields.get(name, ""), typed)
+            for name, said in WORDS["limits"].items():
+                value, tell = draft.get(name), partial(put, name)
+                field(ui.number, value=value, tell=tell, **said).props("clearable")
         with ui.element("div").classes("checks"):
-            for field, label in CHECKS.items():
-                value = draft.prove if field == "prove" else bool(draft.get(field))
-                ui.checkbox(label, value=value, on_change=partial(check, field))
+            for name, label in WORDS["checks"].items():
+                value = draft.prove if name == "prove" else bool(draft.get(name))
+                ui.checkbox(label, value=value, on_change=partial(check, name))

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 from nicegui import ui
 
-from shoal.app.markup import button, card, pieces, show
+from shoal.app.markup import button, card, field, pieces, show
 from shoal.app.office import LAYOUT
 from shoal.app.tab import Tab
 from shoal.app.uploads import ending_of
@@ -27,13 +27,11 @@ def build(tab: Tab) -> None:
     ending = ".xlsx" if ".xlsx#" in work.name else ending_of(work.name) or ""
     chosen = ending if ending in endings else ".csv"
     with ui.element("section").classes("lead"):
-        show(Markup("<h2>Take away</h2><p class='soft'>{}: {}.</p>"), run.title, run.settings)
-        runs = {other.number: f"{other.title}: {other.settings}" for other in work.finished}
+        show(Markup("<h2>Take away</h2><p class='soft'>{}.</p>"), run.named)
+        runs = {other.number: other.named for other in work.finished}
         if len(runs) > 1:
             with ui.element("div").classes("actions"):
-                change = lambda e: _choose(tab, e.value)  # noqa: E731
-                other = ui.select(runs, label="Run", value=run.number, on_change=change)
-                other.props("outlined dense").classes("besides")
+                field(ui.select, "Run", run.number, partial(_choose, tab), options=runs).classes("besides")
     with ui.element("div").classes("two"):
         words = "Read back and checked before you get it: every published combination is counted."
         with card("The release", words), ui.element("div").classes("actions"):
@@ -48,12 +46,11 @@ def build(tab: Tab) -> None:
                 button(f"{edition.capitalize()} report", "description", make, label, "outline")
     target = f"{work.stem}.protected{chosen}"
     plan = run.plan.toml({column["name"]: column["reason"] for column in work.facts["columns"]})
-    lines = (
+    for title, words in (
         ("The same in Python", as_python(run.plan, work.address, target)),
         ("The same on the command line", as_command(run.plan, work.address, target)),
         ("The plan", plan),
-    )
-    for title, words in lines:
+    ):
         with ui.element("section").classes("card"):
             show(Markup("<h3>{}</h3>"), title)
             show(pieces.code(words, title))
@@ -63,10 +60,9 @@ def build(tab: Tab) -> None:
 
 
 def _choose(tab: Tab, number: int) -> None:
-    for run in tab.table.finished:
-        if run.number == number:
-            tab.back_to(run)
-            tab.go("take")
+    if (run := tab.table.run(number)) is not None:
+        tab.back_to(run)
+        tab.go("take")
 
 
 async def _release(tab: Tab, run: Run, ending: str) -> None:
@@ -77,25 +73,11 @@ async def _release(tab: Tab, run: Run, ending: str) -> None:
 
 
 async def _report(tab: Tab, run: Run, edition: str) -> None:
+    """The internal one compares the runs on the same columns: of each method, k and rules the last."""
+    like = [one.results["run"] for one in tab.table.finished if one.plan.columns == run.plan.columns]
+    runs = {(one["method"], one["k"], one["requirements"]): one for one in like}
     name = f"{edition}.html"
-    await _make(tab, run, "report", name, name, edition=edition, runs=_like(tab, run))
-
-
-def _like(tab: Tab, run: Run) -> list[dict[str, Any]]:
-    """The runs on the same columns, as the report compares them; of each method and k the last."""
-    runs = {}
-    for other in tab.table.finished:
-        if other.plan.columns != run.plan.columns:
-            continue
-        outcome, risk = other.results["outcome"], other.results["risk"]["after"]
-        wanted = ("method", "k", "information_loss", "groups", "smallest_group", "largest_group", "seconds")
-        runs[other.plan.method, other.plan.k] = {
-            **{key: outcome[key] for key in wanted},
-            "risk": risk["linkage"]["overall"],
-            "risk_high": risk["linkage"]["detail"]["high"],
-            "interval_disclosure": risk["interval_sd"]["overall"],
-        }
-    return list(runs.values())
+    await _make(tab, run, "report", name, name, edition=edition, runs=[*runs.values()])
 
 
 async def _make(tab: Tab, run: Run, task: str, file: str, called: str, **order: Any) -> None:
