@@ -114,7 +114,7 @@ def test_pricing_equals_enumeration(seed):
     lowered = prices.copy()
     rows, costs = np.zeros((n, 3, 2 * k - 1), np.int32), np.zeros((n, 3))
     lists, near = cuts.lists(n, penalties), near_sums(X, k)
-    charge(X, np.arange(n), lowered, near, k, lists, 10**9, rows, costs, np.zeros(n, np.int64))
+    charge(X, None, np.arange(n), lowered, near, k, lists, 10**9, rows, costs, np.zeros(n, np.int64))
     expected = prices.copy()
     for lead in range(n - 1, -1, -1):
         led = (group for group in all_groups(n, k) if group[0] == lead)
@@ -228,7 +228,7 @@ def test_pricing_cut_short_is_still_feasible():
         lowered = np.full(n, 0.8)
         rows, costs = np.zeros((n, 2, 2 * k - 1), np.int32), np.zeros((n, 2))
         cuts = Cuts.none().lists(n, np.empty(0))
-        charge(X, np.arange(n), lowered, near, k, cuts, budget, rows, costs, np.zeros(n, np.int64))
+        charge(X, None, np.arange(n), lowered, near, k, cuts, budget, rows, costs, np.zeros(n, np.int64))
         assert min(sse(X, g) - lowered[list(g)].sum() for g in all_groups(n, k)) > -1e-12
 
 

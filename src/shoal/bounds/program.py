@@ -28,7 +28,7 @@ from shoal.grouping.partition import group_rows
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.kernels.search.cuts import group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge, list_groups
-from shoal.kernels.search.weighted import charge_weighted, weighted_costs
+from shoal.kernels.search.weighted import weighted_costs
 
 #: Parts of the table that are priced independently of one another, so that several threads can work. Records
 #: of one part do not see what those of another were charged, so with more parts prices fall too far.
@@ -227,11 +227,8 @@ class Program:
             lowered = prices.copy()
             rows = np.empty((len(part), KEPT, 2 * self.k - 1), np.int32)
             costs, weighed = np.zeros((len(part), KEPT)), np.zeros(len(part), np.int64)
-            more = self.k, cuts, int(budget), rows, costs, weighed
-            if self.V is None:
-                charge(self.X, part, lowered, self.near, *more)
-            else:
-                charge_weighted(self.X, self.V, part, lowered, *more)
+            given = self.X, self.V, part, lowered, self.near, self.k, cuts
+            charge(*given, int(budget), rows, costs, weighed)
             return lowered[part], rows[costs < 0], bool((weighed >= 0).all())
 
         feasible = prices.copy()
