@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.bounds import Bound, bound_matrix, measured, verify
-from shoal.bounds.verify_weighted import each_pays
+from shoal.bounds.verify import each_pays
 from shoal.bounds.weighted import shares_of
 from shoal.cli.commands import app
 from shoal.datasets import survey
