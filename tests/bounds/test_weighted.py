@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.bounds import Bound, bound_matrix, measured, verify
+from shoal.bounds.neighbours import shares_of
 from shoal.bounds.verify import each_pays
-from shoal.bounds.weighted import shares_of
 from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import InputError

@@ -16,8 +16,7 @@ import numpy as np
 from shoal.arrays import Floats, Ints
 from shoal.bounds.cuts import Cuts
 from shoal.bounds.neighbours import neighbour_prices
-from shoal.kernels.neighbours.kd_tree import Tree, build_tree
-from shoal.kernels.neighbours.reach import within_reach
+from shoal.kernels.neighbours.kd_tree import Tree, build_tree, within_reach
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.pricing import charge
 

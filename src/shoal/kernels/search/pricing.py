@@ -156,36 +156,24 @@ def _search(X, V, i, s, near_by, prices, tally, goal, found, budget):
     """
     record, distance, D, inner = near_by
     due = tally[2]
-    size = len(record)
-    half = 1.0 / (2 * s)
-    unsearched = np.inf
-    work = 0
-    m = np.empty((s, size))
-    val = np.empty((s, size))
-    pool = np.empty((s, size), np.int64)
-    smallest = np.empty(s)
-    left = np.empty(s, np.int64)
-    at = np.empty(s, np.int64)
-    cost = np.empty(s)
-    picked = np.empty(s, np.int64)
-    group = np.empty(s, np.int64)
+    size, half = len(record), 1.0 / (2 * s)
+    unsearched, work = np.inf, 0
+    m, val, pool = np.empty((s, size)), np.empty((s, size)), np.empty((s, size), np.int64)
+    cost, smallest, left, at = np.empty(s), np.empty(s), np.empty(s, np.int64), np.empty(s, np.int64)
+    picked, group = np.empty(s, np.int64), np.empty(s, np.int64)
     total, mean = np.empty((s, X.shape[1])), np.empty((s, X.shape[1]))  # of the chosen, under V
-    group[0] = i
-    cost[0] = -prices[i]
+    group[0], cost[0] = i, -prices[i]
     if V is None:
         for a in range(size):
             m[0, a] = distance[record[a]] / s - prices[record[a]]
     else:
         total[0], mean[0] = V[i], X[i]
     pool[0] = np.arange(size)
-    left[0] = size
-    at[0] = -1  # a new node
+    left[0], at[0] = size, -1  # a new node
     depth = 0
     while depth >= 0:
         r = s - 1 - depth
-        row = pool[depth]
-        md = m[depth]
-        vd = val[depth]
+        row, md, vd = pool[depth], m[depth], val[depth]
         if at[depth] < 0:
             work += left[depth]
             at[depth] = 0
@@ -304,10 +292,8 @@ def _lead(X, V, i, prices, near, k, tally, goal, found, budget, distance, among)
             record = among[np.argsort(guess)[:FEW]]
         else:
             record = among[:size].copy()
-        if len(record) > MANY:
-            D = nowhere
-            inner = near[record]
-        else:
+        D, inner = nowhere, near[record]
+        if len(record) <= MANY:
             D = _distances(X, record)
             inner = _inner_sums(D, k, smallest)
         while not quick and len(D):
