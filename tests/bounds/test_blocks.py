@@ -13,8 +13,7 @@ from shoal.bounds.certificate import priced_value
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.bounds.verify import by_blocks, by_neighbours
 from shoal.bounds.verify_groups import cut_table, groups_below
-from shoal.kernels.neighbours.kd_tree import build_tree
-from shoal.kernels.neighbours.reach import within_reach
+from shoal.kernels.neighbours.kd_tree import build_tree, within_reach
 from shoal.testing import brute_force
 from tests.bounds.test_bounds import random_table
 

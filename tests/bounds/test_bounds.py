@@ -114,7 +114,7 @@ def test_pricing_equals_enumeration(seed):
     lowered = prices.copy()
     rows, costs = np.zeros((n, 3, 2 * k - 1), np.int32), np.zeros((n, 3))
     lists, near = cuts.lists(n, penalties), near_sums(X, k)
-    charge(X, np.arange(n), lowered, near, k, lists, 10**9, rows, costs, np.zeros(n, np.int64))
+    charge(X, None, np.arange(n), lowered, near, k, lists, 10**9, rows, costs, np.zeros(n, np.int64))
     expected = prices.copy()
     for lead in range(n - 1, -1, -1):
         led = (group for group in all_groups(n, k) if group[0] == lead)
@@ -228,7 +228,7 @@ def test_pricing_cut_short_is_still_feasible():
         lowered = np.full(n, 0.8)
         rows, costs = np.zeros((n, 2, 2 * k - 1), np.int32), np.zeros((n, 2))
         cuts = Cuts.none().lists(n, np.empty(0))
-        charge(X, np.arange(n), lowered, near, k, cuts, budget, rows, costs, np.zeros(n, np.int64))
+        charge(X, None, np.arange(n), lowered, near, k, cuts, budget, rows, costs, np.zeros(n, np.int64))
         assert min(sse(X, g) - lowered[list(g)].sum() for g in all_groups(n, k)) > -1e-12
 
 
@@ -493,7 +493,7 @@ def test_the_verifier_shares_no_code_with_the_search():
     """Beside libraries it imports the form of a bound and the compiler, and nothing that finds bounds."""
     allowed = {("shoal.bounds.certificate", "Bound"), ("shoal.kernels.runtime.jit", "kernel")}
     imported = set()
-    for name in ("verify", "verify_groups", "verify_tree", "verify_weighted"):
+    for name in ("verify", "verify_groups", "verify_tree"):
         for node in ast.walk(ast.parse(Path(verify.__file__).with_name(f"{name}.py").read_text())):
             if isinstance(node, ast.ImportFrom):
                 imported |= {(node.module, alias.name) for alias in node.names}

@@ -11,12 +11,13 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.bounds import Bound, bound_matrix, measured, verify
-from shoal.bounds.verify_weighted import each_pays
-from shoal.bounds.weighted import shares_of
+from shoal.bounds.neighbours import shares_of
+from shoal.bounds.verify import each_pays
 from shoal.cli.commands import app
 from shoal.datasets import survey
 from shoal.errors import InputError
-from shoal.kernels.search.weighted import charge_weighted, weighted_costs
+from shoal.kernels.search.pricing import charge
+from shoal.kernels.search.weighted import weighted_costs
 from shoal.plan import Plan
 from tests.bounds.test_bounds import random_cuts, random_table, times
 
@@ -121,7 +122,7 @@ def test_pricing_equals_enumeration(seed):
         rows, costs = np.full((n, 5, 2 * k - 1), -1, np.int32), np.zeros((n, 5))
         weighed = np.zeros(n, np.int64)
         lists = cuts.lists(n, penalties)
-        charge_weighted(X, V, np.arange(n), charged, k, lists, budget, rows, costs, weighed)
+        charge(X, V, np.arange(n), charged, np.empty((n, 0)), k, lists, budget, rows, costs, weighed)
         after = prices.copy()
         for i in range(n - 1, -1, -1):
             least = 0.0

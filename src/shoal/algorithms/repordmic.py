@@ -10,9 +10,9 @@ from shoal.algorithms._split import start_labels
 from shoal.algorithms.orders import LEAST_GAIN, RULES, neighbour_lists
 from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
+from shoal.grouping.partition import Partition
 from shoal.grouping.registry import method
 from shoal.kernels.neighbours.kd_tree import build_tree
-from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.kmeans import kmeans
 from shoal.kernels.sequence.cut import cut
@@ -29,46 +29,6 @@ class Outcome(NamedTuple):
 
     labels: Ints
     sse: Floats
-
-
-@kernel
-def _sse(X, labels):
-    """SSE of contiguous groups, X in sequence order."""
-    n, d = X.shape
-    mean = np.empty(d)
-    total = 0.0
-    begin = 0
-    for end in range(1, n + 1):
-        if end < n and labels[end] == labels[begin]:
-            continue
-        mean[:] = 0.0
-        for i in range(begin, end):
-            for j in range(d):
-                mean[j] += (X[i, j] - X[begin, j]) / (end - begin)
-        for i in range(begin, end):
-            for j in range(d):
-                difference = X[i, j] - X[begin, j] - mean[j]
-                total += difference * difference
-        begin = end
-    return total
-
-
-@kernel
-def _repeat(X, k, labels, near, start, rule, large):
-    """Rounds of ordering and cutting while each gains at least LEAST_GAIN."""
-    history = [np.inf]
-    while True:
-        order = group_path(X, labels, near, start, rule, large)
-        sequence = X[order]
-        groups = cut(sequence, k)
-        history.append(_sse(sequence, groups))
-        if len(history) > 2 and history[-1] > history[-2]:  # by rounding only: keep the better
-            break
-        labels = np.empty_like(groups)
-        labels[order] = groups
-        if history[-2] - history[-1] < LEAST_GAIN:
-            break
-    return labels, np.array(history[1:])
 
 
 def repeated_ordering(
@@ -92,11 +52,19 @@ def repeated_ordering(
     near = neighbour_lists(X)
     first = farthest_from_centroid(X)
 
-    def run(labels: ArrayLike) -> Outcome:
-        groups = np.unique(labels, return_inverse=True)[1]
-        made, sse = _repeat(X, k, groups[place], near, first, RULES[insertion], LARGE)
-        groups[place] = made
-        return Outcome(groups, sse)
+    def run(start: ArrayLike) -> Outcome:
+        labels = np.unique(start, return_inverse=True)[1][place]
+        sse, gained = [np.inf], np.inf
+        while gained >= LEAST_GAIN:
+            order = group_path(X, labels, near, first, RULES[insertion], LARGE)
+            better = np.empty_like(order)
+            better[order] = cut(X[order], k)
+            sse.append(Partition(better).sse(X))
+            gained = sse[-2] - sse[-1]
+            labels = better if gained >= 0 else labels  # less by rounding only: keep the former
+        found = np.empty_like(labels)
+        found[place] = labels
+        return Outcome(found, np.array(sse[1:]))
 
     return map_threads(run, starts, progress=progress)
 

@@ -11,7 +11,7 @@ from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.grouping.registry import method
 from shoal.kernels.neighbours import spanning_tree as kernels
-from shoal.kernels.neighbours.kd_tree import build_tree
+from shoal.kernels.neighbours.kd_tree import build_tree, fill_leaves
 from shoal.kernels.runtime.threads import map_threads
 
 PAPER = "Laszlo and Mukherjee 2005"
@@ -47,7 +47,8 @@ def _boruvka(X: Floats) -> tuple[Ints, Floats]:
     n = len(X)
     tree = build_tree(X)
     rows = tree.order
-    columns = kernels.leaf_columns(X, tree)
+    columns = np.empty(X.size)
+    fill_leaves(X, tree, columns, 0, len(tree.child))
     X = X[rows]
     leaves = np.flatnonzero(tree.child < 0)
     chunks = np.array_split(leaves[np.argsort(tree.start[leaves])], CHUNKS)

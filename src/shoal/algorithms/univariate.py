@@ -1,6 +1,6 @@
 """Optimal grouping of one column: sort the values, cut the sequence, hand the groups back to the records."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,15 +15,10 @@ from shoal.kernels.sequence.sorting import sort, sort_whole
 COSTS = {"sse": line.SSE, "absolute": line.ABSOLUTE, "range": line.RANGE}
 
 
-@method(
-    title="Optimal univariate",
-    paper="Hansen and Mukherjee 2003",
-    sizes="k..2k-1",
-    cost="n",
-    input="raw",
-    columns="one",
-    optimal=True,
-)
+ONE: dict[str, Any] = {"sizes": "k..2k-1", "cost": "n", "input": "raw", "columns": "one", "optimal": True}
+
+
+@method(title="Optimal univariate", paper="Hansen and Mukherjee 2003", **ONE)
 def univariate(X, k, *, cost: Literal["sse", "absolute", "range"] = "sse"):
     """Sort the values and cut the sequence where the sum of squared errors is least: the exact optimum.
 
@@ -44,16 +39,7 @@ def univariate(X, k, *, cost: Literal["sse", "absolute", "range"] = "sse"):
     return Partition.in_order(order, line.cut_sorted(values, k, COSTS[cost]), values)
 
 
-@method(
-    title="Optimal univariate for whole numbers (IMHMI)",
-    paper="Mortazavi 2020",
-    sizes="k..2k-1",
-    cost="n",
-    input="raw",
-    columns="one",
-    optimal=True,
-    whole=True,
-)
+@method(title="Optimal univariate for whole numbers (IMHMI)", paper="Mortazavi 2020", **ONE, whole=True)
 def univariate_integer(X, k):
     """The exact optimum for groups that publish the whole number nearest to their mean.
 

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.bounds.certificate import (
     MARGIN,
     Bound,
@@ -78,9 +79,7 @@ def no_bound(plan: Plan) -> str | None:
     return f"{apart}per_column out" if plan.apart else None
 
 
-def standardised(
-    data: Any, columns: Sequence[Any] | Any | None = None, plan: Plan | None = None
-) -> NDArray[np.float64]:
+def standardised(data: Any, columns: Sequence[Any] | Any | None = None, plan: Plan | None = None) -> Floats:
     """The protected columns as numbers with mean 0 and deviation 1 (n-1); refused with weights or gaps."""
     X, V = measured(data, columns, plan)
     if V is not None:
@@ -93,7 +92,7 @@ def standardised(
 
 def measured(
     data: Any, columns: Sequence[Any] | Any | None = None, plan: Plan | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+) -> tuple[Floats, Floats | None]:
     """The protected columns as a release is measured in, standardised, and the weights of their values.
 
     The weights are None where all are 1; a gap has the weight 0.
@@ -127,12 +126,12 @@ def measured(
 
 
 def bound_matrix(
-    X: NDArray[np.float64],
+    X: Floats,
     k: int,
-    V: NDArray[np.float64] | None = None,
+    V: Floats | None = None,
     *,
     time_limit: float = 60,
-    start: NDArray[np.int64] | None = None,
+    start: Ints | None = None,
     goal: float = np.inf,
 ) -> Bound:
     """The best bound on the SSE of any partition of the rows of X into groups of at least k.
@@ -140,7 +139,7 @@ def bound_matrix(
     V: the weights of the values, where not all are 1. start: labels of a good partition; its groups save
     time. goal: a loss in percent that is good enough.
     """
-    from shoal.bounds import blocks, neighbours, program, semidefinite, weighted
+    from shoal.bounds import blocks, neighbours, program, semidefinite
 
     began = time.perf_counter()
     X = np.ascontiguousarray(X, np.float64)
@@ -163,7 +162,7 @@ def bound_matrix(
     def left() -> float:
         return time_limit - (time.perf_counter() - began)
 
-    shares = None if V is None else weighted.shares_of(X, V, k, left())
+    shares = None if V is None else neighbours.shares_of(X, V, k, left())
     if shares is None:
         near = neighbours.near_sums(X, k)
         price = neighbours.neighbour_prices(near, k)

@@ -16,8 +16,7 @@ import numpy as np
 from shoal.arrays import Floats, Ints
 from shoal.bounds.cuts import Cuts
 from shoal.bounds.neighbours import neighbour_prices
-from shoal.kernels.neighbours.kd_tree import Tree, build_tree
-from shoal.kernels.neighbours.reach import within_reach
+from shoal.kernels.neighbours.kd_tree import Tree, build_tree, within_reach
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.pricing import charge
 
@@ -169,9 +168,8 @@ class Blocks:
         rows = np.full((len(leads), 1, 2 * k - 1), -1, np.int32)
         costs, weighed = np.zeros((len(leads), 1)), np.zeros(len(leads), np.int64)
         cuts = Cuts.none().lists(len(near_by), np.empty(0))
-        charge(
-            np.ascontiguousarray(self.X[near_by]), places, own, near, k, cuts, BUDGET, rows, costs, weighed
-        )
+        own_X = np.ascontiguousarray(self.X[near_by])
+        charge(own_X, None, places, own, near, k, cuts, BUDGET, rows, costs, weighed)
         paid = prices[leads] - own[places]
         groups = np.where(costs < 0, rows[:, 0], -1)
         groups[costs[:, 0] >= 0, 0] = places[costs[:, 0] >= 0]  # a search cut short: the lead pays alone

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats
 from shoal.display import card
 from shoal.errors import InputError
 from shoal.io.atomic import replacing
@@ -51,8 +52,8 @@ class Bound:
     method: str
     certificate: Certificate
     seconds: float = 0.0
-    records: NDArray[np.float64] | None = field(default=None)  # standardised, for the proof
-    weights: NDArray[np.float64] | None = field(default=None)  # of their values, where not all are 1
+    records: Floats | None = field(default=None)  # standardised, for the proof
+    weights: Floats | None = field(default=None)  # of their values, where not all are 1
 
     def __repr__(self) -> str:
         return (
@@ -127,7 +128,7 @@ class Bound:
         return cls(certificate=certificate, **facts)
 
 
-def fingerprint(X: NDArray[np.float64], k: int, V: NDArray[np.float64] | None = None) -> str:
+def fingerprint(X: Floats, k: int, V: Floats | None = None) -> str:
     """Names k and the standardised records, to eight decimals: the last bits differ between machines."""
     rounded = np.round(X, 8) + 0.0  # no negative zero
     named = hashlib.sha256(f"{k} {X.shape}".encode() + np.ascontiguousarray(rounded).tobytes())
@@ -136,7 +137,7 @@ def fingerprint(X: NDArray[np.float64], k: int, V: NDArray[np.float64] | None = 
     return named.hexdigest()
 
 
-def total_sum_of_squares(X: NDArray[np.float64], V: NDArray[np.float64] | None = None) -> float:
+def total_sum_of_squares(X: Floats, V: Floats | None = None) -> float:
     """What all records in one group cost."""
     if V is None:
         return float(np.square(X - X.mean(axis=0)).sum())
@@ -145,19 +146,19 @@ def total_sum_of_squares(X: NDArray[np.float64], V: NDArray[np.float64] | None =
     return float((V * np.square(X - means)).sum())
 
 
-def priced_value(prices: NDArray[np.float64], penalties: NDArray[np.float64]) -> float:
+def priced_value(prices: Floats, penalties: Floats) -> float:
     """The bound that feasible prices and penalties prove, with the margin taken off."""
     value = math.fsum(prices) - MARGIN * math.fsum(np.abs(prices)) - (1 + MARGIN) * math.fsum(penalties)
     return max(0.0, value)
 
 
-def node_value(prices: NDArray[np.float64], owed: NDArray[np.float64], cost: float) -> float:
+def node_value(prices: Floats, owed: Floats, cost: float) -> float:
     """What prices prove that no group of a list undercuts, for partitions of about this cost."""
     sizes = math.fsum(np.abs(prices)) + math.fsum(owed) + cost
     return math.fsum(prices) - math.fsum(owed) - ROUNDING * sizes
 
 
-def matrix_value(paid: NDArray[np.float64], taken: float, size: float) -> float:
+def matrix_value(paid: Floats, taken: float, size: float) -> float:
     """What a matrix of this size (Frobenius norm) proves: what the rows pay, less what it takes back."""
     value = (
         math.fsum(paid) - taken - MARGIN * (math.fsum(np.abs(paid)) + abs(taken)) - 1e-12 * len(paid) * size

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import eliminated, grow_cuts, violated_triples
 
@@ -48,9 +49,9 @@ GRID = 2.0**-36
 class Cuts:
     """Rows of records (filled up with -1) with their weights (0 there), and a divisor for each row."""
 
-    records: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    divisors: NDArray[np.int64]
+    records: Ints
+    weights: Ints
+    divisors: Ints
 
     @classmethod
     def none(cls) -> Cuts:
@@ -75,7 +76,7 @@ class Cuts:
         )
 
     @property
-    def limits(self) -> NDArray[np.int64]:
+    def limits(self) -> Ints:
         """How often groups can fill the divisor, at most."""
         return self.weights.sum(axis=1) // self.divisors
 
@@ -84,11 +85,11 @@ class Cuts:
         rows = zip(self.records, self.weights, self.weights > 0, self.divisors)
         return [r[inside].tobytes() + w[inside].tobytes() + bytes([q]) for r, w, inside, q in rows]
 
-    def renamed(self, names: NDArray[np.int64]) -> Cuts:
+    def renamed(self, names: Ints) -> Cuts:
         """The same cuts of records that have other numbers."""
         return Cuts(np.where(self.records >= 0, names[self.records], -1), self.weights, self.divisors)
 
-    def lists(self, n: int, penalties: NDArray[np.float64]) -> tuple:
+    def lists(self, n: int, penalties: Floats) -> tuple:
         """As the kernels want them: each record's cuts and weights, each cut's records and weights."""
         cut, place = np.nonzero(self.records >= 0)
         member, share = self.records[cut, place], self.weights[cut, place]
@@ -98,11 +99,11 @@ class Cuts:
         return start, cut[order], share[order], first, member, share, self.divisors, penalties
 
 
-def _widened(array: NDArray[np.int64], width: int, fill: int) -> NDArray[np.int64]:
+def _widened(array: Ints, width: int, fill: int) -> Ints:
     return np.pad(array, ((0, 0), (0, width - array.shape[1])), constant_values=fill)
 
 
-def on_grid(penalties: NDArray[np.float64]) -> NDArray[np.float64]:
+def on_grid(penalties: Floats) -> Floats:
     """The penalties, rounded so that sums and differences of them are exact."""
     if not len(penalties) or penalties.max() <= 0:
         return np.zeros(len(penalties))
@@ -110,12 +111,7 @@ def on_grid(penalties: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(0.0, np.round(penalties / unit) * unit)
 
 
-def separate(
-    rows: NDArray[np.signedinteger],
-    shares: NDArray[np.float64],
-    known: set[bytes],
-    most: int = CUTS,
-) -> Cuts:
+def separate(rows: NDArray[np.signedinteger], shares: Floats, known: set[bytes], most: int = CUTS) -> Cuts:
     """The most violated cuts of a fractional solution, few for each record so that they spread.
 
     rows: the groups (filled up with -1), shares: how much of each is taken. `known` cuts are left out, and
@@ -135,14 +131,17 @@ def separate(
     excess = np.concatenate([excess for _, excess in found])
     patterns = (((1, 1, 1), 2), *PATTERNS)
     answers = [_sorted_cuts(names[rows], np.array(p), q) for (p, q), (rows, _) in zip(patterns, found)]
-    cuts = Cuts.joined(answers)
-    names_of = cuts.names()
-    taken = np.zeros(int(names.max()) + 1, np.int64)
+    return _chosen(Cuts.joined(answers), excess, known, most)
+
+
+def _chosen(cuts: Cuts, excess: Floats, known: set[bytes], most: float = np.inf) -> Cuts:
+    """The most violated of these cuts, at most so many and few for each record; they become known."""
+    names, taken = cuts.names(), np.zeros(cuts.records.max(initial=0) + 1, np.int64)
     chosen = []
     for t in np.argsort(-excess, kind="stable"):
         inside = cuts.records[t][cuts.records[t] >= 0]
-        if names_of[t] not in known and taken[inside].max() < CUTS_OF_A_RECORD:
-            known.add(names_of[t])
+        if names[t] not in known and taken[inside].max() < CUTS_OF_A_RECORD:
+            known.add(names[t])
             taken[inside] += 1
             chosen.append(t)
             if len(chosen) == most:
@@ -150,7 +149,7 @@ def separate(
     return cuts[np.array(chosen, np.int64)]
 
 
-def _sorted_cuts(chosen: NDArray[np.int64], weights: NDArray[np.int64], divisor: int) -> Cuts:
+def _sorted_cuts(chosen: Ints, weights: Ints, divisor: int) -> Cuts:
     """Cuts of one pattern, the records of equal weight in order: the same cut looks the same."""
     records = np.full((len(chosen), WIDTH), -1, np.int64)
     every = np.zeros((len(chosen), WIDTH), np.int64)
@@ -163,7 +162,7 @@ def _sorted_cuts(chosen: NDArray[np.int64], weights: NDArray[np.int64], divisor:
 
 def eliminate(
     rows: NDArray[np.signedinteger],
-    shares: NDArray[np.float64],
+    shares: Floats,
     divisor: int,
     random: np.random.Generator,
     known: set[bytes],
@@ -181,16 +180,8 @@ def eliminate(
     matrix[np.searchsorted(names, rows[group, place]), group] = 1
     order = np.argsort(-shares * random.uniform(LEAST_DRAW, 1.0, len(rows)), kind="stable")
     weights, excess = eliminated(matrix, order, shares, divisor, VIOLATED, widest)
-    taken = np.zeros(len(names), np.int64)
-    records, all_weights = [np.empty((0, WIDEST), np.int64)], [np.empty((0, WIDEST), np.int64)]
-    for weight in weights[np.argsort(-excess, kind="stable")]:
-        inside = np.flatnonzero(weight)
-        key = names[inside].tobytes() + weight[inside].astype(np.int64).tobytes() + bytes([divisor])
-        if key not in known and taken[inside].max() < CUTS_OF_A_RECORD:
-            known.add(key)
-            taken[inside] += 1
-            short = WIDEST - len(inside)
-            records.append(np.pad(names[inside], (0, short), constant_values=-1)[None])
-            all_weights.append(np.pad(weight[inside].astype(np.int64), (0, short))[None])
-    chosen = np.concatenate(records).astype(np.int64)
-    return Cuts(chosen, np.concatenate(all_weights), np.full(len(chosen), divisor, np.int64))
+    found, member = np.nonzero(weights)
+    place = np.arange(len(found)) - np.searchsorted(found, found)
+    records, shown = np.full((len(weights), WIDEST), -1), np.zeros((len(weights), WIDEST), np.int64)
+    records[found, place], shown[found, place] = names[member], weights[found, member]
+    return _chosen(Cuts(records, shown, np.full(len(weights), divisor)), excess, known)

@@ -1,11 +1,13 @@
 """The one place that sets up HiGHS, the solver of linear and integer programs."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.bounds.cuts import Cuts
 from shoal.kernels.search.cuts import counts
 
@@ -19,12 +21,7 @@ def quiet_solver(**options: Any) -> highspy.Highs:
 
 
 def set_partitioning(
-    members: NDArray[np.signedinteger],
-    cost: NDArray[np.float64],
-    records: int,
-    *,
-    whole: bool = False,
-    **options: Any,
+    members: NDArray[np.signedinteger], cost: Floats, records: int, *, whole: bool = False, **options: Any
 ) -> highspy.Highs:
     """A solver that holds the program: choose groups that hold each record exactly once, at least cost.
 
@@ -48,72 +45,112 @@ def set_partitioning(
     return solver
 
 
-def relaxed(rows, costs, n: int, cuts: Cuts, left_over: float, limits=None, **options) -> highspy.Highs:
-    """The linear program over these groups of n records, with cuts; records may be left over at a cost."""
-    lp = set_partitioning(rows, costs, n, presolve="off", **options)
-    every = np.arange(n, dtype=np.int32)
-    lp.addCols(n, np.full(n, left_over), np.zeros(n), np.full(n, np.inf), n, every, every, np.ones(n))
-    add_cuts(lp, np.arange(len(rows)), rows, cuts, n, limits)
-    return lp
+class Solution(NamedTuple):
+    """What a linear program over groups comes to."""
+
+    value: float
+    prices: Floats  # of the records
+    penalties: Floats  # of the cuts
+    shares: Floats  # of the groups
+    spare: Floats  # of the columns before the groups
 
 
-def add_groups(lp: highspy.Highs, rows: NDArray, costs: NDArray[np.float64], cuts: Cuts, n: int) -> None:
-    """Add groups to a program that has rows for the first n records, then for these cuts."""
-    m = len(rows)
-    group, cut, times = counts(rows, cuts.lists(int(max(n, rows.max() + 1)), np.empty(0)))
-    inner, place = np.nonzero((rows >= 0) & (rows < n))
-    column = np.concatenate([inner, group])
-    order = np.argsort(column, kind="stable")
-    index = np.concatenate([rows[inner, place], n + cut])[order].astype(np.int32)
-    value = np.concatenate([np.ones(len(inner)), times])[order]
-    starts = np.searchsorted(column[order], np.arange(m)).astype(np.int32)
-    lp.addCols(m, costs, np.zeros(m), np.full(m, np.inf), len(index), starts, index, value)
+class Relaxation:
+    """The linear program: shares of groups that hold each of n records once, at least cost, under cuts.
 
-
-def add_cuts(
-    lp: highspy.Highs, columns: NDArray, rows: NDArray, cuts: Cuts, n: int, limits: NDArray | None = None
-) -> None:
-    """Add cuts to a program, with these limits or their own; its column columns[g] is the group rows[g]."""
-    m = len(cuts)
-    group, cut, times = counts(rows, cuts.lists(n, np.empty(0)))
-    order = np.argsort(cut, kind="stable")
-    starts = np.searchsorted(cut[order], np.arange(m)).astype(np.int32)
-    index = np.asarray(columns)[group[order]].astype(np.int32)
-    most = (cuts.limits if limits is None else limits).astype(float)
-    lp.addRows(m, np.full(m, -np.inf), most, len(index), starts, index, times[order].astype(float))
-
-
-def solved(lp: highspy.Highs, seconds: float) -> bool:
-    """Solve a linear program in so many seconds; False if that was not reached.
-
-    Sometimes the solver loses its way from the last solution ("unknown"): then it begins anew.
+    Its rows are the records, then the cuts. Its columns are ways to cover each record without a group or,
+    with the sign -1, to give it back, at the cost `spare`; then the groups, which may have other records too.
     """
-    for _ in range(2):
-        lp.setOptionValue("time_limit", lp.getRunTime() + max(0.1, seconds))
-        lp.run()
-        status = lp.getModelStatus()
-        if status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit):
-            return bool(status == highspy.HighsModelStatus.kOptimal)
-        lp.clearSolver()
-    return False
 
+    def __init__(
+        self,
+        n: int,
+        rows: NDArray[np.signedinteger],
+        costs: Floats,
+        cuts: Cuts,
+        spare: float,
+        signs: Sequence[float] = (1.0,),
+        limits: Ints | None = None,
+        **options: Any,
+    ):
+        self.n, self.spare = n, n * len(signs)
+        self.solver = quiet_solver(presolve="off", **options)
+        every, none = np.arange(n, dtype=np.int32), np.empty(0, np.int32)
+        self.solver.addRows(n, np.ones(n), np.ones(n), 0, np.zeros(n, np.int32), none, np.empty(0))
+        for sign in signs:
+            free = np.zeros(n), np.full(n, np.inf)
+            self.solver.addCols(n, np.full(n, spare), *free, n, every, every, np.full(n, sign))
+        self.rows, self.cuts = rows[:0], Cuts.none()
+        self.add(rows, costs)
+        self.add_cuts(cuts, limits)
 
-def basic(lp: highspy.Highs) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which columns, and which rows, are basic in the solution."""
-    _, variables = lp.getBasicVariables()  # type: ignore[attr-defined]  # missing in its stubs
-    columns, rows = np.zeros(lp.getNumCol(), bool), np.zeros(lp.getNumRow(), bool)
-    columns[variables[variables >= 0]] = True
-    rows[-1 - variables[variables < 0]] = True
-    return columns, rows
+    def add(self, rows: NDArray[np.signedinteger], costs: Floats) -> None:
+        """Add groups: rows of records, filled up with -1."""
+        m, n = len(rows), self.n
+        group, cut, times = self._counts(rows, self.cuts)
+        inner, place = np.nonzero((rows >= 0) & (rows < n))
+        column = np.concatenate([inner, group])
+        order = np.argsort(column, kind="stable")
+        index = np.concatenate([rows[inner, place], n + cut])[order].astype(np.int32)
+        value = np.concatenate([np.ones(len(inner)), times])[order]
+        starts = np.searchsorted(column[order], np.arange(m)).astype(np.int32)
+        self.solver.addCols(m, costs, np.zeros(m), np.full(m, np.inf), len(index), starts, index, value)
+        self.rows = np.concatenate([self.rows, rows])
 
+    def add_cuts(self, cuts: Cuts, limits: Ints | None = None) -> None:
+        """Add cuts, with these limits or their own."""
+        m = len(cuts)
+        group, cut, times = self._counts(self.rows, cuts)
+        order = np.argsort(cut, kind="stable")
+        starts = np.searchsorted(cut[order], np.arange(m)).astype(np.int32)
+        index = self.spare + group[order].astype(np.int32)
+        most = (cuts.limits if limits is None else limits).astype(float)
+        value = times[order].astype(float)
+        self.solver.addRows(m, np.full(m, -np.inf), most, len(index), starts, index, value)
+        self.cuts += cuts
 
-def begin_at(lp: highspy.Highs, columns: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
-    """Begin with these basic, those of a like program: few steps lead from it. HiGHS mends what is missing.
+    def bound(self, groups: Ints, least: float, most: float) -> None:
+        """Let between so much and so much be taken of these groups, by their places in `rows`."""
+        m, columns = len(groups), (self.spare + groups).astype(np.int32)
+        self.solver.changeColsBounds(m, columns, np.full(m, least), np.full(m, most))
 
-    Other columns are at their lower ends, other rows at their upper ends.
-    """
-    at = highspy.HighsBasisStatus
-    start = highspy.HighsBasis()
-    start.col_status = np.array([at.kLower, at.kBasic], object)[columns.astype(int)].tolist()
-    start.row_status = np.array([at.kUpper, at.kBasic], object)[rows.astype(int)].tolist()
-    lp.setBasis(start)
+    def _counts(self, rows: NDArray[np.signedinteger], cuts: Cuts) -> tuple[Ints, Ints, Ints]:
+        return counts(rows, cuts.lists(int(rows.max(initial=self.n - 1)) + 1, np.empty(0)))
+
+    def solve(self, seconds: float) -> Solution | None:
+        """The solution, if it takes no longer than that.
+
+        Sometimes the solver loses its way from the last solution ("unknown"): then it begins anew.
+        """
+        for _ in range(2):
+            self.solver.setOptionValue("time_limit", self.solver.getRunTime() + max(0.1, seconds))
+            self.solver.run()
+            status = self.solver.getModelStatus()
+            if status == highspy.HighsModelStatus.kOptimal:
+                found, value = self.solver.getSolution(), self.solver.getInfo().objective_function_value
+                shares, duals = np.array(found.col_value), np.array(found.row_dual)
+                penalties = np.maximum(0.0, -duals[self.n :])
+                return Solution(value, duals[: self.n], penalties, shares[self.spare :], shares[: self.spare])
+            if status == highspy.HighsModelStatus.kTimeLimit:
+                return None
+            self.solver.clearSolver()
+        return None
+
+    def basic(self) -> tuple[Bools, Bools]:
+        """Which columns, and which rows, are basic in the solution."""
+        _, variables = self.solver.getBasicVariables()  # type: ignore[attr-defined]  # missing in its stubs
+        columns, rows = np.zeros(self.solver.getNumCol(), bool), np.zeros(self.solver.getNumRow(), bool)
+        columns[variables[variables >= 0]] = True
+        rows[-1 - variables[variables < 0]] = True
+        return columns, rows
+
+    def begin_at(self, columns: Bools, rows: Bools) -> None:
+        """Begin with these basic, those of a like program: few steps lead from it. HiGHS mends what lacks.
+
+        Other columns are at their lower ends, other rows at their upper ends.
+        """
+        at = highspy.HighsBasisStatus
+        start = highspy.HighsBasis()
+        start.col_status = np.array([at.kLower, at.kBasic], object)[columns.astype(int)].tolist()
+        start.row_status = np.array([at.kUpper, at.kBasic], object)[rows.astype(int)].tolist()
+        self.solver.setBasis(start)

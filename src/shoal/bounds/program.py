@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from shoal.arrays import Bools, Floats, Ints
 from shoal.bounds.certificate import total_sum_of_squares
 from shoal.bounds.cuts import CUTS, Cuts, eliminate, on_grid, separate
-from shoal.bounds.highs import add_cuts, add_groups, quiet_solver, solved
-from shoal.bounds.neighbours import near_sums, neighbour_prices
-from shoal.bounds.weighted import Shares
+from shoal.bounds.highs import Relaxation, Solution
+from shoal.bounds.neighbours import Shares, near_sums, neighbour_prices
 from shoal.grouping.partition import group_rows
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.kernels.search.cuts import group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge, list_groups
-from shoal.kernels.search.weighted import charge_weighted, weighted_costs
+from shoal.kernels.search.weighted import weighted_costs
 
 #: Parts of the table that are priced independently of one another, so that several threads can work. Records
 #: of one part do not see what those of another were charged, so with more parts prices fall too far.
@@ -72,9 +72,9 @@ DRAWS, LONGEST = 3, 30
 class Prices:
     """A dual solution: a price for each record, a penalty for each cut."""
 
-    records: NDArray[np.float64]
+    records: Floats
     cuts: Cuts
-    penalties: NDArray[np.float64]
+    penalties: Floats
     optimal: bool
 
     def arrays(self) -> dict[str, NDArray]:
@@ -84,7 +84,7 @@ class Prices:
         return {"prices": self.records, **named, "penalties": self.penalties}
 
 
-def regions(X: NDArray[np.float64], number: int) -> list[NDArray[np.int64]]:
+def regions(X: Floats, number: int) -> list[Ints]:
     """Split the records into compact parts: halve at the median of the widest column, again and again."""
     parts = [np.arange(len(X))]
     while len(parts) < number and len(X) > 50 * number:
@@ -97,29 +97,22 @@ def regions(X: NDArray[np.float64], number: int) -> list[NDArray[np.int64]]:
     return parts
 
 
-class Master:
+class Master(Relaxation):
     """The linear program over the groups so far, with the prices held in a box.
 
-    Only the first n records have prices to be found; those of the others are `fixed`.
+    Only the first n records have prices to be found; those of the others are `fixed`. A record may be covered
+    without a group, or given back, at the box's ends.
     """
 
-    def __init__(self, X: NDArray[np.float64], V, k: int, n: int, fixed: NDArray[np.float64]):
-        self.X, self.V, self.n = X, V, n
+    def __init__(self, X: Floats, V, k: int, n: int, fixed: Floats):
+        nothing = np.empty((0, 2 * k - 1), np.int32), np.empty(0), Cuts.none()
+        super().__init__(n, *nothing, 0.0, signs=(1.0, -1.0))
+        self.X, self.V = X, V
         self.fixed = np.append(np.where(np.arange(len(X)) < n, 0.0, fixed), 0.0)
-        self.rows = np.empty((0, 2 * k - 1), np.int32)
         self.costs = np.empty(0)
         self.seen: set[bytes] = set()
-        self.cuts = Cuts.none()
-        self.idle = np.empty(0, np.int64)  # rounds of cuts that each cut was without a penalty
-        self.lp = quiet_solver(presolve="off")
-        none = np.empty(0, np.int32)
-        self.lp.addRows(n, np.ones(n), np.ones(n), 0, np.zeros(n, np.int32), none, np.empty(0))
-        rows = np.arange(n, dtype=np.int32)
-        for sign in (1.0, -1.0):  # the box: a record may be covered, or given back, at the box's ends
-            self.lp.addCols(n, np.zeros(n), np.zeros(n), np.full(n, np.inf), n, rows, rows, np.full(n, sign))
-        self.box = np.arange(2 * n, dtype=np.int32)
 
-    def add_groups(self, rows: NDArray[np.signedinteger]) -> int:
+    def add_new(self, rows: NDArray[np.signedinteger]) -> int:
         """Add those that are new (rows of records, filled up with -1); return how many."""
         rows = np.sort(rows, axis=1)[:, ::-1]
         rows = np.ascontiguousarray(rows[(rows >= 0).any(1)], np.int32)
@@ -130,43 +123,30 @@ class Master:
                 self.seen.add(key)
                 new.append(g)
         rows = rows[new]
-        m = len(rows)
-        if m:
+        if new:
             weighted = self.V is not None
             costs = weighted_costs(self.X, self.V, rows) if weighted else group_costs(self.X, rows)
-            self.rows, self.costs = np.concatenate([self.rows, rows]), np.append(self.costs, costs)
-            inside = costs - self.fixed[rows].sum(1)
-            add_groups(self.lp, rows, inside, self.cuts, self.n)
-        return m
+            self.costs = np.append(self.costs, costs)
+            self.add(rows, costs - self.fixed[rows].sum(1))
+        return len(new)
 
-    def add_cuts(self, cuts: Cuts) -> None:
-        add_cuts(self.lp, 2 * self.n + np.arange(len(self.rows)), self.rows, cuts, len(self.X))
-        self.cuts += cuts
-        self.idle = np.append(self.idle, np.zeros(len(cuts), np.int64))
-
-    def drop_cuts(self, keep: NDArray[np.bool_]) -> None:
+    def drop_cuts(self, keep: Bools) -> None:
         gone = np.flatnonzero(~keep)
-        self.lp.deleteRows(len(gone), (self.n + gone).astype(np.int32))
-        self.cuts, self.idle = self.cuts[keep], self.idle[keep]
+        self.solver.deleteRows(len(gone), (self.n + gone).astype(np.int32))
+        self.cuts = self.cuts[keep]
 
-    def drop_groups(self, keep: NDArray[np.bool_]) -> None:
+    def drop_groups(self, keep: Bools) -> None:
         gone = np.flatnonzero(~keep)
         for row in self.rows[gone]:
             self.seen.discard(row.tobytes())
-        self.lp.deleteCols(len(gone), (2 * self.n + gone).astype(np.int32))
+        self.solver.deleteCols(len(gone), (self.spare + gone).astype(np.int32))
         self.rows, self.costs = self.rows[keep], self.costs[keep]
 
-    def solve(self, centre: NDArray[np.float64], reach: NDArray[np.float64], seconds: float):
-        """Within `reach` of `centre`: value, prices, penalties, shares of groups, who is at the box's end."""
-        self.lp.changeColsCost(2 * self.n, self.box, np.concatenate([centre + reach, reach - centre]))
-        if not solved(self.lp, seconds):
-            return None
-        solution = self.lp.getSolution()
-        shares = np.array(solution.col_value)
-        duals = np.array(solution.row_dual)
-        box = shares[: 2 * self.n].reshape(2, -1).max(axis=0) > 1e-9
-        value = self.lp.getInfo().objective_function_value
-        return value, duals[: self.n], np.maximum(0.0, -duals[self.n :]), shares[2 * self.n :], box
+    def solve_within(self, centre: Floats, reach: Floats, seconds: float) -> Solution | None:
+        """The solution whose prices are within `reach` of `centre`."""
+        ends = np.concatenate([centre + reach, reach - centre])
+        self.solver.changeColsCost(self.spare, np.arange(self.spare, dtype=np.int32), ends)
+        return self.solve(seconds)
 
 
 class Program:
@@ -178,7 +158,7 @@ class Program:
     group of them alone can undercut. shares: of a table whose values have weights.
     """
 
-    def __init__(self, X: NDArray[np.float64], k: int, *, largest: int = 5000, shares: Shares | None = None):
+    def __init__(self, X: Floats, k: int, *, largest: int = 5000, shares: Shares | None = None):
         near = near_sums(X, k) if shares is None else np.empty((len(X), 0))
         prices = neighbour_prices(near, k) if shares is None else shares.prices
         self.order = np.argsort(-prices, kind="stable")
@@ -191,6 +171,7 @@ class Program:
         self.k, self.n, self.block = k, len(X), min(len(X), largest)
         self.best = prices[self.order] * self.scale**2 if shares else neighbour_prices(self.near, k)
         self.penalties = self.tried = np.empty(0)  # of the best prices, and of the program's last solution
+        self.idle = np.empty(0, np.int64)  # rounds of cuts that each cut was without a penalty
         self.value = float(self.best.sum())
         self.target = np.inf  # of the linear program over the groups so far
         self.parts = regions(self.X[: self.block], REGIONS)
@@ -201,21 +182,21 @@ class Program:
         else:
             nearest = self.back[shares.nearest[self.order[: self.block]]]
         for s in range(k, 2 * k):
-            self.master.add_groups(np.where(np.arange(2 * k - 1) < s, nearest, -1))
+            self.master.add_new(np.where(np.arange(2 * k - 1) < s, nearest, -1))
         self.reach = REACH * self.best[: self.block] + REACH_MEAN * self.best[: self.block].mean()
         if self.V is not None:  # a light neighbour costs next to nothing, so all prices may be near 0
             self.reach += REACH_MEAN * total_sum_of_squares(self.X, self.V) / self.n
         self.last = 0.0  # seconds of the last pricing
 
-    def add(self, rows: NDArray[np.int64]) -> int:
+    def add(self, rows: Ints) -> int:
         """Add groups, under the numbers that the records came with."""
-        return self.master.add_groups(np.where(rows >= 0, self.back[rows], -1))
+        return self.master.add_new(np.where(rows >= 0, self.back[rows], -1))
 
-    def lists(self, penalties: NDArray[np.float64] | None = None) -> tuple:
+    def lists(self, penalties: Floats | None = None) -> tuple:
         """The cuts as the kernels want them, with the best penalties or these."""
         return self.master.cuts.lists(self.n, self.penalties if penalties is None else penalties)
 
-    def excess(self, rows: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def excess(self, rows: NDArray[np.int32], costs: Floats) -> Floats:
         """By how much at least a partition exceeds the value if it holds such a group."""
         return reduced_costs(rows, costs, self.best, self.lists())
 
@@ -227,11 +208,8 @@ class Program:
             lowered = prices.copy()
             rows = np.empty((len(part), KEPT, 2 * self.k - 1), np.int32)
             costs, weighed = np.zeros((len(part), KEPT)), np.zeros(len(part), np.int64)
-            more = self.k, cuts, int(budget), rows, costs, weighed
-            if self.V is None:
-                charge(self.X, part, lowered, self.near, *more)
-            else:
-                charge_weighted(self.X, self.V, part, lowered, *more)
+            given = self.X, self.V, part, lowered, self.near, self.k, cuts
+            charge(*given, int(budget), rows, costs, weighed)
             return lowered[part], rows[costs < 0], bool((weighed >= 0).all())
 
         feasible = prices.copy()
@@ -252,10 +230,11 @@ class Program:
             left = deadline - time.perf_counter()
             if left <= SLOWER * self.last:
                 return False
-            answer = self.master.solve(self.best[:block], self.reach, left - self.last)
+            answer = self.master.solve_within(self.best[:block], self.reach, left - self.last)
             if answer is None:
                 return False
-            target, prices, sigma, shares, at_end = answer
+            target, prices, sigma, shares, spare = answer
+            at_end = (spare > 1e-9).reshape(2, -1).any(axis=0)
             self.tried = sigma
             used = (shares > 1e-6) & (shares < 1 - 1e-6)
             self.fractional = self.master.rows[used], shares[used]
@@ -271,7 +250,7 @@ class Program:
             gained = float(feasible.sum() - sigma @ self.master.cuts.limits) - self.value
             if gained > 0:
                 self.best, self.penalties, self.value = feasible, sigma, self.value + gained
-            new = self.master.add_groups(undercutting)
+            new = self.master.add_new(undercutting)
             idle = 0 if new or gained > 0 else idle + 1
             if give_up and not complete:
                 return False
@@ -292,14 +271,12 @@ class Program:
             random = np.random.default_rng(draw)
             cuts += eliminate(*self.fractional, divisor, random, known, LONGEST)
         used = (self.penalties > 0) | (self.tried > 0)
-        self.master.idle = np.where(used, 0, self.master.idle + 1)
-        keep = self.master.idle <= IDLE_ROUNDS
-        if not keep.all():
-            self.master.drop_cuts(keep)
-            self.penalties = self.penalties[keep]
-        if len(cuts):
-            self.master.add_cuts(cuts)
-            self.penalties = np.append(self.penalties, np.zeros(len(cuts)))
+        self.idle = np.where(used, 0, self.idle + 1)
+        keep = self.idle <= IDLE_ROUNDS
+        self.master.drop_cuts(keep)
+        self.master.add_cuts(cuts)
+        self.idle = np.append(self.idle[keep], np.zeros(len(cuts), np.int64))
+        self.penalties = np.append(self.penalties[keep], np.zeros(len(cuts)))
         return len(cuts)
 
     def purge(self, excess: float) -> None:
@@ -342,11 +319,11 @@ class Program:
 
 
 def solve(
-    X: NDArray[np.float64],
+    X: Floats,
     k: int,
     *,
     seconds: float,
-    start: NDArray[np.int64] | None = None,
+    start: Ints | None = None,
     largest: int = 5000,
     give_up: bool = False,
     goal: float = np.inf,

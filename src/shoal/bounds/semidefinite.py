@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh
 from scipy.spatial.distance import cdist
 
+from shoal.arrays import Floats, Ints
 from shoal.bounds.certificate import matrix_value
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 from shoal.kernels.runtime.threads import thread_count, together
@@ -55,12 +56,12 @@ LEAST_GAIN = 1e-6
 class Multipliers:
     """What a bound rests on: M on a block of records, and charges on triples of its rows."""
 
-    block: NDArray[np.int64]
+    block: Ints
     M: NDArray[np.float32]
-    triples: NDArray[np.int64]
-    charges: NDArray[np.float64]
+    triples: Ints
+    charges: Floats
 
-    def rows(self) -> NDArray[np.float64]:
+    def rows(self) -> Floats:
         """What the rows pay beside half the distances: M and the charges."""
         return self.M + charged(len(self.block), self.triples, self.charges)
 
@@ -68,7 +69,7 @@ class Multipliers:
         return float(np.linalg.norm(self.M.astype(np.float64))) + float(self.charges.sum())
 
 
-def charged(b: int, triples: NDArray[np.int64], charges: NDArray[np.float64]) -> NDArray[np.float64]:
+def charged(b: int, triples: Ints, charges: Floats) -> Floats:
     """The matrix T of the charges: <T, Z> sums charge times (Z_ij + Z_il - Z_ii - Z_jl)."""
     T = np.zeros((b, b))
     i, j, l = triples.T  # noqa: E741
@@ -78,7 +79,7 @@ def charged(b: int, triples: NDArray[np.int64], charges: NDArray[np.float64]) ->
     return T
 
 
-def spectral_limit(M: NDArray[np.float64], n: int, k: int) -> float:
+def spectral_limit(M: Floats, n: int, k: int) -> float:
     """At least the greatest <M, Z> over all partition matrices, with a margin for the eigenvalues' rounding.
 
     On all records, Z = ee'/n + (a projection of rank at most n/k - 1 orthogonal to e). On a block of b, the
@@ -99,7 +100,7 @@ def spectral_limit(M: NDArray[np.float64], n: int, k: int) -> float:
     return constant + float(largest.sum()) + 1e-12 * (rank + 1) * b * size
 
 
-def block_costs(X: NDArray[np.float64], k: int, block: NDArray[np.int64]) -> tuple:
+def block_costs(X: Floats, k: int, block: Ints) -> tuple:
     """Half squared distances within the block, and each record's 2k-2 smallest to records outside it."""
     half = cdist(X[block], X[block], "sqeuclidean") / 2
     others = np.setdiff1d(np.arange(len(X)), block)
@@ -111,7 +112,7 @@ def block_costs(X: NDArray[np.float64], k: int, block: NDArray[np.int64]) -> tup
     return half, outside
 
 
-def proven(X: NDArray[np.float64], k: int, found: Multipliers) -> float:
+def proven(X: Floats, k: int, found: Multipliers) -> float:
     """What these multipliers prove, the margin taken off."""
     paid = neighbour_prices(near_sums(X, k), k)
     half, outside = block_costs(X, k, found.block)
@@ -119,7 +120,7 @@ def proven(X: NDArray[np.float64], k: int, found: Multipliers) -> float:
     return matrix_value(paid, spectral_limit(found.M.astype(np.float64), len(X), k), found.size())
 
 
-def solve(X: NDArray[np.float64], k: int, *, seconds: float, largest: int = 1200) -> Multipliers:
+def solve(X: Floats, k: int, *, seconds: float, largest: int = 1200) -> Multipliers:
     """The best certificate that the time allows."""
     began = time.perf_counter()
     prices = neighbour_prices(near_sums(X, k), k)
@@ -172,7 +173,7 @@ def solve(X: NDArray[np.float64], k: int, *, seconds: float, largest: int = 1200
     return found
 
 
-def _cone(A: NDArray[np.float64], rank: float, whole: bool) -> NDArray[np.float64]:
+def _cone(A: Floats, rank: float, whole: bool) -> Floats:
     """The nearest matrix that is positive semidefinite with trace at most `rank` (and maps e to e)."""
     A = (A + A.T) / 2
     if whole:

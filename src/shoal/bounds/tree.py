@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.arrays import Floats, Ints
 from shoal.bounds.certificate import PROVEN, node_value
 from shoal.bounds.cuts import Cuts, eliminate, on_grid, separate
-from shoal.bounds.highs import add_cuts, add_groups, relaxed, solved
+from shoal.bounds.highs import Relaxation
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.cuts import group_costs, reduced_costs
 from shoal.kernels.search.pricing import charge_list
@@ -51,9 +52,9 @@ class Node:
     """What has been decided, and what it proves."""
 
     live: NDArray[np.int32]  # the listed groups that a better partition here can hold
-    prices: NDArray[np.float64]
+    prices: Floats
     cuts: Cuts
-    penalties: NDArray[np.float64]
+    penalties: Floats
     value: float = -math.inf
     pair: tuple[int, int] = (-1, -1)  # where it is divided
     children: list[Node] = field(default_factory=list)  # with the pair together, and apart
@@ -161,44 +162,36 @@ class _NodeProgram:
         self.inside[self.columns] = True
         self.known: set[bytes] = set()
         self.fractional = self.rows[:0], np.empty(0)
-        self.first = len(self.columns)
         self.objective = 0.0
         self.scores: dict[tuple[int, int], float] = {}
-        rows, costs = self.rows[self.columns], self._scaled(self.columns)
-        self.lp = relaxed(rows, costs, tree.n, node.cuts, LEFT_OVER, dual_feasibility_tolerance=TOLERANCE)
+        first = self.rows[self.columns], self._scaled(self.columns), node.cuts
+        self.lp = Relaxation(tree.n, *first, LEFT_OVER, dual_feasibility_tolerance=TOLERANCE)
 
-    def _excess(self) -> NDArray[np.float64]:
+    def _excess(self) -> Floats:
         node = self.node
         lists = node.cuts.lists(self.tree.n, node.penalties)
         return reduced_costs(self.rows, self.costs, node.prices, lists)
 
-    def _scaled(self, columns) -> NDArray[np.float64]:
+    def _scaled(self, columns) -> Floats:
         base = np.append(self.tree.base, 0.0)
         return (self.costs[columns] - base[self.rows[columns]].sum(1)) / self.tree.unit
 
-    def _place(self) -> NDArray[np.int32]:
-        """The program's column of each of its groups: the left-over records come after the first."""
-        place = np.arange(len(self.columns), dtype=np.int32)
-        place[self.first :] += self.tree.n
-        return place
-
-    def _add(self, fresh: NDArray[np.int64]) -> None:
-        add_groups(self.lp, self.rows[fresh], self._scaled(fresh), self.node.cuts, self.tree.n)
+    def _add(self, fresh: Ints) -> None:
+        self.lp.add(self.rows[fresh], self._scaled(fresh))
         self.columns = np.concatenate([self.columns, fresh])
         self.inside[fresh] = True
 
-    def _run(self, deadline: float) -> NDArray[np.float64] | None:
+    def _run(self, deadline: float) -> Floats | None:
         """Solve over all live groups: the shares of the program's groups. The node gets the prices."""
         tree, node = self.tree, self.node
         while True:
             left = deadline - time.perf_counter()
-            if left <= 0 or not solved(self.lp, left):
+            answer = self.lp.solve(left) if left > 0 else None
+            if answer is None:
                 return None
-            solution = self.lp.getSolution()
-            duals = np.array(solution.row_dual)
-            self.objective = self.lp.getInfo().objective_function_value
-            prices = tree.base + tree.unit * duals[: tree.n]
-            penalties = on_grid(tree.unit * np.maximum(0.0, -duals[tree.n :]))
+            self.objective = answer.value
+            prices = tree.base + tree.unit * answer.prices
+            penalties = on_grid(tree.unit * answer.penalties)
             excess = reduced_costs(self.rows, self.costs, prices, node.cuts.lists(tree.n, penalties))
             charge_list(self.rows, excess.copy(), prices)
             value = node_value(prices, penalties * node.cuts.limits, tree.cost)
@@ -206,7 +199,7 @@ class _NodeProgram:
                 node.prices, node.penalties, node.value = prices, penalties, value
             under = np.flatnonzero((excess < -1e-7 * tree.unit) & ~self.inside)
             if not len(under) or tree.closed(node):
-                return np.asarray(solution.col_value)[self._place()]
+                return answer.shares
             self._add(under[np.argsort(excess[under], kind="stable")[:MORE]])
 
     def solve(self, deadline: float) -> NDArray[np.int32] | None:
@@ -232,14 +225,13 @@ class _NodeProgram:
                 cuts += eliminate(*self.fractional, divisor, random, self.known)
             if not len(cuts):
                 break
-            add_cuts(self.lp, self._place(), self.rows[self.columns], cuts, tree.n)
+            self.lp.add_cuts(cuts)
             node.cuts += cuts
             node.penalties = np.append(node.penalties, np.zeros(len(cuts)))
         alive = self._excess() <= tree.cost - node.value
         node.live = node.live[alive]
-        dead = self._place()[~alive[self.columns]]
-        self.lp.changeColsBounds(len(dead), dead, np.zeros(len(dead)), np.zeros(len(dead)))
         self.alive = alive[self.columns]
+        self.lp.bound(np.flatnonzero(~self.alive), 0.0, 0.0)
         return None
 
     def choose_pair(self) -> tuple[int, int] | None:
@@ -253,22 +245,22 @@ class _NodeProgram:
         new = [pair for pair in pairs if pair not in known]
         some = ROOT_PAIRS if self.node is self.tree.root else PAIRS
         tried = [pair for pair in old if len(known[pair]) < TRIALS] + new[:: -(-len(new) // some) or 1]
-        lp, place, listed = self.lp, self._place()[self.alive], self.rows[self.columns[self.alive]]
+        solver, place = self.lp.solver, np.flatnonzero(self.alive)
+        listed = self.lp.rows[place]
         missing = (self.tree.cost - self.node.value) / self.tree.unit
-        basis = lp.getBasis()
-        lp.setOptionValue("simplex_iteration_limit", TRIAL)
-        lp.setOptionValue("objective_bound", self.objective + missing)
+        basis = solver.getBasis()
+        solver.setOptionValue("simplex_iteration_limit", TRIAL)
+        solver.setOptionValue("objective_bound", self.objective + missing)
         for pair in tried:
             has = (listed == pair[0]).any(1).astype(int) + (listed == pair[1]).any(1)
             rises = []
             for out in (place[has == 1], place[has == 2]):
-                none = np.zeros(len(out))
-                lp.changeColsBounds(len(out), out, none, none)
-                lp.run()
-                rise = lp.getInfo().objective_function_value - self.objective
+                self.lp.bound(out, 0.0, 0.0)
+                solver.run()
+                rise = solver.getInfo().objective_function_value - self.objective
                 rises.append(min(max(rise, 1e-6), missing))
-                lp.changeColsBounds(len(out), out, none, np.full(len(out), np.inf))
-                lp.setBasis(basis)
+                self.lp.bound(out, 0.0, np.inf)
+                solver.setBasis(basis)
             self.scores[pair] = rises[0] * rises[1]
         return max([*old, *tried], key=lambda pair: self.scores.get(pair, score.get(pair, 0.0)))
 

@@ -8,7 +8,6 @@ proven is the value stated.
 import hashlib
 import math
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from shoal.bounds.certificate import Bound
 from shoal.bounds.verify_groups import cut_table, groups_below, limit_penalties, near_sums
 from shoal.bounds.verify_tree import by_tree
-from shoal.bounds.verify_weighted import each_pays, none_undercuts, total_with
 
 #: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
 MARGIN = 1e-9
@@ -36,7 +34,7 @@ def verify(bound: Bound, X: NDArray[np.float64], V: NDArray[np.float64] | None =
     """
     certificate, n = bound.certificate, len(X)
     k, arrays = certificate.k, certificate.arrays
-    proofs = PROOFS if V is None else _with_weights(V)
+    proofs, weights = (PROOFS, {}) if V is None else (WEIGHTED, {"V": V})
     if certificate.fingerprint != _fingerprint(X, k, V) or not 1 <= k <= n or certificate.proof not in proofs:
         return False
     if certificate.proof != "one group" and not 2 <= k <= n // 2:
@@ -45,23 +43,23 @@ def verify(bound: Bound, X: NDArray[np.float64], V: NDArray[np.float64] | None =
         for name, array in arrays.items():
             if array.dtype.kind != ("i" if name in WHOLE else "f") or not np.isfinite(array).all():
                 return False
-        value = proofs[certificate.proof](X, k, **arrays)
+        value = proofs[certificate.proof](X, k, **weights, **arrays)
     except (TypeError, ValueError, IndexError):
         return False  # arrays missing, or of a wrong shape
-    total = _total(X) if V is None else total_with(X, V)
+    total = _total(X, V)
     loss = 100 * value / total if total > 0 else 0.0
     return math.isclose(value, bound.sse, rel_tol=1e-9, abs_tol=1e-12 * total) and math.isclose(
         loss, bound.information_loss, rel_tol=1e-8, abs_tol=1e-10
     )
 
 
-def by_one_group(X: NDArray[np.float64], k: int, total: float | None = None) -> float:
+def by_one_group(X: NDArray[np.float64], k: int, V: NDArray[np.float64] | None = None) -> float:
     """k = 1 loses nothing; fewer than 2k records form one group, whatever one does."""
     if k == 1:
         return 0.0
     if len(X) >= 2 * k:
         raise ValueError("more than one group is possible")
-    return (_total(X) if total is None else total) * (1 - MARGIN)
+    return _total(X, V) * (1 - MARGIN)
 
 
 def by_neighbours(X: NDArray[np.float64], k: int) -> float:
@@ -88,11 +86,7 @@ def by_prices(
         raise ValueError("arrays do not fit the records")
     value = _value_of_prices(prices, limit_penalties(weights, divisors, penalties))
     lowered, raised = prices - MARGIN / 2 * np.abs(prices), penalties * (1 + MARGIN / 2)
-    if V is None:
-        none = groups_below(X, k, lowered, table, raised, 0.0, 0) is not None
-    else:
-        none = none_undercuts(X, V, k, lowered, table, raised)
-    if not none:
+    if groups_below(X, k, lowered, table, raised, 0.0, 0, V) is None:
         raise ValueError("a group costs less than its prices")
     return value
 
@@ -164,6 +158,25 @@ def by_shares(X: NDArray[np.float64], k: int, V: NDArray[np.float64], prices: ND
     return _value_of_prices(prices, np.empty(0))
 
 
+def each_pays(X: NDArray[np.float64], V: NDArray[np.float64], k: int, prices: NDArray[np.float64]) -> bool:
+    """Does each record pay its price in any group?
+
+    In the group G, record i pays half of e(i, G) / w(G), where w is no less than a record's weight in any
+    column. That is its price p at least, if e(i, c) - 2 p w(c), summed over any k-1..2k-2 others, is not
+    below 2 p w(i): so if the least ones are not.
+    """
+    w = V.max(axis=1)
+    if not w.any():
+        return not prices.any()
+    for i in np.flatnonzero(prices):
+        rest = (V * V[i] * np.square(X - X[i])).sum(axis=1) - 2 * prices[i] * w
+        rest[i] = np.inf
+        sums = np.cumsum(np.sort(np.partition(rest, 2 * k - 3)[: 2 * k - 2]))
+        if not sums[k - 2 :].min() >= 2 * prices[i] * w[i]:
+            return False
+    return bool((prices >= 0).all())
+
+
 def _fingerprint(X: NDArray[np.float64], k: int, V: NDArray[np.float64] | None = None) -> str:
     """The name of k, the records to eight decimals, and the weights of their values."""
     rounded = np.ascontiguousarray(np.round(X, 8) + 0.0)  # no negative zero
@@ -171,9 +184,12 @@ def _fingerprint(X: NDArray[np.float64], k: int, V: NDArray[np.float64] | None =
     return hashlib.sha256(f"{k} {X.shape}".encode() + rounded.tobytes() + weights).hexdigest()
 
 
-def _total(X: NDArray[np.float64]) -> float:
-    """Sum of squared distances to the common mean."""
-    return float(np.square(X - X.mean(axis=0)).sum())
+def _total(X: NDArray[np.float64], V: NDArray[np.float64] | None) -> float:
+    """Sum of squared distances to the common mean; under weights V column by column."""
+    if V is None:
+        return float(np.square(X - X.mean(axis=0)).sum())
+    columns = [(x, v) for x, v in zip(X.T, V.T) if v.any()]
+    return sum((float(v @ np.square(x - (v @ x) / v.sum())) for x, v in columns), 0.0)
 
 
 def _value_of_prices(prices: NDArray[np.float64], penalties: NDArray[np.float64]) -> float:
@@ -198,10 +214,9 @@ PROOFS: dict[str, Callable[..., float]] = {
 }
 
 
-def _with_weights(V: NDArray[np.float64]) -> dict[str, Callable[..., float]]:
-    """The proofs of records whose values have these weights."""
-    return {
-        "one group": lambda X, k: by_one_group(X, k, total_with(X, V)),
-        "neighbours": partial(by_shares, V=V),
-        "prices": partial(by_prices, V=V),
-    }
+#: Those of records whose values have weights, which they are given too.
+WEIGHTED: dict[str, Callable[..., float]] = {
+    "one group": by_one_group,
+    "neighbours": by_shares,
+    "prices": by_prices,
+}

@@ -50,10 +50,11 @@ def limit_penalties(weights: NDArray, divisors: NDArray, penalties: NDArray) -> 
     return penalties * (weights.sum(axis=1) // divisors)
 
 
-def groups_below(X, k, prices, table, penalties, goal: float, most: int) -> NDArray[np.int32] | None:
+def groups_below(X, k, prices, table, penalties, goal: float, most: int, V=None) -> NDArray[np.int32] | None:
     """Every group whose cost, less prices, plus penalties, is below the goal; None if more than `most`.
 
     The dearest record of a group leads it, and each lead is searched by itself. Records lie leaf by leaf.
+    V: the weights of the values, where not all are 1.
     """
     n = len(X)
     order, *nodes = _tree(X)
@@ -64,13 +65,14 @@ def groups_below(X, k, prices, table, penalties, goal: float, most: int) -> NDAr
     start = np.concatenate([[0], np.cumsum(np.diff(start)[order])])
     cuts = start, cut[lists], weight[lists], divisors, penalties
     X, prices, rank = np.ascontiguousarray(X[order]), prices[order], rank[order]
+    V = None if V is None else np.ascontiguousarray(V[order], np.float64)
     near = near_sums(X, min(2 * k - 2, n - 1))
     best, last = _best_of_nodes(*nodes[:3], k, prices, near, rank)
     tree = (*nodes, best, last)
 
     def search(leads):
         rows = np.empty((most, 2 * k - 1), np.int32)
-        count = _below(X, k, leads, prices, near, rank, tree, cuts, goal, rows, WORK // PIECES)
+        count = _below(X, V, k, leads, prices, near, rank, tree, cuts, goal, rows, WORK // PIECES)
         return rows[:count].copy() if count <= most else None
 
     hand = np.arange(n) // min(HAND, 1 + n // (8 * PIECES)) % PIECES
@@ -288,7 +290,21 @@ def _sums_among(D, most):
 
 
 @kernel
-def _led(X, i, s, own, pool, alone, D, sums, cuts, held, goal, rows, found, left):
+def _raised(X, V, c, r, total, mean):
+    """By how much c raises the cost, at least, as one of r to come; by so much if it is the last.
+
+    Those chosen have these weights and means. A group costs no less than if each of the r pulled at an r-th
+    of them alone.
+    """
+    raised = 0.0
+    for j in range(X.shape[1]):
+        if total[j] > 0.0 and V[c, j] > 0.0:
+            raised += V[c, j] / (1.0 + r * V[c, j] / total[j]) * (X[c, j] - mean[j]) ** 2
+    return raised
+
+
+@kernel
+def _led(X, V, i, s, own, pool, alone, D, sums, cuts, held, goal, rows, found, left):
     """Write the groups of s below the goal, i and s - 1 of the pool, into `rows`, behind those found.
 
     Returns how many are found by now, and how many candidates may still be weighed. Depth-first. At each
@@ -296,13 +312,17 @@ def _led(X, i, s, own, pool, alone, D, sums, cuts, held, goal, rows, found, left
     each also has half its distances to the r - 1 others before it, at least those to its nearest, and its
     share of the penalties it brings on: that is its worth. The r who add least must reach below the goal, and
     whoever cannot with the r - 1 who add least is left out. The others are tried, those who add least first:
-    each with those behind it, until it and the r - 1 next ones cannot reach below the goal.
+    each with those behind it, until it and the r - 1 next ones cannot reach below the goal. Where values have
+    weights V, what each adds at least is found anew at each depth (`_raised`).
     """
     size = len(pool)
     here, added, worth = np.empty((s, size), np.int64), np.empty((s, size)), np.empty((s, size))
     count, at, cost = np.zeros(s, np.int64), np.zeros(s, np.int64), np.zeros(s)
     group, least = np.full(s, i), np.empty(s)
+    total, mean = np.zeros((s, X.shape[1])), np.zeros((s, X.shape[1]))  # of those chosen, under V
     here[1], added[1], count[1], at[1], cost[1] = np.arange(size), alone, size, -1, -own
+    if V is not None:
+        total[1], mean[1] = V[i], X[i]
     depth = 1
     while depth > 0:
         r, some = s - depth, here[depth]
@@ -313,6 +333,8 @@ def _led(X, i, s, own, pool, alone, D, sums, cuts, held, goal, rows, found, left
                 return found, left
             least[:r] = np.inf
             for a in some[: count[depth]]:
+                if V is not None:
+                    added[depth, a] = alone[a] + _raised(X, V, pool[a], r, total[depth], mean[depth])
                 worth[depth, a] = added[depth, a] + _due(pool[a], r, cuts, held) + sums[a, r - 1] / (2 * s)
                 _keep_least(least, r, worth[depth, a])
             room = goal - cost[depth] - least[: r - 1].sum()
@@ -350,36 +372,45 @@ def _led(X, i, s, own, pool, alone, D, sums, cuts, held, goal, rows, found, left
         a = some[t]
         c = pool[a]
         group[depth] = c
-        cost[depth + 1] = cost[depth] + added[depth, a] + _due(c, 1, cuts, held)
-        count[depth + 1] = count[depth] - t - 1
-        for q in range(count[depth + 1]):
-            b = some[t + 1 + q]
-            here[depth + 1, q] = b
-            d2 = D[a, b] if len(D) else _d2(X, c, pool[b])
-            added[depth + 1, b] = added[depth, b] + d2 / s
-        _take(c, 1, cuts, held)
+        adds = added[depth, a] if V is None else alone[a] + _raised(X, V, c, 1, total[depth], mean[depth])
+        cost[depth + 1] = cost[depth] + adds + _due(c, 1, cuts, held)
         depth += 1
-        at[depth] = -1
+        count[depth], at[depth] = count[depth - 1] - t - 1, -1
+        here[depth, : count[depth]] = some[t + 1 : t + 1 + count[depth]]
+        if V is None:
+            for b in here[depth, : count[depth]]:
+                d2 = D[a, b] if len(D) else _d2(X, c, pool[b])
+                added[depth, b] = added[depth - 1, b] + d2 / s
+        else:
+            for j in range(X.shape[1]):
+                total[depth, j] = total[depth - 1, j] + V[c, j]
+                share = V[c, j] / total[depth, j] if V[c, j] > 0.0 else 0.0
+                mean[depth, j] = mean[depth - 1, j] + share * (X[c, j] - mean[depth - 1, j])
+        _take(c, 1, cuts, held)
     return found, left
 
 
 @kernel
-def _below(X, k, leads, prices, near, rank, tree, cuts, goal, rows, work):
+def _below(X, V, k, leads, prices, near, rank, tree, cuts, goal, rows, work):
     """Write the groups below the goal, led by one of these records and otherwise of later ones, into `rows`.
 
     Returns how many there are; it stops at one more than fit, or when it has weighed `work` candidates, and
     then says one more than fit. Candidates who are few are looked at again with the nearest among themselves,
-    who are farther, as long as that leaves out many.
+    who are farther, as long as that leaves out many. Under weights V all later records are candidates.
     """
     found, left = 0, work
     held = np.zeros(len(cuts[3]), np.int64)
     for i in leads:
-        pool, left = _candidates(X, i, k, prices, near, rank, tree, goal, left)
+        if V is None:
+            pool, left = _candidates(X, i, k, prices, near, rank, tree, goal, left)
+            away, sums = np.array([_d2(X, i, c) for c in pool]), near[pool]
+        else:
+            pool = np.flatnonzero(rank > rank[i])
+            away, sums = np.zeros(len(pool)), np.zeros((len(pool), 2 * k))
         if left < 0:
             return len(rows) + 1
-        away = np.array([_d2(X, i, c) for c in pool])
-        sums, D, before = near[pool], np.empty((0, 0)), 2 * AMONG
-        while k - 1 <= len(pool) <= AMONG and len(pool) < FEWER * before:
+        D, before = np.empty((0, 0)), 2 * AMONG
+        while V is None and k - 1 <= len(pool) <= AMONG and len(pool) < FEWER * before:
             before = len(pool)
             D = _apart(X, pool)
             sums = _sums_among(D, 2 * k - 2)
@@ -388,7 +419,9 @@ def _below(X, k, leads, prices, near, rank, tree, cuts, goal, rows, work):
         _take(i, 1, cuts, held)
         for s in range(k, min(2 * k - 1, len(pool) + 1) + 1):
             added = away / s - prices[pool]
-            found, left = _led(X, i, s, prices[i], pool, added, D, sums, cuts, held, goal, rows, found, left)
+            found, left = _led(
+                X, V, i, s, prices[i], pool, added, D, sums, cuts, held, goal, rows, found, left
+            )
             if found > len(rows) or left < 0:
                 return len(rows) + 1
         _take(i, -1, cuts, held)

@@ -208,7 +208,7 @@ def _matrix(X: NDArray) -> Floats:
     return X
 
 
-def group_rows(labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+def group_rows(labels: Ints, k: int) -> Ints:
     """The groups of a partition as rows of records, filled up with -1; those of 2k or more are left out."""
     _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(labels, kind="stable")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bounds.cuts import Cuts
-from shoal.bounds.highs import basic, begin_at, relaxed, set_partitioning, solved
+from shoal.bounds.highs import Relaxation, set_partitioning
 from shoal.bounds.program import Program
 from shoal.grouping.partition import group_rows
 from shoal.kernels.runtime.threads import map_threads
@@ -59,7 +59,7 @@ class Diver:
         if cost >= self.cost * (1 - 1e-12):
             return False
         self.labels, self.cost = renumber(labels), cost
-        self.program.master.add_groups(group_rows(labels, self.program.k))
+        self.program.master.add_new(group_rows(labels, self.program.k))
         return True
 
     def improve(
@@ -74,10 +74,10 @@ class Diver:
         program = self.program
         rows, cuts = among or (self._cheapest(deadline), program.master.cuts[program.penalties > 0])
         costs = self._scaled(rows, group_costs(program.X, rows))
-        lp = relaxed(rows, costs, program.n, cuts, LEFT_OVER)
-        if not solved(lp, deadline - time.perf_counter()):
+        lp = Relaxation(program.n, rows, costs, cuts, LEFT_OVER)
+        if lp.solve(deadline - time.perf_counter()) is None:
             return False
-        dive = partial(self._dive, rows, costs, cuts, basic(lp), deadline)
+        dive = partial(self._dive, rows, costs, cuts, lp.basic(), deadline)
         answers = map_threads(dive, self.random.integers(2**62, size=dives).tolist())
         met = [group_rows(self.labels, self.program.k)]
         better = False
@@ -117,9 +117,9 @@ class Diver:
         met = np.zeros(len(rows), bool)
         while True:
             left = deadline - time.perf_counter()
-            if left <= 0 or not solved(rest.lp, left):
+            shares = rest.shares(left) if left > 0 else None
+            if shares is None:
                 return None, rows[met]
-            shares = rest.shares()
             met |= shares > 1e-6
             fresh = (shares > WHOLE) & ~rest.fixed
             open_ = np.flatnonzero((shares > 1e-6) & ~rest.fixed & ~fresh)
@@ -175,13 +175,16 @@ class _Rest:
         self.fixed = np.zeros(len(rows), bool)
         self.groups, self.records = np.arange(len(rows)), np.arange(n)  # those that the program holds
         self.held = np.zeros(n + 1, bool)  # by fixed groups; the last place is nobody's
-        self.lp = relaxed(rows, costs, n, cuts, LEFT_OVER)
-        begin_at(self.lp, *start)
+        self.lp = Relaxation(n, rows, costs, cuts, LEFT_OVER)
+        self.lp.begin_at(*start)
 
-    def shares(self) -> NDArray[np.float64]:
-        """How much of each group the solution takes."""
+    def shares(self, seconds: float) -> NDArray[np.float64] | None:
+        """How much of each group the solution takes; None if it takes longer than that."""
+        answer = self.lp.solve(seconds)
+        if answer is None:
+            return None
         shares = self.fixed.astype(float)
-        shares[self.groups] = np.asarray(self.lp.getSolution().col_value)[: len(self.groups)]
+        shares[self.groups] = answer.shares
         return shares
 
     def fix(self, fresh: NDArray[np.bool_]) -> bool:
@@ -195,14 +198,13 @@ class _Rest:
         if free.mean() < SHRUNK:
             self._shrink(free, ~self.held[self.records])
         else:
-            which = np.flatnonzero(fresh[self.groups]).astype(np.int32)
-            self.lp.changeColsBounds(len(which), which, np.ones(len(which)), np.full(len(which), np.inf))
+            self.lp.bound(np.flatnonzero(fresh[self.groups]), 1.0, np.inf)
         return True
 
     def _shrink(self, groups: NDArray[np.bool_], records: NDArray[np.bool_]) -> None:
         """Keep these; cuts are left with what the fixed groups do not use of them. The solution stays."""
-        (columns, rows), cuts, n = basic(self.lp), self.cuts, len(self.held) - 1
-        columns = np.append(columns[: len(groups)][groups], columns[len(groups) :][records])
+        (columns, rows), cuts, n = self.lp.basic(), self.cuts, len(self.held) - 1
+        columns = np.append(columns[: len(records)][records], columns[len(records) :][groups])
         rows = np.append(rows[: len(records)][records], rows[len(records) :])
         self.groups, self.records = self.groups[groups], self.records[records]
         names = np.full(n + 1, -1, np.int32)
@@ -211,6 +213,6 @@ class _Rest:
         limits = cuts.limits - np.bincount(cut, times, len(cuts))
         inside = names[cuts.records]
         fewer = Cuts(inside.astype(np.int64), np.where(inside >= 0, cuts.weights, 0), cuts.divisors)
-        held = names[self.rows[self.groups]], self.costs[self.groups], len(self.records)
-        self.lp = relaxed(*held, fewer, LEFT_OVER, limits)
-        begin_at(self.lp, columns, rows)
+        held = names[self.rows[self.groups]], self.costs[self.groups], fewer
+        self.lp = Relaxation(len(self.records), *held, LEFT_OVER, limits=limits)
+        self.lp.begin_at(columns, rows)

@@ -173,3 +173,37 @@ def fill_leaf(X, rows, start, end, columns):
     for t in range(start, end):
         for j in range(d):
             columns[start * d + j * (end - start) + t - start] = X[rows[t], j]
+
+
+@kernel
+def fill_leaves(X, tree, columns, first, last):
+    """`fill_leaf` for those of the nodes first..last-1 that are leaves."""
+    for node in range(first, last):
+        if tree.child[node] < 0:
+            fill_leaf(X, tree.order, tree.start[node], tree.end[node], columns)
+
+
+@kernel
+def within_reach(X, tree, low, high, reach, first):
+    """The rows from `first` on whose squared distance to the box is at most `reach`, in rising order."""
+    found = np.empty(len(X), np.int64)
+    count = 0
+    waiting = np.empty(DEPTH, np.int64)
+    waiting[0] = 0
+    left = 1
+    while left:
+        left -= 1
+        node = waiting[left]
+        if box_to_box(tree.low[node], tree.high[node], low, high) > reach:
+            continue
+        if tree.child[node] >= 0:
+            waiting[left] = tree.child[node]
+            waiting[left + 1] = tree.child[node] + 1
+            left += 2
+            continue
+        for t in range(tree.start[node], tree.end[node]):
+            row = tree.order[t]
+            if row >= first and box_to_box(X[row], X[row], low, high) <= reach:
+                found[count] = row
+                count += 1
+    return np.sort(found[:count])

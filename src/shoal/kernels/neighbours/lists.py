@@ -3,7 +3,7 @@
 import numpy as np
 
 from shoal.kernels.neighbours.distance import all_squares
-from shoal.kernels.neighbours.kd_tree import build_at_once, fill_leaf
+from shoal.kernels.neighbours.kd_tree import build_at_once, fill_leaves
 from shoal.kernels.neighbours.pool import Free, lay_out, search
 from shoal.kernels.runtime.jit import WORTH_COMPILING, kernel
 from shoal.kernels.runtime.threads import map_threads
@@ -32,23 +32,15 @@ NOTHING = Free(
 )
 
 
-@kernel
-def _fill(X, start, end, child, ids, columns, first, last):
-    for node in range(first, last):
-        if child[node] < 0:
-            fill_leaf(X, ids, start[node], end[node], columns)
-
-
 def look_up(X: np.ndarray) -> Free:
     """A tree of all rows for `search` alone, made by several threads: what other searches need is empty."""
-    order, start, end, child, low, high = build_at_once(X)
-    columns, nodes = np.empty(X.size), len(child)
+    tree = build_at_once(X)
+    columns, nodes = np.empty(X.size), len(tree.child)
     map_threads(
-        lambda first: _fill(X, start, end, child, order, columns, first, min(first + STEP, nodes)),
-        range(0, nodes, STEP),
+        lambda first: fill_leaves(X, tree, columns, first, min(first + STEP, nodes)), range(0, nodes, STEP)
     )
-    facts = {"start": start, "end": end, "child": child, "low": low, "high": high}
-    return NOTHING._replace(**facts, left=end - start, columns=columns, ids=order)
+    facts = tree._asdict()
+    return NOTHING._replace(ids=facts.pop("order"), **facts, left=tree.end - tree.start, columns=columns)
 
 
 def nearest(

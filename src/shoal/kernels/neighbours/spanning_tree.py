@@ -8,18 +8,8 @@ Points are numbered in the order of the leaves of the k-d tree; `tree.order` are
 
 import numpy as np
 
-from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, fill_leaf, leaf_distances
+from shoal.kernels.neighbours.kd_tree import DEPTH, LEAF, box_to_box, leaf_distances
 from shoal.kernels.runtime.jit import kernel
-
-
-@kernel
-def leaf_columns(X, tree):
-    """The coordinates of all rows, as `kd_tree.leaf_distances` reads them."""
-    columns = np.empty(X.size)
-    for node in range(len(tree.child)):
-        if tree.child[node] < 0:
-            fill_leaf(X, tree.order, tree.start[node], tree.end[node], columns)
-    return columns
 
 
 @kernel

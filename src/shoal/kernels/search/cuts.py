@@ -27,41 +27,43 @@ def group_costs(X, rows):
 
 
 @kernel
+def _fill(row, cuts, held):
+    """Add up the weights that the records of a group have in each cut."""
+    start, of, weight, _, _, _, _, _ = cuts
+    for r in row:
+        if r < 0:
+            break
+        for e in range(start[r], start[r + 1]):
+            held[of[e]] += weight[e]
+
+
+@kernel
 def reduced_costs(rows, costs, prices, cuts):
     """The cost of each group less the prices of its records, plus the penalties that it owes."""
-    start, of, weight, _, _, _, divisor, penalty = cuts
+    start, of, _, _, _, _, divisor, penalty = cuts
     held = np.zeros(len(divisor), np.int64)
     reduced = costs.copy()
     for g in range(len(rows)):
+        _fill(rows[g], cuts, held)
         for r in rows[g]:
             if r < 0:
                 break
             reduced[g] -= prices[r]
             for e in range(start[r], start[r + 1]):
                 t = of[e]
-                before = held[t] // divisor[t]
-                held[t] += weight[e]
-                reduced[g] += penalty[t] * (held[t] // divisor[t] - before)
-        for r in rows[g]:
-            if r < 0:
-                break
-            for e in range(start[r], start[r + 1]):
-                held[of[e]] = 0
+                reduced[g] += penalty[t] * (held[t] // divisor[t])
+                held[t] = 0
     return reduced
 
 
 @kernel
 def counts(rows, cuts):
     """(group, cut, how often its weights fill the divisor), wherever they do."""
-    start, of, weight, _, _, _, divisor, _ = cuts
+    start, of, _, _, _, _, divisor, _ = cuts
     held = np.zeros(len(divisor), np.int64)
     group, cut, times = [], [], []
     for g in range(len(rows)):
-        for r in rows[g]:
-            if r < 0:
-                break
-            for e in range(start[r], start[r + 1]):
-                held[of[e]] += weight[e]
+        _fill(rows[g], cuts, held)
         for r in rows[g]:
             if r < 0:
                 break
@@ -140,9 +142,9 @@ def _move(c, w, start, holders, held):
 
 
 @kernel
-def _best_for(place, weights, chosen, count, rows, start, holders, shares, held, value, seen):
+def _best_for(place, weights, chosen, count, rows, start, holders, shares, held, value):
     """The record that serves best at this place, among those that share a group with one of the chosen."""
-    best, who = -1.0, -1
+    best, who, seen = -1.0, -1, np.zeros(len(start) - 1, np.bool_)
     for p in range(count):
         if p != place:
             seen[chosen[p]] = True
@@ -156,12 +158,6 @@ def _best_for(place, weights, chosen, count, rows, start, holders, shares, held,
                     gain = _gain(c, weights[place], start, holders, shares, held, value)
                     if gain > best:
                         best, who = gain, c
-    for p in range(count):
-        if p != place:
-            for e in range(start[chosen[p]], start[chosen[p] + 1]):
-                for c in rows[holders[e]]:
-                    if c >= 0:
-                        seen[c] = False
     return who
 
 
@@ -180,7 +176,6 @@ def grow_cuts(rows, shares, start, holders, weights, divisor, least):
         value[a] = a // divisor + HOPE * part
         exchange[a] = a // divisor + EXCHANGE_HOPE * part
     held = np.zeros(len(rows), np.int64)
-    seen = np.zeros(n, np.bool_)
     chosen = np.empty(length, np.int64)
     cuts, excess = np.empty((n, length), np.int64), np.empty(n)
     kept = 0
@@ -189,7 +184,7 @@ def grow_cuts(rows, shares, start, holders, weights, divisor, least):
         _move(first, weights[0], start, holders, held)
         count = 1
         while count < length:
-            c = _best_for(count, weights, chosen, count, rows, start, holders, shares, held, value, seen)
+            c = _best_for(count, weights, chosen, count, rows, start, holders, shares, held, value)
             if c < 0:
                 break
             chosen[count] = c
@@ -202,7 +197,7 @@ def grow_cuts(rows, shares, start, holders, weights, divisor, least):
             changed = False
             for p in range(length):
                 _move(chosen[p], -weights[p], start, holders, held)
-                c = _best_for(p, weights, chosen, length, rows, start, holders, shares, held, exchange, seen)
+                c = _best_for(p, weights, chosen, length, rows, start, holders, shares, held, exchange)
                 if c != chosen[p]:
                     old = _gain(chosen[p], weights[p], start, holders, shares, held, exchange)
                     if _gain(c, weights[p], start, holders, shares, held, exchange) > old + 1e-9:

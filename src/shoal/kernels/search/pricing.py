@@ -5,7 +5,7 @@ record and a penalty for each cut (see `shoal.bounds.cuts`), its reduced cost is
 + penalties due. A cut gives some records a weight; its penalty is due each time that the weights of a group
 fill its divisor. The kernels find, by branch and bound over near records, the groups of k..2k-1 records that
 a record leads with the least rc (`charge`, which makes the prices feasible), or all below a goal
-(`list_groups`).
+(`list_groups`). V has the weights of the values (see `weighted`); it is None where all are 1.
 """
 
 import numpy as np
@@ -91,13 +91,14 @@ def _inner_sums(D, k, smallest):
 
 
 @kernel
-def join(c, sign, cuts, held, due):
+def _join(c, sign, tally):
     """Put record c into the group (sign 1) or take it out (-1).
 
-    held: the weight that the group has in each cut; due: the penalties that each record would bring on, of
-    cuts with divisor 2 and of the others. Penalties are multiples of a power of two, so the sums are exact.
+    `tally` has the cuts; the weight that the group has in each; and the penalties that each record would
+    bring on, of cuts with divisor 2 and of the others. Penalties are multiples of a power of two, so the
+    sums are exact.
     """
-    start, of, weight, first, member, share, divisor, penalty = cuts
+    (start, of, weight, first, member, share, divisor, penalty), held, due = tally
     for e in range(start[c], start[c + 1]):
         t = of[e]
         q = divisor[t]
@@ -112,9 +113,9 @@ def join(c, sign, cuts, held, due):
 
 
 @kernel
-def _note(found, count, group, s, rc, goal, every):
+def _note(found, group, s, rc, goal):
     """Keep a group: every one, or the best so many. Returns the rc that the next one must undercut."""
-    rows, costs = found
+    rows, costs, count, every = found
     t = count[0]
     if t >= len(costs):
         if every:
@@ -130,7 +131,21 @@ def _note(found, count, group, s, rc, goal, every):
 
 
 @kernel
-def _search(X, i, s, distance, record, D, inner, prices, cuts, held, due, goal, found, count, every, budget):
+def _added(X, V, c, total, mean, r):
+    """What c adds to the cost of any group of the chosen, who have these weights and means, and r others.
+
+    Such a group costs no less than if each of the r shared a centre of its own with an r-th of the chosen.
+    """
+    added = 0.0
+    for j in range(X.shape[1]):
+        if V[c, j] > 0.0 and total[j] > 0.0:
+            off = X[c, j] - mean[j]
+            added += total[j] / (total[j] + r * V[c, j]) * V[c, j] * off * off
+    return added
+
+
+@kernel
+def _search(X, V, i, s, near_by, prices, tally, goal, found, budget):
     """Branch and bound over groups of s records: i, which has joined, and s-1 of the candidates `record`.
 
     Notes the groups whose rc is below the goal. Returns (the new goal; the least that unsearched groups may
@@ -139,35 +154,33 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, held, due, goal, 
     is 2 (each further record fills it half), else 1/r (if any of the r fills it, it is due once). The r
     cheapest bound the node, and who is dearer than the room they leave is dropped.
     """
-    size = len(record)
-    half = 1.0 / (2 * s)
-    unsearched = np.inf
-    work = 0
-    m = np.empty((s, size))
-    val = np.empty((s, size))
-    pool = np.empty((s, size), np.int64)
-    smallest = np.empty(s)
-    left = np.empty(s, np.int64)
-    at = np.empty(s, np.int64)
-    cost = np.empty(s)
-    picked = np.empty(s, np.int64)
-    group = np.empty(s, np.int64)
-    group[0] = i
-    cost[0] = -prices[i]
-    for a in range(size):
-        m[0, a] = distance[record[a]] / s - prices[record[a]]
+    record, distance, D, inner = near_by
+    due = tally[2]
+    size, half = len(record), 1.0 / (2 * s)
+    unsearched, work = np.inf, 0
+    m, val, pool = np.empty((s, size)), np.empty((s, size)), np.empty((s, size), np.int64)
+    cost, smallest, left, at = np.empty(s), np.empty(s), np.empty(s, np.int64), np.empty(s, np.int64)
+    picked, group = np.empty(s, np.int64), np.empty(s, np.int64)
+    total, mean = np.empty((s, X.shape[1])), np.empty((s, X.shape[1]))  # of the chosen, under V
+    group[0], cost[0] = i, -prices[i]
+    if V is None:
+        for a in range(size):
+            m[0, a] = distance[record[a]] / s - prices[record[a]]
+    else:
+        total[0], mean[0] = V[i], X[i]
     pool[0] = np.arange(size)
-    left[0] = size
-    at[0] = -1  # a new node
+    left[0], at[0] = size, -1  # a new node
     depth = 0
     while depth >= 0:
         r = s - 1 - depth
-        row = pool[depth]
-        md = m[depth]
-        vd = val[depth]
+        row, md, vd = pool[depth], m[depth], val[depth]
         if at[depth] < 0:
             work += left[depth]
             at[depth] = 0
+            if V is not None:
+                for q in range(left[depth]):
+                    c = record[row[q]]
+                    md[row[q]] = _added(X, V, c, total[depth], mean[depth], r) - prices[c]
             if r == 1:
                 for q in range(left[depth]):
                     a = row[q]
@@ -176,14 +189,16 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, held, due, goal, 
                         rc += due[0, record[a]] + due[1, record[a]]
                         if rc < goal:
                             group[s - 1] = record[a]
-                            goal = _note(found, count, group, s, rc, goal, every)
+                            goal = _note(found, group, s, rc, goal)
                 left[depth] = 0
             else:
                 smallest[:r] = np.inf
                 for q in range(left[depth]):
                     a = row[q]
                     c = record[a]
-                    vd[a] = md[a] + inner[a, r - 1] * half + 0.5 * due[0, c] + due[1, c] / r
+                    vd[a] = md[a] + 0.5 * due[0, c] + due[1, c] / r
+                    if V is None:
+                        vd[a] += inner[a, r - 1] * half
                     insert(smallest, r, vd[a])
                 room = goal - cost[depth] - smallest[: r - 1].sum()
                 survive = 0
@@ -209,7 +224,7 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, held, due, goal, 
                 unsearched = min(unsearched, bound)
             depth -= 1
             if depth >= 0:
-                join(record[picked[depth]], -1, cuts, held, due)
+                _join(record[picked[depth]], -1, tally)
             continue
         at[depth] = p + 1
         a = row[p]
@@ -217,36 +232,57 @@ def _search(X, i, s, distance, record, D, inner, prices, cuts, held, due, goal, 
         picked[depth] = a
         depth += 1
         group[depth] = c
-        cost[depth] = cost[depth - 1] + md[a] + due[0, c] + due[1, c]
         left[depth] = left[depth - 1] - p - 1
-        for q in range(left[depth]):
-            b = row[p + 1 + q]
-            pool[depth, q] = b
-            d2 = D[a, b] if len(D) else between(X, c, record[b])
-            m[depth, b] = md[b] + d2 / s
-        join(c, 1, cuts, held, due)
+        pool[depth, : left[depth]] = row[p + 1 : p + 1 + left[depth]]
+        if V is None:
+            cost[depth] = cost[depth - 1] + md[a] + due[0, c] + due[1, c]
+            for b in pool[depth, : left[depth]]:
+                d2 = D[a, b] if len(D) else between(X, c, record[b])
+                m[depth, b] = md[b] + d2 / s
+        else:
+            more = _added(X, V, c, total[depth - 1], mean[depth - 1], 1) + due[0, c] + due[1, c]
+            cost[depth] = cost[depth - 1] + more - prices[c]
+            for j in range(X.shape[1]):
+                total[depth, j], mean[depth, j] = total[depth - 1, j] + V[c, j], mean[depth - 1, j]
+                if V[c, j] > 0.0:
+                    mean[depth, j] += (X[c, j] - mean[depth - 1, j]) * (V[c, j] / total[depth, j])
+        _join(c, 1, tally)
         at[depth] = -1
     return goal, unsearched, work
 
 
 @kernel
-def _lead(X, i, prices, near, k, cuts, held, due, goal, found, count, every, budget, distance, among):
+def _of_all_sizes(X, V, i, k, near_by, prices, tally, goal, found, budget):
+    """`_search` for every size: (the new goal; the least that unsearched groups may have; the work)."""
+    unsearched, work = np.inf, 0
+    _join(i, 1, tally)
+    for s in range(k, min(2 * k, len(near_by[0]) + 2)):
+        goal, hidden, used = _search(X, V, i, s, near_by, prices, tally, goal, found, budget - work)
+        unsearched, work = min(unsearched, hidden), work + used
+    _join(i, -1, tally)
+    return goal, unsearched, work
+
+
+@kernel
+def _lead(X, V, i, prices, near, k, tally, goal, found, budget, distance, among):
     """Note the groups below the goal that i leads: (the least that unsearched groups may have; the work)."""
-    n = len(X)
-    smallest = np.empty(2 * k)
-    stays = np.empty(n - i, np.bool_)
-    size = n - 1 - i
-    for c in range(i + 1, n):
+    smallest, stays = np.empty(2 * k), np.empty(len(X) - i, np.bool_)
+    size = len(X) - 1 - i
+    nowhere = np.empty((0, 0))
+    if V is not None:
+        everyone = np.arange(i + 1, len(X)), distance, nowhere, nowhere
+        return _of_all_sizes(X, V, i, k, everyone, prices, tally, goal, found, budget)[1:]
+    for c in range(i + 1, len(X)):
         distance[c] = between(X, i, c)
         among[c - i - 1] = c
-    unsearched = np.inf
     work = 0
-    join(i, 1, cuts, held, due)
+    _, _, count, every = found
     for stage in range(int(every), 2):
         size = _scan(prices[i], distance, prices, near, k, goal, among[:size], smallest, stays)
         if size < k - 1:
             break
-        if stage == 0 and size > FEW:
+        quick = stage == 0 and size > FEW
+        if quick:
             # Quick search among the candidates that are cheapest in the middle size.
             s = (3 * k) // 2
             guess = np.empty(size)
@@ -254,18 +290,13 @@ def _lead(X, i, prices, near, k, cuts, held, due, goal, found, count, every, bud
                 c = among[q]
                 guess[q] = distance[c] / s - prices[c] + near[c, s - 2] / (2 * s)
             record = among[np.argsort(guess)[:FEW]]
-            allowed = 20 * k * FEW
         else:
-            stage = 1
             record = among[:size].copy()
-            allowed = work + budget
-        if len(record) > MANY:
-            D = np.empty((0, 0))
-            inner = near[record]
-        else:
+        D, inner = nowhere, near[record]
+        if len(record) <= MANY:
             D = _distances(X, record)
             inner = _inner_sums(D, k, smallest)
-        while stage == 1 and len(D):
+        while not quick and len(D):
             # The candidates' distances among themselves are larger than those among all: look again.
             places = np.arange(len(record))
             fewer = _scan(
@@ -280,61 +311,37 @@ def _lead(X, i, prices, near, k, cuts, held, due, goal, found, count, every, bud
             inner = _inner_sums(D, k, smallest) if shrunk else inner[places]
             if not shrunk:
                 break
-        for s in range(k, 2 * k):
-            if len(record) < s - 1:
-                break
-            goal, hidden, used = _search(
-                X,
-                i,
-                s,
-                distance,
-                record,
-                D,
-                inner,
-                prices,
-                cuts,
-                held,
-                due,
-                goal,
-                found,
-                count,
-                every,
-                allowed - work,
-            )
-            work += used
-            if stage == 1:
-                unsearched = min(unsearched, hidden)
-        if stage == 1:
-            break
+        near_by = record, distance, D, inner
+        allowed = 20 * k * FEW if quick else budget
+        goal, unsearched, used = _of_all_sizes(X, V, i, k, near_by, prices, tally, goal, found, allowed)
+        work += used
+        if not quick:
+            return unsearched, work
         count[0] = 0  # the full search finds them again, and the goal must let it
         goal += 1e-9 * abs(goal)
-    join(i, -1, cuts, held, due)
-    return unsearched, work
+    return np.inf, work
 
 
 @kernel
-def charge(X, leads, prices, near, k, cuts, budget, rows, costs, weighed):
+def charge(X, V, leads, prices, near, k, cuts, budget, rows, costs, weighed):
     """Lower `prices` until no group led by one of `leads` has a negative reduced cost; note these groups.
 
     A group is led by its first record, so each group is searched once. The leads are visited from the last
     to the first: whoever comes later has been charged already. The whole violation is charged to the lead.
-    near[c, q]: sum of c's q smallest squared distances. rows (len(leads) x so many x 2k-1, filled up with -1)
-    and costs hold the best groups of each lead, costs 0 where none. weighed: candidates weighed for each
-    lead; beyond `budget` its search stops, it pays the lower bound of what was not searched, and weighed is
-    negative.
+    near[c, q]: sum of c's q smallest squared distances (not asked for under weights). rows (len(leads) x so
+    many x 2k-1, filled up with -1) and costs hold the best groups of each lead, costs 0 where none. weighed:
+    candidates weighed for each lead; beyond `budget` its search stops, it pays the lower bound of what was
+    not searched, and weighed is negative.
     """
     n = len(X)
-    distance = np.empty(n)
-    among = np.empty(n, np.int64)
-    held, due = np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
+    distance, among = np.empty(n), np.empty(n, np.int64)
+    tally = cuts, np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
     count, every = np.zeros(1, np.int64), np.bool_(False)
     for t in range(len(leads) - 1, -1, -1):
         i = leads[t]
         count[0] = 0
-        found = rows[t], costs[t]
-        unsearched, work = _lead(
-            X, i, prices, near, k, cuts, held, due, 0.0, found, count, every, budget, distance, among
-        )
+        found = rows[t], costs[t], count, every
+        unsearched, work = _lead(X, V, i, prices, near, k, tally, 0.0, found, budget, distance, among)
         costs[t, count[0] :] = 0.0
         least = costs[t].min()
         weighed[t] = work if unsearched >= least else -work
@@ -345,13 +352,12 @@ def charge(X, leads, prices, near, k, cuts, budget, rows, costs, weighed):
 def list_groups(X, leads, prices, near, k, cuts, goal, rows, costs):
     """Write the groups led by one of `leads` with rc below the goal into `rows`; returns how many."""
     n = len(X)
-    distance = np.empty(n)
-    among = np.empty(n, np.int64)
-    held, due = np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
+    distance, among = np.empty(n), np.empty(n, np.int64)
+    tally = cuts, np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
     count = np.zeros(1, np.int64)
-    found, every, budget = (rows, costs), np.bool_(True), np.int64(2**62)  # plain constants compile anew
+    found, budget = (rows, costs, count, np.bool_(True)), np.int64(2**62)  # plain constants compile anew
     for i in leads:
-        _lead(X, i, prices, near, k, cuts, held, due, goal, found, count, every, budget, distance, among)
+        _lead(X, None, i, prices, near, k, tally, goal, found, budget, distance, among)
         if count[0] > len(costs):
             break
     return count[0]

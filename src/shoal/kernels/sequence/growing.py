@@ -38,11 +38,8 @@ def nearest_insertion(X, start, near):
     then -1: most are found there.
     """
     n = len(X)
-    free = lay_out(X, np.arange(n))
-    parent, child, first, end = free.parent, free.child, free.start, free.end
-    ids, columns, leaf = free.ids.copy(), free.columns.copy(), free.leaf.copy()
-    low, high = free.low.copy(), free.high.copy()
-    longest = np.full(len(child), -1.0)
+    free, every = lay_out(X, np.arange(n)), lay_out(X, np.arange(n))
+    longest = np.full(len(every.child), -1.0)
     length = np.full(n, -1.0)  # of the edge that begins at each record
     after = np.full(n, -1)
     arrival = np.zeros(n, np.int64)
@@ -54,7 +51,7 @@ def nearest_insertion(X, start, near):
     heappop(heap)
     new = np.array([start, far])
     after[start], length[start], arrival[far] = far, most, 1
-    _renew(longest, length, ids, first, end, child, parent, leaf[start])
+    _renew(longest, length, every, start)
     remove(free, new)
     for seen in range(2, n):
         for member in new:
@@ -68,14 +65,12 @@ def nearest_insertion(X, start, near):
         new = np.array([heap[0][1]])
         t = new[0]
         remove(free, new)
-        left = _cheapest_edge(
-            X, t, near[t], longest, length, after, arrival, ids, columns, first, end, child, low, high
-        )
+        left = _cheapest_edge(X, t, near[t], longest, length, after, arrival, every)
         after[t], after[left] = after[left], t
         length[left], length[t] = np.sqrt(between(X, left, t)), np.sqrt(between(X, t, after[t]))
         arrival[t] = seen
-        _renew(longest, length, ids, first, end, child, parent, leaf[left])
-        _renew(longest, length, ids, first, end, child, parent, leaf[t])
+        _renew(longest, length, every, left)
+        _renew(longest, length, every, t)
     path = np.full(n, start)
     for i in range(1, n):
         path[i] = after[path[i - 1]]
@@ -108,18 +103,17 @@ def _search_on(heap, free, X, member, square):
 
 
 @kernel
-def _renew(longest, length, ids, first, end, child, parent, leaf):
-    """Let a leaf and what is above it know their longest edge again."""
-    most = -1.0
-    for i in range(first[leaf], end[leaf]):
-        most = max(most, length[ids[i]])
-    node = leaf
+def _renew(longest, length, every, record):
+    """Let the record's leaf and what is above it know their longest edge again."""
+    node, most = every.leaf[record], -1.0
+    for i in range(every.start[node], every.end[node]):
+        most = max(most, length[every.ids[i]])
     while most != longest[node]:
         longest[node] = most
-        node = parent[node]
+        node = every.parent[node]
         if node < 0:
             break
-        most = max(longest[child[node]], longest[child[node] + 1])
+        most = max(longest[every.child[node]], longest[every.child[node] + 1])
 
 
 @kernel
@@ -132,8 +126,9 @@ def _detour(X, t, q, away, length, after, arrival, best, edge):
 
 
 @kernel
-def _cheapest_edge(X, t, near, longest, length, after, arrival, ids, columns, first, end, child, low, high):
+def _cheapest_edge(X, t, near, longest, length, after, arrival, every):
     """The left end of the edge whose detour over record t is shortest. Those near are looked at first."""
+    child, low, high = every.child, every.low, every.high
     point = X[t]
     waiting = np.empty(DEPTH, np.int64)
     bounds = np.empty(DEPTH)
@@ -162,10 +157,10 @@ def _cheapest_edge(X, t, near, longest, length, after, arrival, ids, columns, fi
                 waiting[depth - 2], waiting[depth - 1] = waiting[depth - 1], waiting[depth - 2]
                 bounds[depth - 2], bounds[depth - 1] = bounds[depth - 1], bounds[depth - 2]
             continue
-        s = first[node]
-        leaf_distances(columns, s, end[node] - s, end[node] - s, point, here)
-        for i in range(end[node] - s):
-            q = ids[s + i]
+        s, size = every.start[node], every.end[node] - every.start[node]
+        leaf_distances(every.columns, s, size, size, point, here)
+        for i in range(size):
+            q = every.ids[s + i]
             if length[q] < 0.0:
                 continue
             away = np.sqrt(here[i])

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import Floats
+from shoal.arrays import Floats, Ints
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import together
 
@@ -77,7 +77,7 @@ def sort(x: Floats, few: int = FEW) -> tuple[Floats, NDArray[np.uint32]]:
     return values, order
 
 
-def sort_whole(x: NDArray[np.int64], few: int = FEW) -> tuple[Floats, NDArray[np.uint32]]:
+def sort_whole(x: Ints, few: int = FEW) -> tuple[Floats, NDArray[np.uint32]]:
     """Whole numbers in ascending order, counted from the smallest, as doubles; and each one's record.
 
     The order is exact also where the doubles are not, above 2**53: then it is made by the last 32 bits first.
