@@ -246,10 +246,9 @@ def test_plans_are_tried_with_a_sample_of_a_large_table(tmp_path):
 def test_a_folder_of_few_records_is_compared_as_a_whole(table, tmp_path):
     (tmp_path / "few").mkdir()
     shoal.write(table, tmp_path / "few" / "0.parquet")
-    asked = {"k": 5, "columns": ["wages"], "methods": "mdav", "bound_time": 1}
+    asked = {"k": 5, "columns": ["wages"], "methods": "mdav", "bound_time": None}
     ours, theirs = (shoal.compare(data, **asked) for data in (tmp_path / "few", table))
     assert ours.notes == ()
-    assert ours.bounds == theirs.bounds
     assert [run.information_loss for run in ours.runs] == [run.information_loss for run in theirs.runs]
 
 
