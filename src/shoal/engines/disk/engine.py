@@ -131,8 +131,7 @@ def run(
         if plans[-1].records != len(table):
             raise InputError(f"the block plan is of {plans[-1].records} records, but there are {len(table)}")
     with parquet.workplace(target) as folder:
-        grouped, protected = [], {column.name for column in needed.chosen}
-        within = [column.name for column in needed.strata if column.name not in protected]
+        grouped = []
 
         def during(part: int, begin: float, share: float, done: float) -> None:
             report(SHARES[0] + (SHARES[1] - SHARES[0]) * (part + begin + share * done) / len(parts))
@@ -142,8 +141,8 @@ def run(
             plans[j] = spill.fill(plans[j], table, partial(during, j, 0, SPILLED))
             seconds = time_left(plan, began, began, len(parts) - j)
             progress = partial(during, j, SPILLED, 1 - SPILLED)
-            grouped.append(_group(plans[j], spill, within, compute, seconds, progress))
-        groups = Parts(grouped)
+            grouped.append(_group(plans[j], spill, compute, seconds, progress))
+        groups = Parts(grouped, [column.name for column in needed.strata])
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
         dropped = [*plan.named("identifier"), *plan.unnumbered]
         schema = table.schema.empty_table().drop_columns(dropped).schema
@@ -238,7 +237,6 @@ def _verify(
 def _group(
     plan: BlockPlan,
     spill: Spill,
-    within: Sequence[str],
     compute: Callable[[Callable[[], Any]], Any],
     seconds: float | None,
     report: Progress,
@@ -249,7 +247,7 @@ def _group(
     if spill.needed.watched and len(plan.counts) > 1:
         read = (spill.read(block)[1:] for block in range(len(plan.counts)))
         refuse_faults(fault for some in read for fault in faults_of(plan, spill.needed, *some))
-    groups = Groups(plan, chosen, within)
+    groups = Groups(plan, chosen)
     done = np.zeros(len(plan.counts))
 
     def share(block: int, part: float) -> None:

@@ -20,11 +20,10 @@ from shoal.verify.requirements import Held
 class Groups:
     """The group of every record and what every group publishes."""
 
-    def __init__(self, blocks: BlockPlan, columns: Sequence[StoredColumn], within: Sequence[str] = ()):
+    def __init__(self, blocks: BlockPlan, columns: Sequence[StoredColumn]):
         self.k, self.columns = blocks.plan.k, {column.name: column for column in columns}
         self.labels = np.full(blocks.records, -1, np.int32)
         self.units: Ints | None = None  # whose record each is, where units are protected
-        self.within = list(within)  # published strata, in which k is counted
         self.loss = Loss()
         self.least: float | None = None  # what was proven of the last block
         self._sums: dict[Any, Any] = {}
@@ -83,10 +82,11 @@ class Groups:
 class Parts:
     """The groups of columns that were grouped apart, seen together."""
 
-    def __init__(self, parts: Sequence[Groups]):
+    def __init__(self, parts: Sequence[Groups], strata: Sequence[str]):
         first, self._part_of = parts[0], {name: part for part in parts for name in part.columns}
-        self.k, self.units, self.within = first.k, first.units, first.within
+        self.k, self.units = first.k, first.units
         self.columns = {name: column for part in parts for name, column in part.columns.items()}
+        self.within = [name for name in strata if name not in self.columns]  # in which k is counted
         self.parts = [list(part.columns) for part in parts]
         self.labels = [part.labels for part in parts]
         self.loss = sum((part.loss for part in parts), Loss())
