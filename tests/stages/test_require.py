@@ -22,7 +22,7 @@ from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.group import group
 from shoal.stages.hold import hold
 from shoal.stages.part import protect_part
-from shoal.stages.require import failing
+from shoal.stages.require import Part, failing
 from shoal.verify.groups import check_groups
 
 
@@ -124,12 +124,12 @@ def test_strata_without_a_group_that_fails_are_not_touched():
 @pytest.mark.parametrize("method", ["mdav", "auto"])
 def test_units_in_a_panel(method):
     X, units = panel()
-    release = group(Plan(5, method=method), columns_of(X), units=units * 10**15 - 7)
+    release = group(Plan(5, method=method), Part(columns_of(X), units=units * 10**15 - 7))
     labels = release.partition.labels
     assert fewest_units(labels, units) >= 5
     merged = hold(Partition(labels), X, 5, None, [Units.of(units, 5)])
     assert merged.labels is labels or np.array_equal(merged.labels, labels)
-    published = protect_part(Plan(5, method=method), columns_of(X), units=units)
+    published = protect_part(Plan(5, method=method), Part(columns_of(X), units=units))
     assert fewest_units(published.partition.labels, units) >= 5
     assert published.partition.sizes.max() < 40  # not merged into a few large groups
 
@@ -175,7 +175,7 @@ def test_far_from_all_others_a_group_still_finds_one_to_join():
 def test_too_few_units_are_told_before_the_work():
     X, units = panel(40)
     with pytest.raises(InputError, match="the table of 40 records has fewer than k=6 distinct units"):
-        group(Plan(6), columns_of(X), units=units)
+        group(Plan(6), Part(columns_of(X), units=units))
 
 
 def test_the_check_counts_distinct_units_by_itself():
@@ -267,7 +267,7 @@ def test_a_category_without_gaps_is_widened_where_numbers_are_gaps(strata):
 def test_one_column_of_whole_numbers_in_an_array_takes_gaps():
     plan = Plan(2, contributors=2, zeros="group", thin="gap")
     column = Column(0, "integer", np.array([0, 0, 0, 5]))
-    assert protect_part(plan, [column]).thinned == 2
+    assert protect_part(plan, Part([column])).thinned == 2
     array = shoal.microaggregate(np.array([0, 0, 0, 5]), 2, zeros="group", thin="gap")
     assert (array.table == 0).sum() == np.isnan(array.table).sum() == 2
 
@@ -276,7 +276,7 @@ def test_k_one_stays_the_identity():
     X = np.array([[1.0, np.nan], [0.0, 3.0], [2.0, np.nan]])
     release = shoal.microaggregate(X, 1, zeros="group", contributors=5)
     assert np.array_equal(release.table, X, equal_nan=True)
-    assert len(group(Plan(1), columns_of(X[:, :1]), units=np.zeros(3, np.int64)).partition) == 3
+    assert len(group(Plan(1), Part(columns_of(X[:, :1]), units=np.zeros(3, np.int64))).partition) == 3
 
 
 def test_zeros_are_a_pattern_of_their_own():
@@ -320,7 +320,7 @@ def test_totals_keep_what_is_required():
     rng = np.random.default_rng(0)
     numbers, units = rng.integers(0, 1000, 40), np.arange(40) // 2
     plan = Plan(4, preserve="totals", method="mdav")
-    published = protect_part(plan, [Column("x", "integer", numbers)], units=units)
+    published = protect_part(plan, Part([Column("x", "integer", numbers)], units=units))
     assert fewest_units(published.partition.labels, units) >= 4
     assert published.cells["x"].values.sum() == numbers.sum()
 

@@ -21,13 +21,13 @@ from shoal.measures.order import order_note
 from shoal.measures.uniqueness import few_valued, unique_rows, unique_units
 from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan
-from shoal.plan.rules import Rule
 from shoal.release import Release
 from shoal.stages.group import foreseen, refuse_plan
 from shoal.stages.kept import codes_of_cells, refuse, repeated_units
 from shoal.stages.loss import Loss
-from shoal.stages.part import COUNTS, Published
+from shoal.stages.part import COUNTS
 from shoal.stages.prepare import Prepared, prepare
+from shoal.stages.require import Part
 from shoal.stages.units import group_sizes, protect_units
 
 Progress = Callable[[float], None]
@@ -39,25 +39,16 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
     frame = frame_of(data)
     loaded = time.perf_counter()
     plan, table, parts = _begun(plan, frame, strict)
-    if len(parts) > 1:  # else the one part says it
-        _foreseen(plan, table, parts)
-    made: list[Published] = []
-    for done, part in enumerate(parts):
-        made.append(
-            protect_units(
-                plan,
-                [table.columns[name] for name in part],
-                table.strata,
-                table.weight,
-                units=table.units,
-                watched=_watched(table, part),
-                time_limit=time_left(plan, began, loaded, len(parts) - done),
-                progress=share(progress, done / len(parts), 1 / len(parts)),
-            )
+    for part in parts if len(parts) > 1 else ():  # else the one part says it
+        foreseen(plan, part)
+    made = [
+        protect_units(
+            *(plan, part, time_left(plan, began, loaded, len(parts) - done)),
+            share(progress, done / len(parts), 1 / len(parts)),
         )
-    released: dict[Any, Column] = {}
-    for published in made:
-        released |= published.cells
+        for done, part in enumerate(parts)
+    ]
+    released = {name: cells for published in made for name, cells in published.cells.items()}
     labels = [published.partition.labels for published in made]
     sizes = np.concatenate([published.partition.sizes for published in made])
     by_record = np.stack(labels, axis=1) if plan.apart else labels[0]
@@ -108,16 +99,12 @@ def run(plan: Plan, data: Any, progress: Progress | None = None, strict: bool = 
 
 def foresee(plan: Plan, data: Any) -> None:
     """Refuse what `run` would refuse, without grouping any records."""
-    _foreseen(*_begun(plan, frame_of(data), strict=True))
-
-
-def _foreseen(plan: Plan, table: Prepared, parts: list[list[Any]]) -> None:
+    plan, _, parts = _begun(plan, frame_of(data), strict=True)
     for part in parts:
-        columns = [table.columns[name] for name in part]
-        foreseen(plan, columns, table.strata, table.weight, table.units, _watched(table, part))
+        foreseen(plan, part)
 
 
-def _begun(plan: Plan, frame: Frame, strict: bool) -> tuple[Plan, Prepared, list[list[Any]]]:
+def _begun(plan: Plan, frame: Frame, strict: bool) -> tuple[Plan, Prepared, list[Part]]:
     """The plan by the table's own names, the table made ready, and the columns that are grouped together."""
     plan = plan.called(frame.names)
     plan = replace(plan, roles={**plan.roles, **index_roles(frame, plan.roles)})
@@ -126,12 +113,13 @@ def _begun(plan: Plan, frame: Frame, strict: bool) -> tuple[Plan, Prepared, list
         refuse(table.suspects)
     parts = plan.parts(list(table.columns))
     refuse_plan(plan, list(table.columns.values()), parts, table.weight is not None)
-    return plan, table, parts
+    return plan, table, [_part(table, names) for names in parts]
 
 
-def _watched(table: Prepared, part: Sequence[Any]) -> list[tuple[Rule, Column]]:
-    """The rules on columns of a part, and on those that are not protected."""
-    return [(r, c) for r, c in table.watched if c.name in part or c.name not in table.columns]
+def _part(table: Prepared, names: Sequence[Any]) -> Part:
+    """Columns that are grouped together, and the rules on these and on those that are not protected."""
+    watched = [(r, c) for r, c in table.watched if c.name in names or c.name not in table.columns]
+    return Part([table.columns[n] for n in names], table.strata, table.weight, table.units, watched)
 
 
 def _codes(table: Prepared, released: Mapping[Any, Column]) -> dict[str, pa.Array]:

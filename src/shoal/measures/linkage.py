@@ -47,7 +47,7 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str], among: 
     d, subsets = len(names), SUBSETS if n <= MANY else SUBSETS // 3
     credits = np.zeros(len(rows))
     levels: list[dict[str, Any]] = []
-    single, worst = {}, None
+    single = {}
     for size in range(1, d + 1):
         tried = np.arange(len(rows))
         if len(rows) > BETWEEN and 1 < size < d:
@@ -64,14 +64,13 @@ def linkage(both: Pair, sample: int | None, seed: int, notes: list[str], among: 
         which = [str(names[j]) for j in best]
         level = {"known": size, "share": mean, "low": low, "high": high, "highest": shares[best]}
         levels.append({**level, "highest_columns": which, "subsets": len(shares), "records": len(tried)})
-        if worst is None or shares[best] > worst["highest"]:
-            worst = levels[-1]
     last = levels[-1] if levels else {"share": 0.0, "low": 0.0, "high": 0.0}
     alone, known = last["share"], [str(name) for name in both.known]
     if known and names:
         alone = float(link(tuple(range(d)), np.arange(len(rows)), False).mean())
     besides = f" and of {', '.join(known)}, kept as they are," if known else ""
     detail = {"records": len(rows), "low": last["low"], "high": last["high"], "by_known_columns": levels}
+    worst = max(levels, key=lambda level: level["highest"], default=None)
     detail |= {"most_telling": worst, "known": known, "without_known": alone}
     measures = [measure("linkage", last["share"], single, detail, known=besides)]
     if both.weight is not None and both.weight[rows].any():

@@ -155,16 +155,10 @@ def regression(before: Frame, after: Frame, formula: str, matched: bool = True) 
             columns |= _interaction(frame, term)
         fits.append((columns, next(iter(y.values()))))
     names = [name for name in fits[0][0] if name in fits[1][0]]
-    whole = [
-        np.isfinite(left) & np.isfinite(np.stack([columns[name] for name in names])).all(axis=0)
-        for columns, left in fits
-    ]
+    designs = [(np.stack([columns[name] for name in names], axis=1), y) for columns, y in fits]
+    whole = [np.isfinite(y) & np.isfinite(D).all(axis=1) for D, y in designs]
     whole = [whole[0] & whole[1]] * 2 if matched else whole
-    solved = [
-        least_squares(np.stack([columns[name] for name in names], axis=1)[there], y[there])
-        for (columns, y), there in zip(fits, whole)
-    ]
-    (b0, se0), (b1, se1) = solved
+    (b0, se0), (b1, se1) = (least_squares(D[there], y[there]) for (D, y), there in zip(designs, whole))
     moved = (b1 - b0) / np.where(se0 > 0, se0, np.inf)
     overlap = _overlap(b0, se0, b1, se1)
     facts = {"before": b0, "after": b1, "standard_error_before": se0, "standard_error_after": se1}

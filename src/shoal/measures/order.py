@@ -72,14 +72,8 @@ def order_note(plan: Plan, columns: Sequence[Column], labels: Ints, of: str = "r
     """
     if plan.order == "shuffle" or plan.k == 1:
         return []
-    numbers = [column for column in columns if not column.categorical]
-    attack = order_attack(
-        {
-            c.name: np.where(c.gaps, np.nan, c.values) if c.gaps is not None else c.values + 0.0
-            for c in numbers
-        },
-        labels,
-    )
+    numbers = {c.name: np.where(c.there, c.values, np.nan) for c in columns if not c.categorical}
+    attack = order_attack(numbers, labels)
     if attack is None:
         return []
     return [

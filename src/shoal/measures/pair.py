@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from shoal.arrays import Floats, Ints
+from shoal.arrays import Bools, Floats, Ints
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
 from shoal.frame.large import PIECE, LargeTable
@@ -277,52 +277,44 @@ def _column(
     _refuse_unknown(after, name, "release")
     kind = kind or ("ordinal" if levels else stored_kind(before, name))
     kind = "nominal" if kind in ("text", "other") else kind
+    frames = (before, after)
+    holes = [read_column(frame, name, kind, levels, missing).gaps if missing else None for frame in frames]
     if kind in CATEGORIES:
-        return _category(before, after, name, kind, levels, missing)
-    old, new = column_values(before, name), column_values(after, name)
+        ordered = read_column(before, name, kind, levels, missing).first if kind == "ordinal" else None
+        return _category(name, [coded(frame, name) for frame in frames], holes, ordered)
+    old, new = (column_values(frame, name) for frame in frames)
     if old.dtype.kind == new.dtype.kind == "U":
-        old, new = _objects(before, name, kind), _objects(after, name, kind)
-    if missing:
-        holes = [read_column(frame, name, kind, levels, missing).gaps for frame in (before, after)]
-        old, new = (v if gaps is None else np.where(gaps, np.nan, v) for gaps, v in zip(holes, (old, new)))
-    if old.dtype.kind != new.dtype.kind:
-        raise _two_kinds(name)
-    old, new = (v if np.isfinite(v).all() else np.where(np.isfinite(v), v, np.nan) for v in (old, new))
+        old, new = (_objects(frame, name, kind) for frame in frames)
+    _refuse_two_kinds(name, old, new)
+    there = [np.isfinite(v) if gaps is None else np.isfinite(v) & ~gaps for v, gaps in zip((old, new), holes)]
+    old, new = (v if some.all() else np.where(some, v, np.nan) for v, some in zip((old, new), there))
     largest = max(float(max(np.nanmax(v, initial=0), -np.nanmin(v, initial=0))) for v in (old, new))
     return Column(name, old, new, True, kind == "date", largest=largest)
 
 
 def _category(
-    before: Frame,
-    after: Frame,
-    name: Any,
-    kind: str,
-    order: Sequence[Any] | None,
-    missing: Sequence[Any],
+    name: Any, sides: Sequence[tuple[NDArray, Ints]], holes: Sequence[Bools | None], ordered: Ints | None
 ) -> Column:
-    (old, rows), (new, places) = coded(before, name), coded(after, name)
-    if old.dtype.kind != new.dtype.kind:
-        raise _two_kinds(name)
+    """Levels and codes of both tables as one column; `ordered` are rows with the levels in their order."""
+    (old, rows), (new, _) = sides
+    _refuse_two_kinds(name, old, new)
     gap: Any = np.nan if old.dtype.kind == "f" else GAP
-    values = np.unique(np.concatenate((old, new, [gap])))
-    codes = [np.searchsorted(values, levels)[which] for levels, which in ((old, rows), (new, places))]
-    none = int(np.searchsorted(values, gap))
-    if missing:
-        holes = [read_column(frame, name, kind, order, missing).gaps for frame in (before, after)]
-        codes = [which if gaps is None else np.where(gaps, none, which) for gaps, which in zip(holes, codes)]
-    if kind == "ordinal":
-        first = read_column(before, name, kind, order, missing).first
-        place = {value: i for i, value in enumerate(values[codes[0][first]].tolist())}
-        rank = np.array([place.get(value, len(place) + i) for i, value in enumerate(values.tolist())])
-        codes, values = [np.argsort(np.argsort(rank))[which] for which in codes], values[np.argsort(rank)]
-        none = int(np.argsort(np.argsort(rank))[none])
+    values, inverse = np.unique(np.concatenate((old, new, [gap])), return_inverse=True)
+    if ordered is not None:  # what has no place in the order, and a gap, come last
+        place = {value: i for i, value in enumerate(old[rows[ordered]].tolist())}
+        order = np.argsort([place.get(value, len(place)) for value in values.tolist()], kind="stable")
+        values, inverse = values[order], np.argsort(order)[inverse]
+    none, levels = inverse[-1], np.split(inverse[:-1], [len(old)])
+    codes = [numbers[which] for numbers, (_, which) in zip(levels, sides)]
+    codes = [which if gaps is None else np.where(gaps, none, which) for gaps, which in zip(holes, codes)]
     used = np.zeros(len(values), bool)
     used[codes[0]] = used[codes[1]] = True
     number = np.cumsum(used) - 1  # without levels that no record has
     gap = int(number[none]) if (codes[0] == none).any() else -1
     texts = tuple(map(_level, values[used].tolist()))
-    return Column(name, number[codes[0]], number[codes[1]], False, False, kind == "ordinal", gap, texts)
+    return Column(name, number[codes[0]], number[codes[1]], False, False, ordered is not None, gap, texts)
 
 
-def _two_kinds(name: Any) -> InputError:
-    return InputError(f"column {name!r} holds numbers in one table and text in the other")
+def _refuse_two_kinds(name: Any, old: NDArray, new: NDArray) -> None:
+    if old.dtype.kind != new.dtype.kind:
+        raise InputError(f"column {name!r} holds numbers in one table and text in the other")

@@ -29,8 +29,7 @@ class Dominance(Requirement):
         """`parameters` are n, p (or 0 and the p of p %) as shares, and how many each unit stands for."""
         n = len(column.values)
         codes = np.arange(n) if units is None else np.unique(units, return_inverse=True)[1].astype(np.int64)
-        sizes = np.abs(column.values.astype(np.float64))
-        sizes = sizes if column.gaps is None else np.where(column.gaps, 0.0, sizes)
+        sizes = np.abs(column.values.astype(np.float64)) * column.there
         sizes = sizes / (sizes.max() or 1.0)
         copies = np.ones(n) if weight is None else np.maximum(weight, 1.0)
         least = np.full(codes.max() + 1, np.inf)

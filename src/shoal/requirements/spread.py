@@ -22,10 +22,7 @@ class Spread(Requirement):
     def of(cls, rule: Rule, column: Column) -> Spread:
         """`parameters`: whether the width is relative, how many, and the deviation; `codes` tell gaps."""
         values, (asked,) = column.values.astype(np.float64), rule.numbers
-        codes = np.zeros(len(values), np.int64)
-        if column.gaps is not None:
-            codes[column.gaps] = -1
-        there = values[codes == 0]
+        codes, there = np.where(column.there, 0, -1), values[column.there]
         scale = float(np.abs(there).max(initial=0.0)) or 1.0
         unit = 1.0 if rule.kind == "rel" or len(there) == 0 else float((there / scale).std())
         if column.whole is not None and rule.kind != "rel":

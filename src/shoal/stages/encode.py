@@ -5,8 +5,10 @@ ones a coordinate for each level. Everything is centred: a gap lies at 0, the co
 filled for grouping (see `fill`).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,9 @@ from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.stages.moments import UNCHANGED, Moments, Scale
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 #: Levels of a nominal column that get a coordinate of their own; rarer ones share the last.
 MOST_LEVELS = 100
@@ -92,9 +97,6 @@ def encode(
     """
     whole = scales is not None
     if scales is None:
-        if all(c.gaps is None and c.type != "nominal" and scaling(c) == "standard" for c in columns):
-            matrix, plain = standardise([column.values for column in columns])
-            return Space(matrix, list(plain), [slice(j, j + 1) for j in range(len(columns))])
         scales = [
             levels_of(np.bincount(c.present, minlength=1), scaling(c))
             if c.type == "nominal"
@@ -117,25 +119,24 @@ def encode(
 
 
 def grouping_matrix(
-    columns: Sequence[Column],
-    space: Space,
-    scaling: Callable[[Column], str],
-    log: Collection[Any],
-    weights: Mapping[Any, float],
-    scales: Sequence[Scale | Levels | Drawn] | None = None,
+    plan: Plan, columns: Sequence[Column], space: Space, scales: Sequence[Scale | Levels | Drawn] | None
 ) -> Floats:
     """What to group by: the standardised space itself, unless another scaling, logs or weights are asked for.
 
     A weight multiplies the column's share in squared distances. `scales` are those of the whole table.
     """
-    if not log and not weights and all(scaling(column) == "standard" for column in columns):
+
+    def scaling(column: Column) -> str:
+        return plan.scaling_of(column.name)
+
+    if not plan.log and not plan.column_weights and all(scaling(column) == "standard" for column in columns):
         return space.matrix
     for column in columns:
-        if column.name in log and column.categorical:
+        if column.name in plan.log and column.categorical:
             raise InputError(
                 f"column {column.name!r} is {column.type} and has no logarithm: leave it out of log"
             )
-    drawn = [_logarithm(column) if column.name in log else column for column in columns]
+    drawn = [_logarithm(column) if column.name in plan.log else column for column in columns]
     if scales is not None:
         scales = [scale.grouped if isinstance(scale, Drawn) else scale for scale in scales]  # type: ignore[misc]
     with np.errstate(over="ignore"):  # found below
@@ -145,7 +146,7 @@ def grouping_matrix(
             raise InputError(
                 f"column {column.name!r} has values whose squares overflow: choose a scaling other than none"
             )
-        other.matrix[:, span] *= np.sqrt(weights.get(column.name, 1.0))
+        other.matrix[:, span] *= np.sqrt(plan.column_weights.get(column.name, 1.0))
     return other.matrix
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from shoal.arrays import Ints
 from shoal.frame.column import Column
 from shoal.requirements import Requirement
+from shoal.stages.strata import rows_of
 
 #: Patterns of gaps that are weighed against one another; rarer ones join the nearest of these at once.
 MOST_PATTERNS = 200
@@ -39,8 +40,7 @@ def gap_patterns(
     patterns, pattern = np.unique(np.stack(holes, axis=1), axis=0, return_inverse=True)
     distinct, place = np.unique(strata * len(patterns) + pattern.ravel(), return_inverse=True)
     stratum_of, pattern_of = np.divmod(distinct, len(patterns))
-    order = np.argsort(place, kind="stable")
-    rows = np.split(order, np.cumsum(np.bincount(place))[:-1])
+    rows = rows_of(place)
 
     joined = np.arange(len(distinct))
     for stratum in np.unique(stratum_of):

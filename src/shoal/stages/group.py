@@ -5,24 +5,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import MethodInfo, get_method, methods
 from shoal.grouping.runner import refuse_need, run_within
 from shoal.plan import Plan
-from shoal.plan.rules import Rule
 from shoal.requirements.base import Requirement
-from shoal.stages.encode import Drawn, Levels, Space, encode, grouping_matrix, measurable, raw_matrix
+from shoal.stages.encode import Space, encode, grouping_matrix, measurable, raw_matrix
 from shoal.stages.gap_patterns import gap_patterns
 from shoal.stages.gather import alike
 from shoal.stages.hold import hold
 from shoal.stages.impute import impute
-from shoal.stages.moments import Scale
 from shoal.stages.refine_gaps import refine_gaps, values_there
 from shoal.stages.regroup import refuse_totals, regroup_for_totals
-from shoal.stages.require import asked_of, confidential_of, failing, refuse_infeasible, refuse_thin
+from shoal.stages.require import Part, asked_of, confidential_of, failing, refuse_infeasible, refuse_thin
 
 #: The share of a time limit that is kept for refining groups of records with gaps. It trades search for
 #: refinement; refining 100,000 records takes about 20 s of processor time (benchmarks/gaps.py).
@@ -44,37 +41,27 @@ class Grouping:
 
 def group(
     plan: Plan,
-    columns: Sequence[Column],
-    strata: Ints | None = None,
-    weight: Floats | None = None,
+    part: Part,
     *,
-    units: Ints | None = None,
-    watched: Sequence[tuple[Rule, Column]] = (),
-    scales: Sequence[Scale | Levels | Drawn] | None = None,
     seed: int | None = None,
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Grouping:
     """Group the records by these columns together, as the plan asks.
 
-    `scales` are those of the whole table where the columns hold a block of it, and `seed` is that block's.
-    A method that takes no time limit is given none. With `units`, the unit of each record, each group has
-    records of at least k units; it holds the rules on columns that are `watched`.
+    `seed` is that of a block. A method that takes no time limit is given none.
     """
     seed = plan.seed if seed is None else seed
-    whole = "the table" if scales is None else "a block"
-    info, required = foreseen(plan, columns, strata, weight, units, watched, whole)
-    if info.input == "raw" and scales is None:
+    columns, (info, required) = part.columns, foreseen(plan, part)
+    if info.input == "raw" and part.scales is None:
         space = measurable(columns)
     else:  # a block is measured in the space of the whole table
-        space = encode(columns, scales=scales)
-    patterns = gap_patterns(
-        columns, strata, plan.k, units, required, gaps=plan.missing == "group", zeros=plan.zeros == "group"
-    )
+        space = encode(columns, scales=part.scales)
+    ways = {"gaps": plan.missing == "group", "zeros": plan.zeros == "group"}
+    patterns = gap_patterns(columns, part.strata, plan.k, part.units, required, **ways)
     points = space.matrix
     if info.input != "raw":  # as the plan scales and weighs it, with a place for each gap
-        scaling = lambda column: plan.scaling_of(column.name)  # noqa: E731
-        points = grouping_matrix(columns, space, scaling, plan.log, plan.column_weights, scales)
+        points = grouping_matrix(plan, columns, space, part.scales)
         points = impute(points, columns, space.spans, patterns)
     limit = (time_limit or info.seconds) if "time_limit" in info.supplied else None
     complete = all(column.gaps is None for column in columns)
@@ -91,7 +78,7 @@ def group(
         confidential=confidential_of(required),
     )
     least = partition.least  # of the points; it is proven of the loss if that is measured by these too
-    same = weight is None and plan.zeros != "group" and complete
+    same = part.weight is None and plan.zeros != "group" and complete
     if not same or (least is not None and not np.array_equal(points, space.matrix)):
         least = None
     limit = limit and REFINING * limit
@@ -108,40 +95,31 @@ def group(
     return Grouping(partition, space, info, moved, least)
 
 
-def foreseen(
-    plan: Plan,
-    columns: Sequence[Column],
-    strata: Ints | None,
-    weight: Floats | None,
-    units: Ints | None,
-    watched: Sequence[tuple[Rule, Column]] = (),
-    whole: str = "the table",
-) -> tuple[MethodInfo, list[Requirement]]:
+def foreseen(plan: Plan, part: Part) -> tuple[MethodInfo, list[Requirement]]:
     """The method, and what its groups must hold; what no grouping can give is refused."""
-    info = choose(plan, columns, weight)
-    required = asked_of(plan, columns, weight, units, watched)
+    info, required = choose(plan, part), asked_of(plan, part)
     refuse_need(info, confidential_of(required))
-    refuse_infeasible(required, strata, len(columns[0].values), plan.k, whole)
-    refuse_thin(plan, columns, strata, weight, units)
+    refuse_infeasible(required, part, plan.k)
+    refuse_thin(plan, part)
     if plan.preserve == "totals":
-        refuse_totals(columns, strata, plan.k)
+        refuse_totals(part.columns, part.strata, plan.k)
     return info, required
 
 
-def choose(plan: Plan, columns: Sequence[Column], weight: Floats | None) -> MethodInfo:
+def choose(plan: Plan, part: Part) -> MethodInfo:
     """The method itself; but `auto` takes for one column of numbers the method that is exact for it.
 
     What publishes whole numbers has an optimum of its own, unless its search would need numbers of more than
     64 bits for very many records.
     """
     info = get_method(plan.method, plan.parameters)
-    column = columns[0]
+    column = part.columns[0]
     by_value = column.name not in plan.log and plan.scaling_of(column.name) != "rank"
     by_value = by_value and plan.column_weights.get(column.name, 1) > 0  # but for origin and unit
-    if info.key != "auto" or len(columns) > 1 or column.categorical or not by_value:
+    if info.key != "auto" or len(part.columns) > 1 or column.categorical or not by_value:
         return info
     whole = column.type == "integer" or column.values.dtype.kind != "f"
-    plain = plan.centroid_of(column.name) in (None, "mean") and weight is None
+    plain = plan.centroid_of(column.name) in (None, "mean") and part.weight is None
     spread = int(column.values.max()) - int(column.values.min()) if whole else 0
     affordable = 11 * plan.k * spread**2 < 2**62 or plan.k * len(column.values) <= 200_000
     return get_method("univariate_integer" if whole and plain and affordable else "univariate")

@@ -17,6 +17,7 @@ from shoal.requirements.units import Units
 from shoal.stages.gather import FEW, MANY, MOST_GATHERED, blocks_of, gather, parts_of, region
 from shoal.stages.refine_gaps import LEAST, candidates, in_groups, settle
 from shoal.stages.require import confidential_of, failing, failing_in, feasible, tables_of
+from shoal.stages.strata import rows_of
 
 #: In larger tables closeness looks at k + 7 neighbours: on adult (30,162 records) the repair takes 5.4 s of
 #: processor time instead of 7 with 2k + 8, and 3.38 % is lost instead of 3.33. A move must lower the loss by
@@ -50,26 +51,15 @@ def hold(
     end = None if time_limit is None else time.perf_counter() + time_limit
     strata = np.zeros(len(points), np.int64) if strata is None else strata
     bad = np.unique(strata[fails[partition.labels]])
-    order = np.argsort(strata, kind="stable")
-    begins = np.searchsorted(strata[order], np.arange(int(strata.max()) + 2))
-    labels = partition.labels.copy()
-    tasks = []
-    for stratum in bad:
-        rows = order[begins[stratum] : begins[stratum + 1]]
-        asked = feasible(requirements, rows, len(points))
-        if asked:
-            tasks.append((rows, asked))
+    members, labels = rows_of(strata), partition.labels.copy()
+    tasks = [(members[stratum], feasible(requirements, members[stratum], len(points))) for stratum in bad]
+    tasks = [(rows, asked) for rows, asked in tasks if asked]
     rounds = min(MOST_ROUNDS, VISITS // max(sum(len(rows) for rows, _ in tasks), 1))
     for done, (rows, asked) in enumerate(tasks):
         there = np.ones((len(rows), points.shape[1]), bool) if has is None else has[rows]
         search = _Stratum(points[rows], there, k, asked, rows, seed)
         labels[rows] = search.solve(labels[rows], rounds, end) + len(labels) * (done + 1)
     return Partition(labels)
-
-
-def _by_group(labels: Ints, groups: int) -> list[Ints]:
-    """The members of each group."""
-    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=groups))[:-1])
 
 
 def _sse(gs: Groups) -> float:
@@ -143,7 +133,7 @@ class _Stratum:
         touched = np.ones(1, bool)
         while touched.any():
             labels, touched = gs.labels.copy(), np.zeros(len(gs.labels), bool)
-            for members in _by_group(gs.labels, len(gs.sizes)):
+            for members in rows_of(gs.labels, len(gs.sizes)):
                 if len(members) < 2 * self.k:
                     continue
                 cut = members[:0] if members.tobytes() in tried else self._cut(members)
@@ -164,7 +154,7 @@ class _Stratum:
 
     def _settled(self, gs: Groups, end: float | None) -> Groups:
         """Records moved until no move helps; to make a group hold may cost as much as to merge it."""
-        groups = _by_group(gs.labels, len(gs.sizes)) if gs.fails.any() else []
+        groups = rows_of(gs.labels, len(gs.sizes)) if gs.fails.any() else []
         for g in np.flatnonzero(gs.fails):
             gs.worth[g] = self._mergers(gs, g, groups[g])[1].min()
         n = len(gs.labels)
@@ -209,7 +199,7 @@ class _Stratum:
 
         It takes the cheapest with which it holds, or else the cheapest, until it holds.
         """
-        moved, groups = gs.changed >= 0, _by_group(gs.labels, len(gs.sizes))
+        moved, groups = gs.changed >= 0, rows_of(gs.labels, len(gs.sizes))
         for g in np.flatnonzero(gs.fails):
             while len(groups[g]) and not self._hold(groups[g]):
                 others, cost = self._mergers(gs, g, groups[g])

@@ -6,6 +6,7 @@ import numpy as np
 
 from shoal.arrays import Bools, Floats, Ints
 from shoal.frame.column import Column
+from shoal.stages.strata import rows_of
 
 #: Records of a stratum that are looked at for each gap, and how many of them are its neighbours.
 DONORS, NEIGHBOURS = 1000, 5
@@ -25,8 +26,7 @@ def impute(points: Floats, columns: Sequence[Column], spans: Sequence[slice], st
         return points
     filled = points.copy()
     strata = np.zeros(len(points), np.int64) if strata is None else strata
-    order = np.argsort(strata, kind="stable")
-    for rows in np.split(order, np.cumsum(np.bincount(strata))[:-1]):
+    for rows in rows_of(strata):
         for j, span in enumerate(spans):
             if 0 < has[rows, j].sum() < len(rows):
                 filled[rows, span] = _filled(points[rows], has[rows], j, spans)

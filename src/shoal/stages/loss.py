@@ -12,6 +12,7 @@ from shoal.grouping.partition import ColumnMoments, Partition
 from shoal.stages.encode import Drawn, Levels, Space, encode
 from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues
+from shoal.stages.require import Part
 
 #: Groups whose published values are compared with their means at a time: fresh memory for all of them costs
 #: more than the work (20 million whole numbers with k = 3: 0.1 s instead of 0.9).
@@ -60,8 +61,7 @@ def measure(
     if weight is not None or any(mask is not None for mask in gaps):
         loss = Loss()
         for j, column in enumerate(columns):
-            shares = np.ones(len(Z)) if weight is None else weight
-            shares = shares if column.gaps is None else np.where(column.gaps, 0.0, shares)
+            shares = column.there * (np.ones(1) if weight is None else weight)
             places = _place(space, j, column, published[j].values)
             for z, place in zip(Z[:, space.spans[j]].T, places.T):
                 loss += _weighted(z, place, published[j].gaps, partition, shares)
@@ -88,19 +88,22 @@ def lost_by_recoding(column: Column, weight: Floats | None = None) -> float:
 
 
 def from_table_centre(
-    loss: Loss, space: Space, columns: Sequence[Column], weight: Floats | None
+    part: Part, loss: Loss, space: Space, columns: Sequence[Column]
 ) -> tuple[Loss, dict[Any, Floats]]:
-    """The loss of a block, its total counted from 0: the centre of the table without weights.
+    """The loss; of a block with its total counted from 0: the centre of the table without weights.
 
     With weights, the second value has for each column the weight and the weighted sum of each coordinate: by
     those of all blocks `about_centre` finds the total about the weighted centre.
     """
+    weight = part.weight
+    if part.scales is None:
+        return loss, {}
     squares = np.square(space.matrix)
     if weight is None:
         return loss._replace(total=float(squares.sum())), {}
     total, sums = 0.0, {}
     for column, span in zip(columns, space.spans):
-        shares = weight if column.gaps is None else np.where(column.gaps, 0.0, weight)
+        shares = column.there * weight
         total += float((shares @ squares[:, span]).sum())
         drawn = shares @ space.matrix[:, span]
         sums[column.name] = np.stack([np.full_like(drawn, shares.sum()), drawn])
@@ -119,8 +122,7 @@ def _place(space: Space, j: int, column: Column, values: NDArray) -> Floats:
         return space.place(j, values)
     if column.measured is not None and column.measured.places is not None:
         return column.measured.places[values]
-    there = np.ones(len(column.values), bool) if column.gaps is None else ~column.gaps
-    codes, points = column.values[there], space.matrix[there, space.spans[j]]
+    codes, points = column.present, space.matrix[column.there, space.spans[j]]
     sums = np.stack([np.bincount(codes, coordinate) for coordinate in points.T], axis=1)
     return (sums / np.bincount(codes)[:, None])[values]
 

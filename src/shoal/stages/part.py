@@ -3,23 +3,20 @@
 Every engine calls `protect_part`: on the whole table, or on one block of it after another.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from shoal.arrays import Floats, Ints
+from shoal.arrays import Floats
 from shoal.frame.column import Column
 from shoal.grouping.partition import Partition
 from shoal.plan import Plan
-from shoal.plan.rules import Rule
-from shoal.stages.encode import Drawn, Levels
 from shoal.stages.group import group
 from shoal.stages.loss import Loss, from_table_centre, loss_space, measure
-from shoal.stages.moments import Scale
 from shoal.stages.publish import GroupValues, publish
-from shoal.stages.require import thin_cells, thin_rule
+from shoal.stages.require import Part, thin_cells, thin_rule
 from shoal.stages.round import rounded_groups
 from shoal.verify.groups import check_groups
 from shoal.verify.requirements import Held, contributed
@@ -50,53 +47,31 @@ class Published:
     held: tuple[Held, ...] = ()  # what the groups hold beyond k records
 
 
-def protect_part(
-    plan: Plan,
-    columns: Sequence[Column],
-    strata: Ints | None = None,
-    weight: Floats | None = None,
-    *,
-    units: Ints | None = None,
-    watched: Sequence[tuple[Rule, Column]] = (),
-    guides: Sequence[Column] = (),
-    scales: Sequence[Scale | Levels | Drawn] | None = None,
-    seed: int | None = None,
-    time_limit: float | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Published:
+def protect_part(plan: Plan, part: Part, guides: Sequence[Column] = (), **options: Any) -> Published:
     """Group the records by these columns, publish and measure them, and count the groups once more.
 
-    `scales` and `seed` are given for a block of a larger table. With `units`, the unit of each record, k
-    counts distinct units. Each group holds the rules on columns that are `watched`. `guides` are columns that
-    shall be alike within groups too, but are not published here; their scales follow those of the columns.
+    `guides` are columns that shall be alike within groups too, but are not published here; their scales
+    follow those of the columns. The `options` are those of `group`.
     """
-    grouping = group(
-        *(plan, [*columns, *guides], strata, weight),
-        units=units,
-        watched=watched,
-        scales=scales,
-        seed=seed,
-        time_limit=time_limit,
-        progress=progress,
-    )
+    grouping = group(plan, replace(part, columns=[*part.columns, *guides]), **options)
+    columns, weight, units = part.columns, part.weight, part.units
     partition, space, least = grouping.partition, grouping.space, grouping.least
     if guides or any(column.before is not None for column in columns):
-        space, least = loss_space(columns, scales and scales[: len(columns)]), None
+        space, least = loss_space(columns, part.scales and part.scales[: len(columns)]), None
     moments = partition.moments if space.unit == "raw" else None  # grouped and measured by the same values
     groups = []
     for column in columns:
-        thin = thin_cells(plan, column, partition, weight, units)
+        thin = thin_cells(plan, column, partition, part)
         values = publish(column, partition, plan.centroid_of(column.name), weight, plan.preserve, moments)
         groups.append(rounded_groups(plan, column, values).without(thin))
-    loss, sums = measure(space, columns, groups, partition, weight, moments), dict[Any, Floats]()
-    if scales is not None:  # the table's centre is 0 in every coordinate; a block's is not
-        loss, sums = from_table_centre(loss, space, columns, weight)
+    loss = measure(space, columns, groups, partition, weight, moments)
+    loss, sums = from_table_centre(part, loss, space, columns)
     method, moved = grouping.method.key, grouping.moved
     del grouping, space  # their matrix is as large as the table
     cells = {c.name: _spread(c, published, partition) for c, published in zip(columns, groups)}
-    held = check_groups(cells, partition.labels, plan.k, strata, units, watched, weight)
+    held = check_groups(cells, partition.labels, plan.k, part.strata, units, part.watched, weight)
     asked, zeros = min(plan.contributors, plan.k), plan.zeros == "group"
-    if asked > 1 and any(thin_rule(plan, column, weight, units) is not None for column in columns):
+    if asked > 1 and any(thin_rule(plan, column, part) is not None for column in columns):
         found = contributed(asked, columns, cells, partition.labels, weight, units, zeros)
         held = (*held, found)
     filled = thinned = 0

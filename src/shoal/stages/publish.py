@@ -85,16 +85,12 @@ def _middle(
         return _modes(values, partition, weight)
     whole = column.type != "continuous" or values.dtype.kind != "f"
     if how == "mean":
-        if weight is None and values.dtype.kind == "f" and whole:
-            return round_half_away(centroids(values, partition)).astype(values.dtype)
-        if weight is None:
-            return centroids(values, partition)
-        means = _weighted_means(values, partition, weight)
+        means = centroids(values, partition) if weight is None else _weighted_means(values, partition, weight)
     elif how == "median":
         means = _medians(values, partition, weight, lower=column.categorical)
     else:
         means = _trimmed_means(values, partition, weight)
-    return (round_half_away(means) if whole else means).astype(values.dtype)
+    return (round_half_away(means) if whole else means).astype(values.dtype, copy=False)
 
 
 def has_whole_total(column: Column) -> bool:

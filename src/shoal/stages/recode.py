@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.arrays import Floats, Ints
@@ -304,14 +305,11 @@ def _with_levels(name: Any, old: pa.Array, new: Mapping[Any, Any]) -> pa.Array:
     levels = listed.dictionary.to_pylist()
     if any(level not in new for level in levels):
         raise CheckFailed(f"column {name!r} has changed meanwhile: protect it again")
-    distinct = pa.array(dict.fromkeys(new[level] for level in levels), listed.dictionary.type)
-    place_of = {level: place for place, level in enumerate(distinct.to_pylist())}
-    codes = listed.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    places = np.array([place_of[new[level]] for level in levels] or [0])
-    indices = pa.array(places[codes], mask=codes < 0)
+    made = pa.array([new[level] for level in levels], listed.dictionary.type)
     if not pa.types.is_dictionary(old.type):
-        return pa.DictionaryArray.from_arrays(indices, distinct).cast(old.type)
-    indices = indices.cast(old.type.index_type)
+        return made.take(listed.indices)
+    distinct = made.unique()
+    indices = pc.index_in(made, value_set=distinct).take(listed.indices).cast(old.type.index_type)
     return pa.DictionaryArray.from_arrays(indices, distinct, ordered=old.type.ordered)
 
 

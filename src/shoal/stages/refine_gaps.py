@@ -60,11 +60,8 @@ def values_there(columns: Sequence[Column], spans: Sequence[slice]) -> Bools | N
     """Whether each record has a value, for each coordinate; None if all have all."""
     if all(column.gaps is None for column in columns):
         return None
-    has = np.ones((len(columns[0].values), spans[-1].stop), bool)
-    for column, span in zip(columns, spans):
-        if column.gaps is not None:
-            has[column.gaps, span] = False
-    return has
+    widths = [span.stop - span.start for span in spans]
+    return np.repeat(np.stack([column.there for column in columns], axis=1), widths, axis=1)
 
 
 def refine_stratum(

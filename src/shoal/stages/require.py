@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,9 @@ from shoal.requirements.diversity import Diversity
 from shoal.requirements.dominance import Dominance
 from shoal.requirements.spread import Spread
 from shoal.requirements.units import Units
+from shoal.stages.encode import Drawn, Levels
+from shoal.stages.moments import Scale
+from shoal.stages.strata import rows_of
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -34,25 +38,44 @@ _OF_A_COLUMN: dict[str, type[Diversity | Closeness | Spread]] = {
 }
 
 
-def asked_of(
-    plan: Plan,
-    columns: Sequence[Column],
-    weight: Floats | None,
-    units: Ints | None,
-    watched: Sequence[tuple[Rule, Column]] = (),
-) -> list[Requirement]:
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Columns that are grouped together; the stratum, weight and unit of each record, where there are any.
+
+    With units, each group has records of at least k of them. It holds the rules on columns that are
+    `watched`. `scales` are those of the whole table, where the records are a block of it.
+    """
+
+    columns: Sequence[Column]
+    strata: Ints | None = None
+    weight: Floats | None = None
+    units: Ints | None = None
+    watched: Sequence[tuple[Rule, Column]] = ()
+    scales: Sequence[Scale | Levels | Drawn] | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values)
+
+    def rows(self) -> list[Ints]:
+        """The records of each stratum."""
+        return [np.arange(len(self))] if self.strata is None else rows_of(self.strata)
+
+
+def asked_of(plan: Plan, part: Part) -> list[Requirement]:
     """What the groups of these columns must hold by the plan; what holds anyway is not asked."""
-    asked: list[Requirement] = [] if units is None or plan.k == 1 else [Units.of(units, plan.k)]
+    asked: list[Requirement] = []
+    if part.units is not None and plan.k > 1:
+        asked.append(Units.of(part.units, plan.k))
     rules: dict[bytes, Requirement] = {}
-    for column in columns:
+    for column in part.columns:
         if plan.thin != "widen" and not _without_gap(column):
             continue
-        rule = thin_rule(plan, column, weight, units)
+        rule = thin_rule(plan, column, part)
         if rule is not None:
             rules.setdefault(rule.codes.tobytes(), rule)
-    for asks, column in watched:
+    for asks, column in part.watched:
         if asks.field == "dominance":
-            asked.append(Dominance.of(asks, column, weight, units))
+            asked.append(Dominance.of(asks, column, part.weight, part.units))
         else:
             asked.append(_OF_A_COLUMN[asks.field].of(asks, column))
     return [*asked, *rules.values()]
@@ -66,15 +89,14 @@ def confidential_of(
     return next((column for column in coded if column is not None), None)
 
 
-def refuse_infeasible(
-    requirements: Sequence[Requirement], strata: Ints | None, n: int, k: int, whole: str = "the table"
-) -> None:
+def refuse_infeasible(requirements: Sequence[Requirement], part: Part, k: int) -> None:
     """Say before the work what no partition can hold; and what only one group of all records can."""
     if not requirements:
         return
-    for rows in _rows_of(strata, n):
+    n, whole = len(part), "the table" if part.scales is None else "a block"
+    for rows in part.rows():
         feasible(requirements, rows, n, whole)
-    for requirement in requirements if strata is None and n >= 2 * k else ():
+    for requirement in requirements if part.strata is None and n >= 2 * k else ():
         least = requirement.least(k) if isinstance(requirement, Closeness) else 0.0
         if isinstance(requirement, Closeness) and least > requirement.parameters[1] + SLACK:
             near = requirement.written(least)
@@ -82,14 +104,12 @@ def refuse_infeasible(
             raise InputError(f"only one group of all {n} records has {requirement.asked}: {do}")
 
 
-def refuse_thin(
-    plan: Plan, columns: Sequence[Column], strata: Ints | None, weight: Floats | None, units: Ints | None
-) -> None:
+def refuse_thin(plan: Plan, part: Part) -> None:
     """Say before the work which cells have too few contributors in any grouping, and cannot be gaps."""
-    where = "the table" if strata is None else "a stratum"
-    for column in filter(_without_gap, columns):
-        rule = thin_rule(plan, column, weight, units)
-        if rule is not None and not all(map(rule.holds, _rows_of(strata, len(column.values)))):
+    where = "the table" if part.strata is None else "a stratum"
+    for column in filter(_without_gap, part.columns):
+        rule = thin_rule(plan, column, part)
+        if rule is not None and not all(map(rule.holds, part.rows())):
             raise InputError(
                 f"column {column.name!r} has too few contributors in {where}, and no gap that could stand "
                 "for them: leave it or the weight out, or ask for less (contributors=1, contributor_share=1)"
@@ -99,13 +119,6 @@ def refuse_thin(
 def _without_gap(column: Column) -> bool:
     """Whether no gap can stand for a cell of too few: a category that has none."""
     return column.categorical and column.gaps is None
-
-
-def _rows_of(strata: Ints | None, n: int) -> list[Ints]:
-    """The records of each stratum."""
-    if strata is None:
-        return [np.arange(n)]
-    return np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
 
 
 def feasible(
@@ -120,25 +133,23 @@ def feasible(
     return held
 
 
-def thin_rule(plan: Plan, column: Column, weight: Floats | None, units: Ints | None) -> Requirement | None:
+def thin_rule(plan: Plan, column: Column, part: Part) -> Requirement | None:
     """The contributors that each cell of a column needs, unless k records say it all."""
     zeros = plan.zeros == "group" and not column.categorical
     least = min(plan.contributors, plan.k)
-    if plan.k == 1 or (column.gaps is None and weight is None and not zeros):
+    if plan.k == 1 or (column.gaps is None and part.weight is None and not zeros):
         return None
-    if least == 1 and (weight is None or plan.contributor_share == 1):
+    if least == 1 and (part.weight is None or plan.contributor_share == 1):
         return None
-    return Contributors.of(column, least, plan.contributor_share, weight, units, zeros)
+    return Contributors.of(column, least, plan.contributor_share, part.weight, part.units, zeros)
 
 
-def thin_cells(
-    plan: Plan, column: Column, partition: Partition, weight: Floats | None, units: Ints | None
-) -> Bools | None:
+def thin_cells(plan: Plan, column: Column, partition: Partition, part: Part) -> Bools | None:
     """The groups with too few contributors to this column, which publish a gap.
 
     With thin="widen" they are those of strata that have too few as a whole.
     """
-    rule = thin_rule(plan, column, weight, units)
+    rule = thin_rule(plan, column, part)
     thin = None if rule is None else failing(partition, [rule])
     return thin if thin is not None and thin.any() else None
 

@@ -51,7 +51,7 @@ def read_strata(
 ) -> Strata:
     """One stratum for each combination of values in these columns; a gap (or its code) is a value too."""
     columns = [read_column(frame, name, "nominal") for name in names]
-    cells = {name: _from_one(column) for name, column in zip(names, columns)}
+    cells = {name: from_one(column) for name, column in zip(names, columns)}
     for j, name in enumerate(names):
         if codes_of(name):
             columns[j] = require_few_codes(read_column(frame, name, "nominal", codes=codes_of(name)))
@@ -66,14 +66,19 @@ def combined(columns: Sequence[Column]) -> Ints:
     """One number 0, 1, .. for each combination of levels; a gap is a level too."""
     ids = np.zeros(len(columns[0].values), np.int64)
     for column in columns:
-        levels = _from_one(column)
+        levels = from_one(column)
         ids = np.unique(ids * (levels.max(initial=0) + 1) + levels, return_inverse=True)[1]
     return ids
 
 
-def _from_one(column: Column) -> Ints:
+def rows_of(ids: Ints, count: int = 0) -> list[Ints]:
+    """The records of each stratum or group 0, 1, .., of which there may be `count`."""
+    return np.split(np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids, minlength=count))[:-1])
+
+
+def from_one(column: Column) -> Ints:
     """Levels 1, 2, ..; a gap is 0."""
-    return np.where(False if column.gaps is None else column.gaps, 0, column.values + 1)
+    return np.where(column.there, column.values + 1, 0)
 
 
 def refuse_short(k: int, short: Mapping[str, int], whom: str) -> None:

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import Floats, Ints
+from shoal.arrays import Ints
 from shoal.errors import InputError, too_few
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.grouping.partition import Partition
 from shoal.grouping.runner import share
-from shoal.stages.encode import Drawn, Levels, encode
+from shoal.stages.encode import encode
 from shoal.stages.loss import from_table_centre, loss_space, measure
-from shoal.stages.moments import Scale
 from shoal.stages.part import COUNTS, Published, protect_part
 from shoal.stages.publish import GroupValues
+from shoal.stages.require import Part
 from shoal.stages.strata import read_strata
 from shoal.verify.groups import check_groups
 
@@ -82,12 +82,7 @@ def published_once(plan: Plan, column: Column, units: Ints) -> bool:
 
 def protect_units(
     plan: Plan,
-    columns: Sequence[Column],
-    strata: Ints | None,
-    weight: Floats | None,
-    units: Ints | None,
-    *,
-    scales: Sequence[Scale | Levels | Drawn] | None = None,
+    part: Part,
     time_limit: float | None = None,
     progress: Callable[[float], None] | None = None,
     **options: Any,
@@ -96,11 +91,12 @@ def protect_units(
 
     Totals are of records, and so are rules on columns: with them, every column is grouped over records.
     """
-    units = None if units is None else _first_seen(units)[1]
+    columns, strata, weight, scales = part.columns, part.strata, part.weight, part.scales
+    units = None if part.units is None else _first_seen(part.units)[1]
+    part = replace(part, units=units)
     once = [units is not None and published_once(plan, column, units) for column in columns]
     if units is None or not any(once):
-        options |= {"units": units, "scales": scales, "time_limit": time_limit, "progress": progress}
-        return protect_part(plan, columns, strata, weight, **options)
+        return protect_part(plan, part, time_limit=time_limit, progress=progress, **options)
 
     same = [column for column, alike in zip(columns, once) if alike]
     others = [column for column, alike in zip(columns, once) if not alike]
@@ -113,16 +109,15 @@ def protect_units(
     def scaled(chosen: Sequence[Column]) -> Sequence[Any] | None:
         return own and [scale_of[column.name] for column in chosen]
 
-    def nested(guides: Sequence[Column], k: int, begin: float, part: float) -> Published:
+    def nested(guides: Sequence[Column], k: int, begin: float, width: float) -> Published:
         """Groups of k units or more first, then of the records within what these publish."""
-        half = part / 2 if others else part
+        half = width / 2 if others else width
+        mean = None if weight is None else np.bincount(entry, weight) / np.bincount(entry)
+        each = [column.at(first) for column in same]
         over = protect_part(
             replace(plan, k=k),
-            [column.at(first) for column in same],
-            _at(strata, first),
-            None if weight is None else np.bincount(entry, weight) / np.bincount(entry),
-            guides=guides,
-            scales=scaled([*same, *guides]),
+            Part(each, _at(strata, first), mean, scales=scaled([*same, *guides])),
+            guides,
             time_limit=time_limit and time_limit * half,
             progress=share(progress, begin, half),
             **options,
@@ -133,14 +128,12 @@ def protect_units(
         partition, groups = _by_group(labels, cells)
         space = loss_space(same, scaled(same))
         loss = measure(space, same, groups, partition, weight)
-        sums: dict[Any, Floats] = {}
-        if scales is not None:
-            loss, sums = from_table_centre(loss, space, same, weight)
+        loss, sums = from_table_centre(part, loss, space, same)
         if others:
+            alike = _published_alike(labels, cells, strata)
             inner = protect_part(
-                *(plan, others, _published_alike(labels, cells, strata), weight),
-                units=units,
-                scales=scales and scaled(others),
+                plan,
+                Part(others, alike, weight, units, scales=scales and scaled(others)),
                 time_limit=time_limit and time_limit * half,
                 progress=share(progress, begin + half, half),
                 **options,

@@ -1,6 +1,7 @@
 """One block of a table through all stages: the same on every engine."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,14 @@ def faults_of(
     blocks: BlockPlan, needed: Needed, columns: Sequence[Column], units: Ints | None = None
 ) -> list[tuple[float, str]]:
     """For each rule that a block cannot hold, how far it is from it, and that in a sentence."""
-    roles, found = needed.divided(columns, len(blocks.counts) > 1), []
-    n, strata = len(columns[0].values), None
-    if roles.strata is not None:
-        strata = np.unique(roles.strata, return_inverse=True)[1]
-    for rule, column in roles.watched:
-        asked = asked_of(blocks.plan, (), roles.weight, units, [(rule, column)])
+    part, found = needed.divided(columns, units, blocks.scales), []
+    for rule, column in part.watched:
+        asked = asked_of(blocks.plan, replace(part, columns=(), watched=[(rule, column)]))
         try:
-            refuse_infeasible(asked, strata, n, blocks.plan.k, "a block")
+            refuse_infeasible(asked, part, blocks.plan.k)
         except InputError as error:
-            together = np.zeros(n, np.int64) if strata is None else strata
-            figures = figures_of(rule, column, together, roles.weight, units)[0]
+            together = np.zeros(len(part), np.int64) if part.strata is None else part.strata
+            figures = figures_of(rule, column, together, part.weight, units)[0]
             found.append((-figures.min() if rule.at_least else figures.max(), str(error)))
     return found
 
@@ -70,11 +68,13 @@ def protect_block(
         for column in reversed(columns):
             keys += [column.values] if column.gaps is None else [column.values, column.gaps]
     order = np.lexsort(keys)
-    roles = needed.divided([column.at(order) for column in columns], several)
     published = protect_units(
-        *(blocks.plan, roles.columns, roles.strata, roles.weight, None if units is None else units[order]),
-        watched=roles.watched,
-        scales=blocks.scales if several else None,
+        blocks.plan,
+        needed.divided(
+            [column.at(order) for column in columns],
+            None if units is None else units[order],
+            blocks.scales if several else None,
+        ),
         seed=blocks.seed_of(block),
         time_limit=time_limit,
         progress=progress,

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.arrays import Floats, Ints
-from shoal.engines.blocks.facts import Distinct, Tally
+from shoal.arrays import Ints
+from shoal.engines.blocks.facts import Tally
 from shoal.errors import CheckFailed, InputError
 from shoal.frame.column import Column, Measured, Whole, categories
 from shoal.frame.frame import Frame
-from shoal.frame.types import as_weights, read_column, stored_kind
+from shoal.frame.types import as_weights, read_column
 from shoal.plan.rules import Rule
-from shoal.stages.loss import lost_by_recoding
-from shoal.stages.moments import Moments
 from shoal.stages.publish import GroupValues
+from shoal.stages.require import Part
 from shoal.stages.strata import combined
 from shoal.words import CATEGORIES
 
@@ -28,6 +26,8 @@ from shoal.words import CATEGORIES
 WAS = "__shoal_was_"
 #: And protected strata, where small ones were merged, or one part of columns is replaced after another.
 MERGED = "__shoal_stratum_"
+#: How far recoding moves the values of a column of numbers.
+MOVED = "__shoal_moved_"
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class StoredColumn:
     counts: tuple[int, ...] = ()  # how often each listed cell occurs
     whole: Whole | None = field(default=None, compare=False)  # what groups are compared with
     prefix: str = ""  # WAS: the column before it was recoded; MERGED: the stratum that it was merged with
+    before: "StoredColumn | None" = None  # of a recoded column: what it was
     measured: Measured | None = field(default=None, compare=False)  # of a recoded column
     decimals: int | None = None  # to round what is published to
 
@@ -54,11 +55,6 @@ class StoredColumn:
     def at(self) -> str:
         """What the column is called in batches."""
         return self.prefix + self.name
-
-    @property
-    def reads(self) -> list[str]:
-        """The columns of a batch that it is made of."""
-        return [self.at]
 
     @property
     def categorical(self) -> bool:
@@ -148,7 +144,7 @@ class StoredColumn:
         return Tally(self.type, levels, int(counts[~there].sum()))
 
     def joined(self, was: "StoredColumn", new: Mapping[Any, Any]) -> tuple[Column, Ints]:
-        """What became of each level of this column as it `was`, measured, and how often that level occurs."""
+        """What became of each level that the column had, measured, and how often that level occurs."""
         old = was._coded
         rows = np.flatnonzero(old.there)
         cells = pa.array([new[level] for level in was.listed.take(pa.array(rows)).to_pylist()], self._plain)
@@ -163,40 +159,22 @@ class StoredColumn:
 
 
 @dataclass(frozen=True)
-class Moved:
-    """How far recoding moves the values of a column that is not protected: new less old ones."""
-
-    new: StoredColumn
-    old: StoredColumn
-    categorical = False
-
-    @property
-    def at(self) -> str:
-        return f"{WAS}moved_{self.new.name}"
-
-    @property
-    def reads(self) -> list[str]:
-        return [self.new.at, self.old.at]
-
-    def of(self, batch: Any, first_row: int | None = None) -> Column:
-        new, old = self.new.of(batch, first_row), self.old.of(batch, first_row)
-        return Column(self.at, "continuous", new.values.astype(float) - old.values.astype(float), old.gaps)
-
-
-@dataclass(frozen=True)
 class Needed:
     """The columns that the grouping of a block needs: those to protect, and what else the plan names.
 
-    `was` are those to protect that are recoded, as they were; `kept` those that are recoded only, with what
-    they were: no block needs them.
+    `kept` are those that are recoded only: no block needs them.
     """
 
     chosen: tuple[StoredColumn, ...]
     strata: tuple[StoredColumn, ...] = ()
     weight: StoredColumn | None = None
     watched: tuple[tuple[Rule, StoredColumn], ...] = ()
-    was: tuple[StoredColumn, ...] = ()
-    kept: tuple[tuple[StoredColumn, StoredColumn], ...] = ()
+    kept: tuple[StoredColumn, ...] = ()
+
+    @property
+    def was(self) -> list[StoredColumn]:
+        """Those to protect that are recoded, as they were."""
+        return [column.before for column in self.chosen if column.before is not None]
 
     @property
     def columns(self) -> list[StoredColumn]:
@@ -212,7 +190,6 @@ class Needed:
             self,
             chosen=tuple(chosen[name] for name in names),
             watched=tuple((rule, column) for rule, column in self.watched if column.name not in others),
-            was=tuple(column for column in self.was if column.name not in others),
         )
 
     def beside(self, names: Collection[str]) -> "Needed":
@@ -222,71 +199,14 @@ class Needed:
         )
 
     @property
-    def counted(self) -> list[StoredColumn]:
-        """The categories, whose cells are listed and counted."""
-        return [c for c in (*self.columns, *(c for pair in self.kept for c in pair)) if c.categorical]
-
-    @property
-    def moved(self) -> list[StoredColumn | Moved]:
-        """The numbers that are recoded only, as they were, and how far they move."""
-        pairs = [(new, old) for new, old in self.kept if not old.categorical]
-        return [old for _, old in pairs] + [Moved(new, old) for new, old in pairs]
+    def moves(self) -> list[tuple[StoredColumn, StoredColumn]]:
+        """The columns that are recoded only, each with what it was."""
+        return [(column, column.before) for column in self.kept if column.before is not None]
 
     @property
     def names(self) -> list[str]:
         """The names to read; a column that is needed twice is read once."""
         return list(dict.fromkeys(column.at for column in self.columns))
-
-    def listing(
-        self,
-        tallies: Mapping[str, Mapping[Any, int]],
-        distinct: Mapping[str, "Distinct"],
-        moments: Mapping[str, Moments],
-        joined: Mapping[str, Mapping[Any, Any]] = MappingProxyType({}),
-    ) -> "Needed":
-        """The same with the different cells of each category, and what rules compare groups with."""
-
-        def compared(rule: Rule, column: StoredColumn) -> StoredColumn:
-            whole = None
-            if rule.field == "closeness":
-                whole = column.moments().whole() if column.categorical else distinct[column.at].whole()
-            elif rule.field == "spread":
-                whole = Whole(np.zeros(0), np.zeros(1, np.int64), moments[column.at].deviation())
-            return replace(column, whole=whole)
-
-        def of(column: StoredColumn) -> StoredColumn:
-            return column.listing(tallies[column.at]) if column.categorical else column
-
-        def recoded(column: StoredColumn) -> StoredColumn:
-            old = was.get(column.name)
-            if old is None:
-                return column
-            if not old.categorical:
-                return replace(column, measured=Measured(moments[old.at].scale()))
-            return replace(column, measured=column.joined(old, joined[column.name])[0].measured)
-
-        was = {column.name: of(column) for column in self.was}
-        return Needed(
-            tuple(recoded(of(column)) for column in self.chosen),
-            tuple(map(of, self.strata)),
-            self.weight,
-            tuple((rule, compared(rule, of(column))) for rule, column in self.watched),
-            tuple(was.values()),
-            tuple((of(new), of(old)) for new, old in self.kept),
-        )
-
-    def recoding_loss(
-        self, moments: Mapping[str, Moments], joined: Mapping[str, Mapping[Any, Any]]
-    ) -> dict[str, float]:
-        """What each column loses that is recoded only, in percent."""
-        found = {}
-        for new, old in self.kept:
-            if old.categorical:
-                column, often = new.joined(old, joined[new.name])
-                found[new.name] = lost_by_recoding(column, often.astype(float))
-            else:
-                found[new.name] = moments[Moved(new, old).at].percent_of(moments[old.at])
-        return found
 
     def complete(self, cells: Any, first_row: int | None = None) -> NDArray[np.bool_]:
         """Which records of an Arrow batch have no gap in a column to protect."""
@@ -297,7 +217,7 @@ class Needed:
         return [column.of(cells, first_row) for column in self.columns]
 
     def title(self, combination: int) -> str:
-        """What a stratum is called, by the number of its combination of levels (`BlockPlan.leaves_of`)."""
+        """What a stratum is called, by the number of its combination of levels (`combination_of`)."""
         codes = zip(self.strata, self.levels_in(combination))
         return " / ".join(f"no {c.name}" if code == 0 else str(c.level(code - 1)) for c, code in codes)
 
@@ -309,43 +229,23 @@ class Needed:
             found.append(code)
         return found[::-1]
 
-    def divided(self, columns: Sequence[Column], several: bool) -> "Roles":
-        """These columns, which `read` gave, by what they are for; of one of `several` blocks."""
+    def divided(
+        self, columns: Sequence[Column], units: Ints | None, scales: Sequence[Any] | None = None
+    ) -> Part:
+        """These columns, which `read` gave, by what they are for; one of several blocks has the `scales`."""
         rest = iter(columns)
         chosen = [next(rest) for _ in self.chosen]
         strata = [next(rest) for _ in self.strata]
         weight = None if self.weight is None else as_weights(next(rest))
         watched = []
         for (rule, stored), own in zip(self.watched, rest):
-            if several and stored.whole:
+            if scales and stored.whole:
                 own = replace(own, whole=stored.whole)
             elif own.categorical:  # only the levels of these records count
                 own = categories(own.name, own.type, own.values, own.gaps)
             watched.append((rule, own))
-        was = {column.name: next(rest) for column in self.was}
         for j, column in enumerate(self.chosen):
-            if column.name in was:
-                measured = column.measured if several else None
-                chosen[j] = replace(chosen[j], before=was[column.name], measured=measured)
-        return Roles(chosen, combined(strata) if strata else None, weight, watched)
-
-
-@dataclass(frozen=True, eq=False)
-class Roles:
-    """Records of a block: what is protected, and the stratum, weight and rules of each."""
-
-    columns: list[Column]
-    strata: Ints | None
-    weight: Floats | None
-    watched: list[tuple[Rule, Column]]
-
-
-def stored_column(schema: pa.Schema, name: str, wanted: str | None = None) -> StoredColumn:
-    """One column of a table; `wanted` is the type that the user gave it."""
-    kind = stored_kind(Frame(schema.empty_table()), name)
-    stored = schema.field(name).type
-    possible = {"integer": ("integer",), "continuous": ("integer", "continuous"), "date": ("date",)}
-    wanted = wanted or kind
-    if wanted not in (*possible.get(kind, ()), *CATEGORIES, "text") or pa.types.is_nested(stored):
-        raise InputError(f"column {name!r} is {stored}, which cannot be read as {wanted}: leave it out")
-    return StoredColumn(name, wanted, stored)
+            if column.before is not None:
+                measured = column.measured if scales else None
+                chosen[j] = replace(chosen[j], before=next(rest), measured=measured)
+        return Part(chosen, combined(strata) if strata else None, weight, units, watched, scales)

@@ -1,5 +1,6 @@
 """What is counted of a column that comes batch by batch: levels of a category, different numbers."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +83,6 @@ class Distinct:
         return Whole(self.values, np.append(self.counts, self.gaps))
 
 
-def tally(listed: dict[Any, int], cells: pa.Array) -> None:
+def tally(listed: Counter[Any], cells: pa.Array) -> None:
     """Count the cells of one more batch of a category."""
-    for found in pc.value_counts(cells).to_pylist():
-        listed[found["values"]] = listed.get(found["values"], 0) + found["counts"]
+    listed.update({found["values"]: found["counts"] for found in pc.value_counts(cells).to_pylist()})

@@ -4,16 +4,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from shoal.engines.blocks.columns import MERGED, WAS, Needed, StoredColumn, stored_column
+import pyarrow as pa
+
+from shoal.engines.blocks.columns import MERGED, WAS, Needed, StoredColumn
 from shoal.errors import InputError
 from shoal.frame.frame import Frame
-from shoal.frame.types import require_few_codes
+from shoal.frame.types import require_few_codes, stored_kind
 from shoal.plan import Plan
 from shoal.stages.group import refuse_plan
 from shoal.stages.kept import look, refuse
 from shoal.stages.recode import refuse_numbers, refuse_roles
 from shoal.stages.round import refuse_rounding
 from shoal.verify.requirements import refuse_without_numbers
+from shoal.words import CATEGORIES
 
 
 def refuse_names(names: Sequence[str]) -> None:
@@ -32,11 +35,14 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     frame.find([*named, *(rule.column for rule in plan.rules), *plan.stepped])
     recoded = [*plan.top, *plan.bottom, *plan.regroup]
 
-    def of(name: Any, kind: str | None = None) -> StoredColumn:
-        kind = kind or plan.types.get(name) or ("ordinal" if name in plan.levels else None)
-        levels = tuple(plan.levels.get(name, ())) if kind == "ordinal" else ()
-        stored = stored_column(schema, name, kind)
-        return replace(stored, codes=tuple(plan.codes_of(name)), levels=levels)
+    def of(name: Any, wanted: str | None = None) -> StoredColumn:
+        kind, stored = stored_kind(frame, name), schema.field(name).type
+        wanted = wanted or plan.types.get(name) or ("ordinal" if name in plan.levels else kind)
+        possible = {"integer": ("integer",), "continuous": ("integer", "continuous"), "date": ("date",)}
+        if wanted not in (*possible.get(kind, ()), *CATEGORIES, "text") or pa.types.is_nested(stored):
+            raise InputError(f"column {name!r} is {stored}, which cannot be read as {wanted}: leave it out")
+        levels = tuple(plan.levels.get(name, ())) if wanted == "ordinal" else ()
+        return StoredColumn(name, wanted, stored, tuple(plan.codes_of(name)), levels)
 
     columns = [of(name) for name in frame.choose(plan.columns, set(plan.roles))]
     weight = None if plan.weight is None else of(plan.weight)
@@ -47,8 +53,8 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     refuse_roles(plan, [*recoded, *kept])
     empty = [column.empty for column in columns]
     refuse_numbers(plan, empty)
-    was = tuple(_as_it_was(plan, column) for column in columns if column.name in recoded)
-    old = {column.name: column for column in was}
+    columns = [_recoded(plan, column) if column.name in recoded else column for column in columns]
+    old = {column.name for column in columns if column.before is not None}
     watched = tuple(
         (rule, replace(of(rule.column), prefix=WAS if rule.column in old else "")) for rule in plan.rules
     )
@@ -58,16 +64,13 @@ def columns_to_protect(plan: Plan, schema: Any) -> Needed:
     refuse_rounding(plan, [*empty, *(column.empty for column in pairs)])
     refuse_plan(plan, empty, plan.parts(protected), weighted=weight is not None)
     strata = tuple(of(name, "nominal") for name in plan.strata)
-    return Needed(
-        *(tuple(columns), strata, weight, watched, was),
-        kept=tuple((column, _as_it_was(plan, column)) for column in pairs),
-    )
+    return Needed(tuple(columns), strata, weight, watched, tuple(_recoded(plan, column) for column in pairs))
 
 
-def _as_it_was(plan: Plan, column: StoredColumn) -> StoredColumn:
-    """A column before it was recoded; where levels are joined, without the order of the joined ones."""
+def _recoded(plan: Plan, column: StoredColumn) -> StoredColumn:
+    """The column with what it was: where levels are joined, without the order of the joined ones."""
     plain = replace(column, type="nominal", levels=()) if column.name in plan.regroup else column
-    return replace(plain, prefix=WAS)
+    return replace(column, before=replace(plain, prefix=WAS))
 
 
 def look_at_some(plan: Plan, needed: Needed, some: Any, changed: Sequence[str] = ()) -> tuple[str, ...]:
@@ -77,7 +80,7 @@ def look_at_some(plan: Plan, needed: Needed, some: Any, changed: Sequence[str] =
     """
     columns = {c.name: require_few_codes(c.read(some[c.name])) for c in needed.chosen}
     names = [name for name in some.column_names if not name.startswith((WAS, MERGED))]
-    changed = [*changed, *(new.name for new, _ in needed.kept)]
+    changed = [*changed, *(column.name for column in needed.kept)]
     suspects, notes = look(plan, Frame(some.select(names)), columns, changed)
     refuse(suspects)
     return notes

@@ -24,7 +24,7 @@ from shoal.outcome import Outcome
 from shoal.plan import Plan
 from shoal.stages.encode import Drawn, Levels, Ranks, drawn
 from shoal.stages.moments import Moments, Scale
-from shoal.stages.strata import refuse_short
+from shoal.stages.strata import from_one, refuse_short
 
 #: A block aims at a quarter of all records within these limits, and has at least an eighth of that: the
 #: larger the blocks, the fewer groups lie at a border and cannot reach across (see docs/scaling.md).
@@ -59,9 +59,10 @@ class BlockPlan:
     places: tuple[tuple[int, int, int], ...] = ()
     counts: tuple[int, ...] = field(default=())
 
-    def leaves_of(self, columns: Sequence[Column], strata: Sequence[Column] = ()) -> Ints:
-        """The leaf of each record."""
-        values = [column.filled(middle) for column, middle in zip(columns, self.middles)]
+    def leaves_in(self, needed: Needed, columns: Sequence[Column]) -> Ints:
+        """The leaf of each record, of all columns that are needed."""
+        own, strata = len(needed.chosen), len(needed.strata)
+        values = [column.filled(middle) for column, middle in zip(columns[:own], self.middles)]
         leaves = np.empty(len(values[0]), np.int64)
         waiting: list[tuple[Any, NDArray | slice]] = [(self.tree, slice(None))]
         while waiting:
@@ -74,12 +75,7 @@ class BlockPlan:
             if isinstance(rows, slice):
                 rows = np.arange(len(leaves))
             waiting += [(low, rows[below]), (high, rows[~below])]
-        return combination_of(strata, len(leaves)) * self.leaves + leaves
-
-    def leaves_in(self, needed: Needed, columns: Sequence[Column]) -> Ints:
-        """The leaf of each record, of all columns that are needed."""
-        own, strata = len(needed.chosen), len(needed.strata)
-        return self.leaves_of(columns[:own], columns[own : own + strata])
+        return combination_of(columns[own : own + strata], len(leaves)) * self.leaves + leaves
 
     def keys_of(self, cells: Any) -> Ints:
         """A number for each record of an Arrow batch, the same for the same values: as if drawn at random."""
@@ -136,17 +132,13 @@ class BlockPlan:
 
     def require(self, plan: Plan, columns: Sequence[StoredColumn]) -> None:
         """Raise if this was made for another request."""
-        for name in (f.name for f in fields(plan)):
-            made_for, asked = getattr(self.plan, name), getattr(plan, name)
+        facts = {f.name: (getattr(self.plan, f.name), getattr(plan, f.name)) for f in fields(plan)}
+        facts["names"] = self.names, tuple(column.name for column in columns)
+        for name, (made_for, asked) in facts.items():
             if name not in ("columns", "roles", "version", "sha256") and made_for != asked:
                 raise InputError(
                     f"the block plan was made for {name}={made_for!r}, not {asked!r}: ask for the same"
                 )
-        names = tuple(column.name for column in columns)
-        if self.names != names:
-            raise InputError(
-                f"the block plan was made for names={self.names!r}, not {names!r}: ask for the same"
-            )
 
     def json(self) -> str:
         """The block plan as text. It holds values of single records: it is not for publication."""
@@ -189,9 +181,8 @@ def combination_of(strata: Sequence[Column], records: int) -> Ints:
     """A number for each combination of levels; that of a gap is 0."""
     combination = np.zeros(records, np.int64)
     for column in strata:
-        gaps = False if column.gaps is None else column.gaps
         combination *= 1 + len(column.first if column.first is not None else ())
-        combination += np.where(gaps, 0, column.values + 1)
+        combination += from_one(column)
     return combination
 
 
@@ -279,19 +270,11 @@ def _threshold(values: NDArray) -> int | float | None:
     return middle.item() if upto < len(ordered) else None
 
 
-def _depths(tree: Any) -> list[int]:
+def _depths(tree: Any, depth: int = 0) -> list[int]:
     """For neighbouring leaves, the depth at which they part: deeper means more alike."""
-    depths: list[int] = []
-
-    def visit(node: Any, depth: int) -> None:
-        if isinstance(node, int):
-            return
-        visit(node[2], depth + 1)
-        depths.append(depth)
-        visit(node[3], depth + 1)
-
-    visit(tree, 0)
-    return depths
+    if isinstance(tree, int):
+        return []
+    return [*_depths(tree[2], depth + 1), depth, *_depths(tree[3], depth + 1)]
 
 
 def _place(

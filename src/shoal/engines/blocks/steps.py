@@ -1,6 +1,7 @@
 """The plan's steps beside grouping, in tables that come batch by batch: what they take from the whole table
 is found in readings of their own, then every batch is recoded as it is read."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -94,7 +95,7 @@ def find(
     """What the steps make of each cell of a table of so many records; the columns with their decimals."""
     if plan.decimals:
         needed = _with_decimals(needed, gather)
-    old = {c.name: c for c in (*needed.was, *(old for _, old in needed.kept))}
+    old = {c.name: c.before for c in (*needed.chosen, *needed.kept) if c.before is not None}
     if not old and plan.pseudonyms is None:
         return None, needed, []
     numbers = {name: replace(c, prefix="") for name, c in old.items() if name not in plan.regroup}
@@ -104,7 +105,7 @@ def find(
     for name in plan.regroup:
         levels[name], said = joins_of(plan, name, *_holders(plan, old[name], gather))
         notes += said
-    rounded = [new.name for new, _ in needed.kept if new.name in plan.round]
+    rounded = [column.name for column in needed.kept if column.name in plan.round]
     key = None if plan.pseudonyms is None else key_file(plan.pseudonyms)
     if key is not None:
         _refuse_same_numbers(plan, key, gather)
@@ -131,30 +132,25 @@ class Outermost:
         self._low = Decimal(word[1:]) * 2 < 1
         share = Decimal(word[1:]) if self._low else 1 - Decimal(word[1:])
         self._most = ceil(share * records) + 1
-        self._held: NDArray = np.zeros(0)
+        self.held: NDArray = np.zeros(0)  # in memory
 
     def add(self, values: NDArray, present: int) -> None:
         """More values, the outermost of so many."""
         self.present += present
-        held = np.concatenate([self._held, values]) if len(self._held) else values
+        held = np.concatenate([self.held, values]) if len(self.held) else values
         if len(held) > self._most:
             place = self._most - 1 if self._low else len(held) - self._most
             held = np.partition(held, place)
             held = held[: place + 1] if self._low else held[place:]
-        self._held = held
-
-    @property
-    def held(self) -> int:
-        """How many values lie in memory."""
-        return len(self._held)
+        self.held = held
 
     def merge(self, other: "Outermost") -> None:
-        self.add(other._held, other.present)
+        self.add(other.held, other.present)
 
     def value(self, column: Column) -> Any:
         """The smallest value that a share of the values does not exceed."""
         place = place_of(column, self.word, self.present)
-        return np.sort(self._held)[place if self._low else place - self.present + len(self._held)]
+        return np.sort(self.held)[place if self._low else place - self.present + len(self.held)]
 
 
 def _ends(
@@ -217,9 +213,8 @@ def _holders(plan: Plan, column: StoredColumn, gather: Gather) -> tuple[pa.Array
     """The levels of a column, and who holds them, as `joins_of` takes it."""
     by_unit = bool(plan.unit) and "rare" in plan.regroup[column.name]
 
-    def holders(batches: Batches) -> dict[Any, Any]:
-        counts: dict[Any, int] = {}
-        units: dict[Any, set[int]] = {}
+    def holders(batches: Batches) -> tuple[Counter[Any], dict[Any, set[int]]]:
+        counts, units = Counter[Any](), defaultdict[Any, set[int]](set)
         for _, batch in batches:
             cells = Frame(pa.table({"cells": column.cells(batch.column(column.name))})).arrow("cells")
             tally(counts, cells.drop_null())
@@ -228,14 +223,14 @@ def _holders(plan: Plan, column: StoredColumn, gather: Gather) -> tuple[pa.Array
                     ["level", "unit"], use_threads=False
                 )
                 for pair in pairs.aggregate([]).to_pylist():
-                    units.setdefault(pair["level"], set()).add(pair["unit"])
-        return {level: (count, units.get(level, set())) for level, count in counts.items()}
+                    units[pair["level"]].add(pair["unit"])
+        return counts, units
 
-    counts, units = dict[Any, int](), dict[Any, set[int]]()
-    for part in gather([column.name, *(plan.unit if by_unit else ())], holders):
-        for level, (count, whose) in part.items():
-            counts[level] = counts.get(level, 0) + count
-            units.setdefault(level, set()).update(whose)
+    counts, units = Counter[Any](), defaultdict[Any, set[int]](set)
+    for found_here, units_here in gather([column.name, *(plan.unit if by_unit else ())], holders):
+        counts.update(found_here)
+        for level, whose in units_here.items():
+            units[level] |= whose
     found = list(counts)
     listed = pa.array(found, column.cells(pa.array([], column.stored)).type)
     if by_unit:

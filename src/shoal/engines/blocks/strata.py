@@ -52,7 +52,8 @@ class Merging:
         strata = self.needed.strata
         if strata[0].name not in batch.schema.names:
             return batch
-        rows = self.places(batch, first_row)
+        combinations = combination_of([c.of(batch, first_row) for c in strata], len(batch))
+        rows = np.searchsorted(self.known, combinations)
         merged = self.into[rows] != rows
         for column, levels in zip(strata, self.needed.levels_in(self.known[self.into[rows]])):
             old = batch.column(column.name)
@@ -64,11 +65,6 @@ class Merging:
                 place = batch.schema.get_field_index(column.name)
                 batch = batch.set_column(place, batch.schema.field(place), cells)
         return batch
-
-    def places(self, batch: Any, first_row: int | None) -> Ints:
-        """The place of each record's combination of levels."""
-        strata = [column.of(batch, first_row) for column in self.needed.strata]
-        return np.searchsorted(self.known, combination_of(strata, len(batch)))
 
 
 def merge(

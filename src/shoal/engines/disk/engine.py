@@ -4,6 +4,7 @@ Memory holds one batch, a few blocks, and for each record the number of its grou
 it publishes.
 """
 
+import ctypes
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,10 +24,8 @@ from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private,
 from shoal.engines.blocks.steps import find
 from shoal.engines.blocks.strata import merge
 from shoal.engines.disk.groups import Groups, Parts
-from shoal.engines.disk.look import look
-from shoal.engines.disk.memory import give_back
+from shoal.engines.disk.look import RecodedTable, look
 from shoal.engines.disk.nearby import nearby
-from shoal.engines.disk.recoded import RecodedTable, gather
 from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
 from shoal.engines.memory import linked_units, time_left
@@ -106,7 +105,11 @@ def run(
             left = left_out(len(table), int(kept.sum()), plan.k)
             table = parquet.SomeRows(table, kept, [left])
     original = table
-    recoding, asked, steps = find(plan, asked, partial(gather, table), len(table))
+
+    def gather(names: Sequence[str], seek: Callable[[Any], Any]) -> list[Any]:
+        return [seek(table.batches(names))]
+
+    recoding, asked, steps = find(plan, asked, gather, len(table))
     table = table if recoding is None else RecodedTable(table, recoding)
     joined = {} if recoding is None else recoding.steps.levels
     merged: Sequence[str] = ()
@@ -115,7 +118,7 @@ def run(
     seen = look(plan, table, asked, size, folders, lambda part: report(SHARES[0] * part))
     needed, recoding_loss = seen.statistics.listing(joined)
     if plan.merge_small_strata:
-        merging, needed, more = merge(plan, needed, seen.statistics.facts(needed), partial(gather, table))
+        merging, needed, more = merge(plan, needed, seen.statistics.facts(needed), gather)
         table, steps = table if merging is None else RecodedTable(table, merging), [*steps, *more]
         merged = () if merging is None else merging.changed
     said = look_at_some(plan, needed, seen.some, merged)
@@ -128,8 +131,7 @@ def run(
         if plans[-1].records != len(table):
             raise InputError(f"the block plan is of {plans[-1].records} records, but there are {len(table)}")
     with parquet.workplace(target) as folder:
-        grouped, protected = [], {column.name for column in needed.chosen}
-        within = [column.name for column in needed.strata if column.name not in protected]
+        grouped = []
 
         def during(part: int, begin: float, share: float, done: float) -> None:
             report(SHARES[0] + (SHARES[1] - SHARES[0]) * (part + begin + share * done) / len(parts))
@@ -139,8 +141,8 @@ def run(
             plans[j] = spill.fill(plans[j], table, partial(during, j, 0, SPILLED))
             seconds = time_left(plan, began, began, len(parts) - j)
             progress = partial(during, j, SPILLED, 1 - SPILLED)
-            grouped.append(_group(plans[j], spill, within, compute, seconds, progress))
-        groups = Parts(grouped)
+            grouped.append(_group(plans[j], spill, compute, seconds, progress))
+        groups = Parts(grouped, [column.name for column in needed.strata])
         made = folder / ("release.parquet" if target.suffix == ".parquet" else "release")
         dropped = [*plan.named("identifier"), *plan.unnumbered]
         schema = table.schema.empty_table().drop_columns(dropped).schema
@@ -235,7 +237,6 @@ def _verify(
 def _group(
     plan: BlockPlan,
     spill: Spill,
-    within: Sequence[str],
     compute: Callable[[Callable[[], Any]], Any],
     seconds: float | None,
     report: Progress,
@@ -246,7 +247,7 @@ def _group(
     if spill.needed.watched and len(plan.counts) > 1:
         read = (spill.read(block)[1:] for block in range(len(plan.counts)))
         refuse_faults(fault for some in read for fault in faults_of(plan, spill.needed, *some))
-    groups = Groups(plan, chosen, within)
+    groups = Groups(plan, chosen)
     done = np.zeros(len(plan.counts))
 
     def share(block: int, part: float) -> None:
@@ -272,5 +273,17 @@ def _group(
         for block, done_block in zip(batch, compute(partial(map_threads, one, batch))):
             groups.add(*done_block)
             share(block, 1.0)
-        give_back()
+        _give_back()
     return groups.finish()
+
+
+def _give_back() -> None:
+    """Let the system have what arrays took that are gone.
+
+    The C library keeps what each thread freed for later; block after block of a table of ten million records
+    that came to nearly 1 GiB.
+    """
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:  # GNU's C library has it
+        trim(0)

@@ -20,11 +20,10 @@ from shoal.verify.requirements import Held
 class Groups:
     """The group of every record and what every group publishes."""
 
-    def __init__(self, blocks: BlockPlan, columns: Sequence[StoredColumn], within: Sequence[str] = ()):
+    def __init__(self, blocks: BlockPlan, columns: Sequence[StoredColumn]):
         self.k, self.columns = blocks.plan.k, {column.name: column for column in columns}
         self.labels = np.full(blocks.records, -1, np.int32)
         self.units: Ints | None = None  # whose record each is, where units are protected
-        self.within = list(within)  # published strata, in which k is counted
         self.loss = Loss()
         self.least: float | None = None  # what was proven of the last block
         self._sums: dict[Any, Any] = {}
@@ -79,21 +78,15 @@ class Groups:
         """What these records publish in a column, as Arrow cells."""
         return self.columns[name].published(self.values[name], self.labels[begin : begin + count])
 
-    def replace(self, batch: pa.RecordBatch, begin: int) -> pa.RecordBatch:
-        """The batch with its protected columns replaced; the rest is untouched."""
-        for name in self.columns:
-            at = batch.schema.get_field_index(name)
-            batch = batch.set_column(at, batch.schema.field(at), self.published(name, begin, len(batch)))
-        return batch
-
 
 class Parts:
     """The groups of columns that were grouped apart, seen together."""
 
-    def __init__(self, parts: Sequence[Groups]):
-        first, self._parts = parts[0], parts
-        self.k, self.units, self.within = first.k, first.units, first.within
+    def __init__(self, parts: Sequence[Groups], strata: Sequence[str]):
+        first, self._part_of = parts[0], {name: part for part in parts for name in part.columns}
+        self.k, self.units = first.k, first.units
         self.columns = {name: column for part in parts for name, column in part.columns.items()}
+        self.within = [name for name in strata if name not in self.columns]  # in which k is counted
         self.parts = [list(part.columns) for part in parts]
         self.labels = [part.labels for part in parts]
         self.loss = sum((part.loss for part in parts), Loss())
@@ -107,11 +100,11 @@ class Parts:
 
     def published(self, name: str, begin: int, count: int) -> Any:
         """What these records publish in a column, as Arrow cells."""
-        (part,) = (part for part in self._parts if name in part.columns)
-        return part.published(name, begin, count)
+        return self._part_of[name].published(name, begin, count)
 
     def replace(self, batch: pa.RecordBatch, begin: int) -> pa.RecordBatch:
         """The batch with its protected columns replaced; the rest is untouched."""
-        for part in self._parts:
-            batch = part.replace(batch, begin)
+        for name in self.columns:
+            at = batch.schema.get_field_index(name)
+            batch = batch.set_column(at, batch.schema.field(at), self.published(name, begin, len(batch)))
         return batch

@@ -1,6 +1,6 @@
 """The first reading of a table on disk: all that blocks must know of the whole."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +10,26 @@ from shoal.arrays import Ints, numbers_to
 from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.plan import sample_size
 from shoal.engines.blocks.statistics import Statistics
-from shoal.engines.disk.recoded import RecodedTable
+from shoal.engines.blocks.steps import Recoding
+from shoal.engines.blocks.strata import Merging
 from shoal.frame.order import Key
 from shoal.io.hive import Folders
 from shoal.io.parquet import ParquetTable
 from shoal.plan import Plan
 from shoal.stages.kept import SAMPLE
+
+
+class RecodedTable(ParquetTable):
+    """A table as its recoding, or merging of strata, makes it, batch by batch."""
+
+    def __init__(self, table: ParquetTable, recoding: Recoding | Merging):
+        self._table, self.recoding, self.keys = table, recoding, table.keys
+        self.schema, self.rows, self.notes = recoding.schema(table.schema), table.rows, table.notes
+
+    def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """As of the whole table; a column that changes can be had as it was, too."""
+        for begin, batch in self._table.batches(self.recoding.sources(columns)):
+            yield begin, self.recoding.apply(batch, begin).select(list(columns))
 
 
 class Seen(NamedTuple):

@@ -44,21 +44,18 @@ def nearby(run: Callable[..., Outcome]) -> Callable[..., Outcome]:
                 ".parquet file"
             )
         with contextlib.ExitStack() as needed:
-            there, beside = target, None
+            stream, beside = stream_of(source), None
+            text = stream or _ending(source, TEXTS)
             if is_remote(target):
                 options["private_to"] = parquet.private_path(PurePosixPath(target.partition("?")[0]).name)
                 target, replace = needed.enter_context(stores.sending(target, replace, source)), False
-            elif is_remote(source):
-                parquet.refuse_target(Path("-"), Path(target), replace)
+            elif text or is_remote(source):
+                elsewhere = stream or is_remote(source)
+                parquet.refuse_target(Path("-") if elsewhere else Path(source), Path(target), replace)
                 parquet.refuse_missing_folder(Path(target).parent)
                 beside = str(Path(target).parent)
-            stream = stream_of(source)
             source = source if stream else needed.enter_context(stores.brought(source, beside))
             if stream or _ending(source, TEXTS):
-                if beside is None and not is_remote(there):
-                    parquet.refuse_target(Path("-") if stream else Path(source), Path(target), replace)
-                    parquet.refuse_missing_folder(Path(target).parent)
-                    beside = str(Path(target).parent)
                 folder = needed.enter_context(private_folder("shoal-text", beside))
                 made = folder / "table.parquet"
                 if stream:

@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.columns import Needed
 from shoal.engines.blocks.plan import BlockPlan
-from shoal.engines.disk.homes import Homes
 from shoal.frame.column import Column
 from shoal.frame.order import row_ids
 from shoal.io.parquet import ParquetTable
 from shoal.stages.units import refuse_without_unit
+
+_HOME = np.dtype([("unit", np.int64), ("key", np.int64), ("leaf", np.int64)])
 
 
 class Spill:
@@ -37,7 +39,7 @@ class Spill:
         """
         homes = None
         if self.unit:
-            homes = Homes()
+            homes = _Homes()
             for begin, batch in table.batches(self._names):
                 refuse_without_unit(batch, self.unit, begin)
                 leaves = plan.leaves_in(self.needed, self.needed.read(batch, begin))
@@ -98,3 +100,40 @@ class Spill:
             values = np.ascontiguousarray(records[f"v{j}"])
             columns.append(column.empty.holding(values, gaps if gaps.any() else None))
         return records["row"].copy(), columns, records["unit"].copy() if self.unit else None
+
+
+class _Homes:
+    """In which leaf the records of each unit lie: that of its record with the least key. 24 bytes a unit."""
+
+    def __init__(self) -> None:
+        self._found = np.zeros(0, _HOME)  # one for each unit, in order
+        self._new: list[NDArray] = []
+
+    def add(self, units: Ints, keys: Ints, leaves: NDArray) -> None:
+        """The records of one more batch."""
+        records = np.empty(len(units), _HOME)
+        records["unit"], records["key"], records["leaf"] = units, keys, leaves
+        self._new.append(_least(records))
+        if sum(map(len, self._new)) > len(self._found):
+            self.finish()
+
+    def finish(self) -> None:
+        """Take in what is new; then `of` can be asked."""
+        self._found = _least(np.concatenate([self._found, *self._new]))
+        self._new = []
+
+    def of(self, units: Ints) -> Ints:
+        """The leaf of each of these records' units."""
+        return self._found["leaf"][np.searchsorted(self._found["unit"], units)]
+
+    def counts(self) -> dict[int, int]:
+        """How many units each leaf has."""
+        leaves, counts = np.unique(self._found["leaf"], return_counts=True)
+        return dict(zip(leaves.tolist(), counts.tolist()))
+
+
+def _least(records: NDArray) -> NDArray:
+    """Of each unit the record with the least key."""
+    records = records[np.lexsort([records["leaf"], records["key"], records["unit"]])]
+    units = records["unit"]
+    return records[np.r_[True, units[1:] != units[:-1]]] if len(records) else records
