@@ -16,6 +16,7 @@ from shoal.datasets import survey
 from shoal.errors import InputError, MachineError
 from shoal.io import atomic as parts
 from shoal.io import files, parquet
+from shoal.io.private import private_folder
 
 OLD = b"the old file"
 WORDS = ("-k", "3", "-c", "turnover", "-c", "wages", "-m", "multi_dsort")
@@ -347,6 +348,24 @@ def test_a_part_that_a_sweeper_has_just_locked_is_left_to_it(folder, monkeypatch
         os.unlink(folder / ".out.csv.0000aaaa.part")
     os.close(sweeper[0])
     assert (folder / "out.csv").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda beside: private_folder("made", beside).__enter__(),
+        lambda beside: parts.new_part(beside / "made"),
+    ],
+)
+def test_ctrl_c_in_the_moment_in_which_a_part_is_made_leaves_nothing(make, tmp_path, monkeypatch):
+    def interrupted(handle):
+        assert len(list(tmp_path.iterdir())) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parts, "_locked", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_part_that_is_swept_before_it_was_locked_is_made_anew(folder, monkeypatch):

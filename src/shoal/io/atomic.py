@@ -41,9 +41,9 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
     with writing(path):
         sweep(path)
         part, lock = new_part(path)
-        usual = stat.S_IMODE(os.fstat(lock).st_mode)
-        os.fchmod(lock, 0o600)
         try:
+            usual = stat.S_IMODE(os.fstat(lock).st_mode)
+            os.fchmod(lock, 0o600)
             yield by_handle(part, lock)
             os.fsync(lock)
             if not os.path.samestat(part.lstat(), os.fstat(lock)):
@@ -118,14 +118,19 @@ def new_part(path: Path, folder: bool = False) -> tuple[Path, int]:
     """An empty file or private folder beside `path`, and the handle that holds its lock."""
     while True:
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-        if folder:
-            part.mkdir(mode=0o700)
-        with contextlib.suppress(FileNotFoundError):  # a folder that was swept before it was opened
-            how = os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL
-            lock = os.open(part, how | AS_IT_IS, 0o666)
-            if _locked(lock) and part.exists():
-                return part, lock
-            os.close(lock)  # a sweeper has it, or had it, in the moment before it was locked
+        try:
+            if folder:
+                part.mkdir(mode=0o700)
+            with contextlib.suppress(FileNotFoundError):  # a folder that was swept before it was opened
+                how = os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL
+                lock = os.open(part, how | AS_IT_IS, 0o666)
+                if _locked(lock) and part.exists():
+                    return part, lock
+                os.close(lock)  # a sweeper has it, or had it, in the moment before it was locked
+        except KeyboardInterrupt:  # nobody else knows of it yet
+            with contextlib.suppress(OSError):
+                part.rmdir() if folder else part.unlink()
+            raise
 
 
 def by_handle(part: Path, lock: int) -> Path:

@@ -22,11 +22,13 @@ def private_folder(
     """
     path = Path(base or tempfile.gettempdir(), name)
     sweep(path)
-    folder, lock = new_part(path, folder=True)
-    try:
+    lock = None
+    try:  # Ctrl-C may come as soon as it exists
+        folder, lock = new_part(path, folder=True)
         yield by_handle(folder, lock) if handle else folder
     finally:
-        remove_folder(folder, lock)
+        if lock is not None:
+            remove_folder(folder, lock)
 
 
 def key_file(path: str | os.PathLike[str]) -> bytes:
