@@ -178,17 +178,6 @@ def _endless(k: int) -> Iterator[Runs]:
     return itertools.chain([_schedule(k).first], itertools.repeat(_schedule(k).later))
 
 
-def begin(
-    X: NDArray[np.float64], k: int, labels: NDArray[np.int64], rng: np.random.Generator, seconds: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What annealing reaches in so many seconds or until it rests, and the groups that it met."""
-    problem, clock = pose(X, k), Clock(seconds)
-    pool = Pool(problem)
-    proposals = _affordable(problem, labels, clock)
-    best = search(problem, labels, rng, proposals, _endless(k), clock, patience=PATIENCE, pool=pool)
-    return best, pool.members
-
-
 def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> int:
     """Proposals of one run such that the first generation takes its share of the time left."""
     n, plan = len(problem.P), _schedule(problem.k)

@@ -24,8 +24,6 @@ from shoal.plan import Plan
 LARGEST_K = 6
 #: The share of the time that the search for a partition takes above that.
 SEARCH = 0.3
-#: Up to that, the share that annealing takes for each k above 4: prices converge sooner from good groups.
-ANNEALING = 0.05
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,7 +161,7 @@ def optimum_of(
     """`optimum` of the rows of a matrix."""
     from shoal.grouping.registry import get_method
     from shoal.grouping.runner import run_method
-    from shoal.optimise.improve import begin, optimise
+    from shoal.optimise.improve import optimise
     from shoal.optimise.prove import solve
 
     began = time.perf_counter()
@@ -190,10 +188,7 @@ def optimum_of(
         if progress:
             progress(min(1.0, (time.perf_counter() - began) / time_limit))
 
-    groups = None
-    if k > 4:
-        labels, groups = begin(X, k, labels, rng, ANNEALING * (k - 4) * time_limit)
-    labels, program, tree = solve(X, k, labels, began + time_limit, report, groups)
+    labels, program, tree = solve(X, k, labels, began + time_limit, report)
     labels = renumber(labels)
     seconds = time.perf_counter() - began
     if tree is None:
