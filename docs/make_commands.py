@@ -28,6 +28,7 @@ VARIABLES = {
     "SHOAL_BENCHMARK_DATA": "the folder of the papers' tables, for `make published` and the benchmarks",
     "NUMBA_CACHE_DIR": "where compiled kernels are kept; the first run fills it",
     "PGUSER, PGPASSWORD": "user and password of PostgreSQL, if its address names none",
+    "AZURE_STORAGE_KEY": "the key of the account, for addresses that begin with abfs://",
     "JAVA_HOME": "which Java runs Spark",
     "XDG_STATE_HOME": "where the page keeps saved sessions, in its folder shoal",
     "NO_COLOR": "set to anything, the terminal shows no colours",

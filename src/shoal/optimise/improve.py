@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from shoal.grouping.registry import method
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
-from shoal.optimise.search import Clock, Problem, combine, cool, cool_region, pose, tidy
+from shoal.optimise.search import COLD, Clock, Problem, combine, cool, cool_region, pose, tidy
 
 
 class Run(NamedTuple):
@@ -36,31 +36,27 @@ class Schedule(NamedTuple):
     cold: float  # the coldest temperature, below which runs only descend
     proposals: int  # of one run for each record, with effort 1
     most: int  # and at most
-    before: float  # the share of a time limit after which the bound's linear program may help
 
 
-#: With k up to 4 the linear program finds what annealing leaves, and wants groups of many kinds.
-UP_TO_4 = Schedule(
+#: With k up to 5 several short runs, recombined, gain more than one long run.
+UP_TO_5 = Schedule(
     (Run(10.0), Run(30.0)) * 4,
     (Run(2.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
-    cold=0.03,
+    cold=COLD,
     proposals=1000,
     most=16_000,
-    before=0.0,
 )
-#: Above, a search begins with whole runs from so hot that heavy tails melt too: what freezes first differs
-#: from run to run, and the best of eight is better than one run of eight times the length. Then the best so
-#: far is softened again and again, which gains more than hotter runs or regions do (Census with k = 10:
-#: 11.360 to 11.368 in 22 s, where one run of that time ends at 11.377; Tarragona with k = 5: 20.153 in 6 s),
-#: and melted once in each generation: heavy tails gain by that only (EIA with k = 10: 1.9324 to 1.9358 in
-#: 10 s).
-ABOVE_4 = Schedule(
+#: With k above 5 a search begins with whole runs from so hot that heavy tails melt too: what freezes first
+#: differs from run to run, and the best of eight is better than one run of eight times the length. Then the
+#: best so far is softened again and again, which gains more than hotter runs or regions do (Census with
+#: k = 10: 11.360 to 11.368 in 22 s, where one run of that time ends at 11.377), and melted once in each
+#: generation: heavy tails gain by that only (EIA with k = 10: 1.9324 to 1.9358 in 10 s).
+ABOVE_5 = Schedule(
     (Run(10.0),) * 8,
     (Run(10.0), Run(0.5), Run(0.35), Run(0.25)),
     cold=0.1,
     proposals=2000,
     most=128_000,
-    before=0.25,
 )
 #: The share of a time limit that the first generation may take.
 OPENING = 0.2
@@ -70,12 +66,10 @@ GENERATIONS = 4
 STILL = 0.9998
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
-#: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k, in its
-#: first half. It begins with the groups that annealing has met: Census with k = 5 after 60 s 7.249 (7.254
-#: without them, 7.266 without the program).
-COLUMNS_FROM = 14.0
-#: The most records for that, by k: with k = 5 the 4,092 of EIA gain nothing in 45 s.
-COLUMNS_RECORDS = {2: 5000, 3: 5000, 4: 5000, 5: 2000}
+#: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
+#: up to so large a k and so many records. It begins with the groups that annealing has met: Census with k = 5
+#: after 60 s 7.249 (7.254 without them, 7.266 without the program), Tarragona 20.151 (20.156, 20.152).
+COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 14.0, 5, 5000
 #: The share of the time left that it may then take. With 0.85 Tarragona with k = 5 had time for one dive.
 DIVING = 0.97
 #: Above so many records the search works in blocks: all cores have work, and what a block needs stays in the
@@ -84,7 +78,7 @@ LARGE = 10_000
 
 
 def _schedule(k: int) -> Schedule:
-    return UP_TO_4 if k <= 4 else ABOVE_4
+    return UP_TO_5 if k <= 5 else ABOVE_5
 
 
 def _anneal(
@@ -95,12 +89,10 @@ def _anneal(
     return cool(problem, labels, *how) if run.share == 1 else cool_region(problem, labels, run.share, *how)
 
 
-def _time_for_columns(problem: Problem, clock: Clock) -> bool:
-    limit, plan = clock.limit, _schedule(problem.k)
-    if limit is None or len(problem.P) > COLUMNS_RECORDS.get(problem.k, 0):
+def _long_enough_for_columns(problem: Problem, clock: Clock) -> bool:
+    if clock.limit is None or problem.k > COLUMNS_K or len(problem.P) > COLUMNS_RECORDS:
         return False
-    long_enough = limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
-    return long_enough and plan.before * limit < clock.spent() < limit / 2
+    return clock.limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
 
 
 def search(
@@ -112,20 +104,24 @@ def search(
     clock: Clock,
     progress: Callable[[int], None] | None = None,
     patience: float = np.inf,
-    pool: Pool | None = None,
+    others: Iterable[NDArray[np.int64]] = (),
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
 
     Every run of a generation anneals the best partition so far, each from its own temperature and some in
     a region only. Then the best takes over every part in which a run is better (`combine`), and set
-    partitioning over all groups seen looks for more; once in a long search with small k dives into the
-    bound's linear program go on from there (`prove`). A generation that gains next to nothing makes the next
-    one's runs half as long again; `patience` is for how many such in a row the search goes on. Groups that
-    lie in the `pool` are recombined too. Runs, seeds and regions do not depend on the number of threads.
+    partitioning over all groups seen looks for more; after the first generation of a long search with small
+    k dives into the bound's linear program go on from there (`prove`). A generation that gains next
+    to nothing makes the next one's runs half as long again; `patience` is for how many such in a row the
+    search goes on. `others` are partitions whose groups are recombined too. Runs, seeds and regions do not
+    depend on the number of threads.
     """
-    best, pool = labels, pool or Pool(problem)
-    pool.add(best)
-    still, columns = 0, False
+    best = labels
+    plan = _schedule(problem.k)
+    pool = Pool(problem)
+    for partition in (*others, best):
+        pool.add(partition)
+    still = 0
     value = problem.sse(best).sum()
     for number, planned in enumerate(generations):
         if clock.left() <= 0 or still >= patience:
@@ -136,11 +132,11 @@ def search(
             best = combine(problem, best, annealed)
             pool.add(annealed)
         best = pool.improve(best, rng, clock)
-        if not columns and _time_for_columns(problem, clock):
+        if planned is plan.first and _long_enough_for_columns(problem, clock):
             from shoal.optimise.prove import solve
 
             deadline = time.perf_counter() + DIVING * clock.left()
-            best, columns = solve(problem.P, problem.k, best, deadline, groups=pool.members)[0], True
+            best = solve(problem.P, problem.k, best, deadline, groups=pool.members)[0]
         before, value = value, problem.sse(best).sum()
         still = still + 1 if value > STILL * before else 0
         if still:
@@ -162,25 +158,21 @@ def search_again(
 
     Two searches rest at different partitions, and a third one goes on from the best that can be made of both.
     """
-    later = itertools.repeat(_schedule(problem.k).later)
+    plan = _schedule(problem.k)
+    later = itertools.repeat(plan.later)
     go_on = (clock, progress, PATIENCE)
-    best = search(problem, labels, rng, proposals, _endless(problem.k), *go_on)
+    best = search(problem, labels, rng, proposals, itertools.chain([plan.first], later), *go_on)
     while clock.left() > 0:
-        other = search(problem, labels, rng, proposals, _endless(problem.k), *go_on)
-        pool = Pool(problem)
-        for partition in (best, other):
-            pool.add(partition)
-        best = search(problem, combine(problem, best, other), rng, proposals, later, *go_on, pool)
+        other = search(problem, labels, rng, proposals, itertools.chain([plan.first], later), *go_on)
+        both = combine(problem, best, other)
+        best = search(problem, both, rng, proposals, later, *go_on, (best, other))
     return best
-
-
-def _endless(k: int) -> Iterator[Runs]:
-    return itertools.chain([_schedule(k).first], itertools.repeat(_schedule(k).later))
 
 
 def _affordable(problem: Problem, labels: NDArray[np.int64], clock: Clock) -> int:
     """Proposals of one run such that the first generation takes its share of the time left."""
-    n, plan = len(problem.P), _schedule(problem.k)
+    n = len(problem.P)
+    plan = _schedule(problem.k)
     cool(problem, labels, 1, 100, 1.0, clock)  # compiles, if that was not done before
     before = clock.spent()
     cool(problem, labels, 1, 200 * n, plan.first[0].hot, clock)

@@ -134,7 +134,7 @@ def _protect(
         names, size = [column.name for column in needed.chosen], block_records or block_size(records)
         # Columns that are grouped apart are replaced one after another: a protected stratum stands beside.
         strata = [c.name for c in needed.strata if plan.apart and c.name in names and not c.prefix]
-        df = df.withColumns({MERGED + name: F.col(f"`{name}`") for name in strata})
+        df = df.select("*", *(F.col(f"`{name}`").alias(MERGED + name) for name in strata))
         was += [MERGED + name for name in strata]
         needed = needed.beside(strata)
         dropped = [*plan.named("identifier"), *plan.unnumbered]
