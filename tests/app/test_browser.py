@@ -293,6 +293,7 @@ def test_sheets_roles_in_bulk_and_a_plan(server, visit, tmp_path):
     page.get_by_role("combobox", name="Columns").click()
     for name in ("wages", "turnover"):
         page.get_by_role("option", name=name).click()
+        expect(page.get_by_role("option", name=name)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
     page.get_by_role("combobox", name="Role", exact=True).click()
     page.get_by_role("option", name="confidential", exact=True).click()
@@ -471,6 +472,7 @@ def test_single_columns_have_their_steps_requirements_and_levels(server, visit, 
     page.get_by_label("Levels to join").click()
     for name in ("cold", "flu"):
         page.get_by_role("option", name=name).click()
+        expect(page.get_by_role("option", name=name)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
     page.get_by_label("Their new name").fill("mild")
     page.get_by_role("button", name="Join levels of illness").click()
