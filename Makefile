@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# More than two cores, for tests of the page and of Spark wait: the suite took 14 min 38 s, with two workers 15 min 36 s.
+# One more than the cores of a small machine, for tests of the page and of Spark wait: it saved one minute of fifteen.
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
