@@ -1,8 +1,8 @@
 """Are the tests that wait for others steady? `python -m benchmarks.steady [TIMES]`, 20 times unless said.
 
-Runs the tests of the page in its browser, of Spark and of faults (killed processes, full disks, servers that stop)
-again and again, each test once a run and none repeated, and stops at the first run with a failure. Told is each
-run with what pytest counted; the load of the machine says how much else was going on meanwhile.
+Runs the tests of the page in its browser, of Spark and of faults (killed processes, full disks, servers
+that stop) again and again, each test once a run and none repeated, and stops at the first run with a failure.
+Each run is told with what pytest counted; the load of the machine says how much else was going on meanwhile.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ def main() -> None:
 def one(number: int) -> dict[str, object]:
     """One run of all parts; the words of pytest are kept until the next one."""
     files = [file for part in PARTS.values() for file in part]
-    command = [sys.executable, "-m", "pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", *files]
+    how = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+    command = [sys.executable, "-m", "pytest", *how, *files]
     began = time.perf_counter()
     run = subprocess.run(command, capture_output=True, text=True)
     _common.OUT.mkdir(exist_ok=True)
     (_common.OUT / "steady.txt").write_text(run.stdout + run.stderr)
-    counted = re.findall(r"(\d+) (passed|failed|errors?|skipped)", (run.stdout.splitlines() or [""])[-1])
-    found = {word.removesuffix("s") if word.startswith("error") else word: int(count) for count, word in counted}
+    counted = re.findall(r"(\d+) (passed|failed|error|skipped)", (run.stdout.splitlines() or [""])[-1])
+    found = {word: int(count) for count, word in counted}
     return {
         "run": number,
         "exit": run.returncode,
