@@ -41,7 +41,7 @@ def main() -> None:
 def one(number: int) -> dict[str, object]:
     """One run of all parts; the words of pytest are kept until the next one."""
     files = [file for part in PARTS.values() for file in part]
-    how = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+    how = ("-n", "6", "--dist", "loadfile", "--no-loadscope-reorder")
     command = [sys.executable, "-m", "pytest", *how, *files]
     began = time.perf_counter()
     run = subprocess.run(command, capture_output=True, text=True)

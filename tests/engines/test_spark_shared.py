@@ -121,6 +121,7 @@ def test_a_release_over_spark_connect(tmp_path):
     paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = os.environ | {
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_TESTING": "1",  # the server takes a free port, so that another's 15002 does not matter
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(paths),
     }
