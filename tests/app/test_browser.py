@@ -137,6 +137,11 @@ def use(page, k, method="mdav"):
         prove.click()
 
 
+def endless(page):
+    """Settings: `optimise` searches until its time is over; with an hour, no click comes too late."""
+    page.get_by_label("Time limit, seconds").fill("3600")
+
+
 def start(page, also=""):
     step(page, "run")
     page.get_by_label("Also with k =").fill(also)
@@ -533,6 +538,7 @@ def test_k_is_suggested_for_a_reason(server, visit, tmp_path):
     step(page, "data")
     opened(page, firms(tmp_path, 12_000, "many.csv"))
     use(page, 5, "optimise")
+    endless(page)
     page.get_by_role("button", name="Suggest k").click()
     expect(page.locator(".wait")).to_contain_text("Trying group sizes")
     expect(page.locator(".wait")).to_contain_text("s so far")
@@ -544,7 +550,8 @@ def test_k_is_suggested_for_a_reason(server, visit, tmp_path):
 def test_cancel_really_stops_and_the_next_run_works(server, visit, tmp_path):
     page = visit(server)
     opened(page, firms(tmp_path, 12_000))
-    use(page, 3, "optimise")  # which takes a minute with so many records: it cannot be done before the cancel
+    use(page, 3, "optimise")
+    endless(page)
     start(page, "4")
     expect(page.locator("[data-run='1'].run.grouping")).to_be_visible()
     before = server.workers()
