@@ -2,20 +2,27 @@
 
 python -m benchmarks.bounds [table:k ...] [--seconds 110]
 python -m benchmarks.bounds --sim 100000 [--seconds 600]   SIM records, k = 5: neighbours, raised prices, auto
+python -m benchmarks.bounds --files 2000000   the same in a Parquet file: `protect --engine disk`, `bound`, its proof
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import resource
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import shoal
 from benchmarks._common import DATA, header, save, table
 from benchmarks.speed import clustered
+from benchmarks.streams import run
 from shoal.bounds import lower_bound, standardised
 from shoal.bounds.neighbours import near_sums, neighbour_prices
 
@@ -67,6 +74,29 @@ def large(n: int, seconds: float) -> dict[str, object]:
         "verified in processor s": round(time.process_time() - again, 1),
         "peak MiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
+
+
+def in_files(n: int, seconds: float, method: str) -> dict[str, object]:
+    """What a release of a file of n SIM records loses, its bound, and what the commands take."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        columns = {f"x{j}": column for j, column in enumerate(clustered(n).T)}
+        pq.write_table(pa.table(columns), folder / "sim.parquet")
+        del columns
+        words = [str(folder / "sim.parquet"), "-k5", "-c" + ",".join(f"x{j}" for j in range(10))]
+        out, saved = str(folder / "out"), str(folder / "bound.npz")
+        row: dict[str, object] = {"records": n}
+        run(folder, "protect", *words, "--engine=disk", *method.split(), "-o", out)
+        row["lost %"] = json.loads((folder / "out.private.json").read_text())["information_loss"]
+        for what in ("save", "verify"):
+            began = time.perf_counter()
+            took = run(folder, "bound", *words, f"--{what}", saved, f"--time-limit={seconds}")
+            wall = time.perf_counter() - began
+            row |= {f"{what}: s": round(wall), f"{what}: processor s": round(took["processor_seconds"])}
+            row |= {f"{what}: peak MiB": round(took["peak_mib"])}
+        proven = Bound.load(saved)
+    row |= {"bound %": round(proven.information_loss, 4), "method": proven.method}
+    return row | {"gap %": round(100 * proven.gap(row["lost %"]), 1)}
 
 
 def main() -> None:
