@@ -2,7 +2,7 @@
 
 python -m benchmarks.bounds [table:k ...] [--seconds 110]
 python -m benchmarks.bounds --sim 100000 [--seconds 600]   SIM records, k = 5: neighbours, raised prices, auto
-python -m benchmarks.bounds --files 2000000   the same in a Parquet file: `protect --engine disk`, `bound`, its proof
+python -m benchmarks.bounds --files 2000000   in a Parquet file: released on disk, `shoal bound`, its proof
 """
 
 from __future__ import annotations

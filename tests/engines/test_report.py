@@ -227,13 +227,15 @@ def test_a_folder_has_the_bound_of_its_table(tmp_path, missing):
     (tmp_path / "in").mkdir()
     for part in range(3):
         pq.write_table(table.slice(30 * part, 30), tmp_path / "in" / f"{part}.parquet")
-    fields = {"columns": ["turnover", "wages", "sector"], "missing": missing, "time_limit": 0}
+    fields = {"columns": ["turnover", "wages", "sector"], "missing": missing, "time_limit": 1e-6}
     there = measured(tmp_path / "in", plan=Plan(3, **fields))
     held = measured(table, plan=Plan(3, **fields))
     np.testing.assert_array_equal(there[0], held[0])
     assert (there[1] is None) == (held[1] is None) == (missing == "drop")
     weighted = Plan(3, **fields, weight="employees")
-    np.testing.assert_array_equal(measured(tmp_path / "in", plan=weighted)[1], measured(table, plan=weighted)[1])
+    np.testing.assert_array_equal(
+        measured(tmp_path / "in", plan=weighted)[1], measured(table, plan=weighted)[1]
+    )
     bound = shoal.lower_bound(tmp_path / "in", 3, **fields)
     assert bound.verify()
     assert bound.verify(table, plan=Plan(3, **fields))

@@ -133,7 +133,7 @@ def fingerprint(X: Floats, k: int, V: Floats | None = None) -> str:
     """Names k and the standardised records, to eight decimals: the last bits differ between machines."""
     named = hashlib.sha256(f"{k} {X.shape}".encode())
     for begin in range(0, len(X), PIECE):
-        named.update(np.ascontiguousarray(np.round(X[begin : begin + PIECE], 8) + 0.0))  # no negative zero
+        named.update((np.round(X[begin : begin + PIECE], 8) + 0.0).tobytes())  # no negative zero
     if V is not None:
         named.update(np.ascontiguousarray(V).tobytes())
     return named.hexdigest()

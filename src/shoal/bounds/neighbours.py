@@ -57,7 +57,7 @@ def streamed_prices(X: Floats, k: int) -> Floats:
 
 
 def room(*shape: int) -> Floats:
-    """Zeros in a file without a name: the system keeps what is in use in memory, and it ends with its users."""
+    """Zeros in a file without a name, which ends with its users: memory holds of it what is in use."""
     with tempfile.TemporaryFile() as file:
         try:
             for begin in range(0, 8 * math.prod(shape), STEP):  # a full disk says so here, not in a kernel
