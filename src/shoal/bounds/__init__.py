@@ -57,7 +57,7 @@ def lower_bound(data: Any, k: int, **fields: Unpack[PlanFields]) -> Bound:
     Parameters
     ----------
     data : table, array or path
-        As for `microaggregate`.
+        As for `microaggregate`, or a folder of Parquet files.
     k : int
         How many records each group has, at least.
     **fields
