@@ -1,6 +1,8 @@
 """The bound of large tables: raised prices against brute force, a slow reference and lies."""
 
 import dataclasses
+import errno
+import io
 import itertools
 
 import numpy as np
@@ -10,9 +12,10 @@ import shoal
 from shoal.bounds import Bound, Certificate, fingerprint, standardised
 from shoal.bounds.blocks import PARTS, Blocks, raised_prices
 from shoal.bounds.certificate import priced_value
-from shoal.bounds.neighbours import near_sums, neighbour_prices
+from shoal.bounds.neighbours import near_sums, neighbour_prices, streamed_prices
 from shoal.bounds.verify import by_blocks, by_neighbours
 from shoal.bounds.verify_groups import cut_table, groups_below
+from shoal.errors import MachineError
 from shoal.kernels.neighbours.kd_tree import build_tree, within_reach
 from shoal.testing import brute_force
 from tests.bounds.test_bounds import random_table
@@ -239,3 +242,40 @@ def test_records_within_reach_of_a_box():
         for first in (0, 250):
             expected = np.flatnonzero((gap <= reach) & (np.arange(500) >= first))
             np.testing.assert_array_equal(within_reach(X, tree, low, high, reach, first), expected)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_a_table_that_memory_need_not_hold_has_the_same_prices(k):
+    for X in (clusters(8, 900, 3), np.repeat(clusters(9, 60), 4, axis=0), np.arange(40.0)[:, None]):
+        held = neighbour_prices(near_sums(X, k), k)
+        np.testing.assert_array_equal(streamed_prices(X, k), held)
+        assert by_neighbours(X, k) == pytest.approx(priced_value(held, np.empty(0)))
+
+
+def test_near_sums_are_those_of_all_distances():
+    for n, k in ((700, 4), (40, 3), (5, 4)):
+        X = clusters(10, n)
+        squares = np.sort(np.square(X[:, None] - X).sum(axis=2), axis=1)[:, : 2 * k - 1]
+        near = near_sums(X, k)
+        np.testing.assert_allclose(near[:, :n], np.cumsum(squares, axis=1), atol=1e-12)
+        assert np.isinf(near[:, n:]).all()
+
+
+def test_more_cells_than_prices_are_raised_for_have_the_neighbours_bound(monkeypatch):
+    monkeypatch.setattr("shoal.bounds.HELD", 1000)
+    X = clusters(11, 600)
+    bound = shoal.lower_bound(X, 3)
+    assert (bound.method, bound.certificate.proof) == ("neighbours", "neighbours")
+    assert bound.verify()
+    assert bound.information_loss <= shoal.microaggregate(X, 3, method="mdav").information_loss
+    assert not dataclasses.replace(bound, sse=1.0001 * bound.sse).verify()
+
+
+def test_a_disk_without_room_is_one_sentence(monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, content):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", Full)
+    with pytest.raises(MachineError, match="No space left on device; name another folder"):
+        streamed_prices(clusters(0, 60), 3)

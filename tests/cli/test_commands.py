@@ -322,5 +322,5 @@ def test_a_folder_is_guessed_by_its_first_records_and_refused_where_it_must_lie_
     assert "120 records were looked at" in done.stdout
     whole, part = (call("plan", path).stdout for path in (folder, folder / "a.parquet"))
     assert whole.splitlines() == [line for line in part.splitlines() if not line.startswith("sha256")]
-    done = call("bound", folder, "-k", 3, status=2)
-    assert "'firms' is a folder, for protect, check, measure, compare" in " ".join(done.stderr.split())
+    done = call("optimum", folder, "-k", 3, status=2)
+    assert "'firms' is a folder, for protect, check, bound, measure, compare" in " ".join(done.stderr.split())

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 import shoal
+from shoal.bounds import measured
 from shoal.cli.commands import app
 from shoal.cli.large import no_large_bound
 from shoal.datasets import survey
@@ -195,9 +197,49 @@ def test_a_report_that_fails_leaves_the_release(source, monkeypatch):
 
 
 def test_why_there_is_no_bound_of_a_large_table(source):
-    assert no_large_bound("disk", str(source)) is None
-    assert "with --engine disk, in Parquet files" in no_large_bound("spark", str(source))
-    assert "of this machine" in no_large_bound("disk", "s3://bucket/t.parquet")
+    plan = Plan(4, columns=["wages"])
+    assert no_large_bound("disk", str(source), plan) is None
+    assert "with --engine disk, in Parquet files" in no_large_bound("spark", str(source), plan)
+    assert "of this machine" in no_large_bound("disk", "s3://bucket/t.parquet", plan)
+
+
+def test_a_large_table_with_gaps_or_weights_has_no_bound(tmp_path, monkeypatch):
+    table = pa.table({"x": [1.0, None, 3.0, 4.0] * 5, "y": [1.0, 2.0, 3.0, 4.0] * 5, "w": [1.0] * 20})
+    pq.write_table(table, tmp_path / "t.parquet")
+
+    def why(**fields):
+        return no_large_bound("disk", str(tmp_path / "t.parquet"), Plan(2, **fields))
+
+    assert why(columns=["x"]) is why(columns=["y"], weight="w") is None  # so few records have one
+    monkeypatch.setattr("shoal.bounds.WEIGHTED", 10)
+    assert why(columns=["y"]) is why(columns=["x"], missing="drop") is None
+    for fields in ({"columns": ["x"], "missing": "impute"}, {"columns": ["y"], "weight": "w"}):
+        assert "up to 10 records, and here are 20" in why(**fields)
+        with pytest.raises(InputError, match="up to 10 records, and here are 20"):
+            shoal.lower_bound(table, 2, **fields)
+
+
+@pytest.mark.parametrize("missing", ["drop", "group"])
+def test_a_folder_has_the_bound_of_its_table(tmp_path, missing):
+    table = survey(90)
+    gaps = pa.array(np.arange(90) % 9 == 0)
+    table = table.set_column(3, "turnover", pc.if_else(gaps, None, table["turnover"]))
+    (tmp_path / "in").mkdir()
+    for part in range(3):
+        pq.write_table(table.slice(30 * part, 30), tmp_path / "in" / f"{part}.parquet")
+    fields = {"columns": ["turnover", "wages", "sector"], "missing": missing, "time_limit": 1e-6}
+    there = measured(tmp_path / "in", plan=Plan(3, **fields))
+    held = measured(table, plan=Plan(3, **fields))
+    np.testing.assert_array_equal(there[0], held[0])
+    assert (there[1] is None) == (held[1] is None) == (missing == "drop")
+    weighted = Plan(3, **fields, weight="employees")
+    np.testing.assert_array_equal(
+        measured(tmp_path / "in", plan=weighted)[1], measured(table, plan=weighted)[1]
+    )
+    bound = shoal.lower_bound(tmp_path / "in", 3, **fields)
+    assert bound.verify()
+    assert bound.verify(table, plan=Plan(3, **fields))
+    assert bound.sse == pytest.approx(shoal.lower_bound(table, 3, **fields).sse)
 
 
 def test_what_another_engine_does_is_said_before_the_work(source):

@@ -16,8 +16,13 @@ from shoal.bounds.certificate import (
     priced_value,
     total_sum_of_squares,
 )
+from shoal.bounds.neighbours import room
 from shoal.errors import InputError
+from shoal.frame.column import Column
+from shoal.frame.frame import Frame
+from shoal.frame.large import PIECE, LargeTable
 from shoal.frame.types import read_column, read_weight, refuse_gaps
+from shoal.io.parquet import large_table
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.encode import encode
@@ -34,6 +39,10 @@ LARGEST, LARGEST_ABOVE_5 = 5000, 1600
 #: Up to so many times as many records the linear program has half of the time, and the better bound counts.
 #: Of 8000 heavy-tailed records (k = 3) it proves 5.55 %, raised prices 5.11 %; of clusters it proves less.
 BOTH = 4
+#: Cells beyond which prices are not raised: that keeps some 60 bytes for each in memory.
+HELD = 50_000_000
+#: Records up to which values may have weights or gaps, for then every pair of records is looked at.
+WEIGHTED = 1_000_000
 SECONDS = 60.0  # what the search for a bound may take, unless the plan says it
 
 
@@ -48,7 +57,7 @@ def lower_bound(data: Any, k: int, **fields: Unpack[PlanFields]) -> Bound:
     Parameters
     ----------
     data : table, array or path
-        As for `microaggregate`.
+        As for `microaggregate`, or a folder of Parquet files.
     k : int
         How many records each group has, at least.
     **fields
@@ -73,15 +82,19 @@ def lower_bound(data: Any, k: int, **fields: Unpack[PlanFields]) -> Bound:
     return bound_matrix(X, k, V, time_limit=plan.time_limit or SECONDS)
 
 
-def no_bound(plan: Plan) -> str | None:
-    """Why no bound is known for releases of this plan; None where there is one."""
-    apart = "a bound holds for groups of whole records, and here columns are grouped apart: leave blocks and "
-    return f"{apart}per_column out" if plan.apart else None
+def no_bound(plan: Plan, records: int = 0, holes: bool = False) -> str | None:
+    """Why no bound is known for releases of this plan, of so many records; None where there is one."""
+    if plan.apart:
+        apart = "a bound holds for groups of whole records, and here columns are grouped apart"
+        return f"{apart}: leave blocks and per_column out"
+    if records > WEIGHTED and (plan.weight is not None or (holes and plan.missing != "drop")):
+        return f"values with weights or gaps have one up to {WEIGHTED:,} records, and here are {records:,}"
+    return None
 
 
 def standardised(data: Any, columns: Sequence[Any] | Any | None = None, plan: Plan | None = None) -> Floats:
     """The protected columns as numbers with mean 0 and deviation 1 (n-1); refused with weights or gaps."""
-    X, V = measured(data, columns, plan)
+    X, V = measured(frame_of(data), columns, plan)
     if V is not None:
         raise InputError(
             "the optimum is proven of records without weights and gaps: leave out the weight, and columns or "
@@ -97,32 +110,46 @@ def measured(
 
     The weights are None where all are 1; a gap has the weight 0.
     """
-    frame = frame_of(data)
-    plan = (plan or Plan(1, columns=columns)).called(frame.names)
-    if (why := no_bound(plan)) is not None:
+    table = large_table(data)
+    frame = frame_of(data) if table is None else Frame(table)
+    plan, large = (plan or Plan(1, columns=columns)).called(frame.names), isinstance(frame.native, LargeTable)
+    if (why := no_bound(plan, len(frame))) is not None:
         raise InputError(why)
     if not len(frame):
         raise InputError("a bound needs at least one record, but the table has none")
     names = frame.choose(plan.columns, {*plan.roles, *plan.strata, plan.weight})
-    read = [
-        read_column(frame, name, plan.types.get(name), plan.levels.get(name), plan.codes_of(name))
-        for name in names
-    ]
-    holes = [column.gaps for column in read if column.gaps is not None and column.gaps.any()]
-    if holes and plan.missing == "drop":
-        there = ~np.logical_or.reduce(holes)
-        frame, read, holes = frame.rows(there), [column.rows(there) for column in read], []
+
+    def read(name: Any) -> Column:
+        """One column at a time: a large table has no room for more."""
+        types, levels = plan.types.get(name), plan.levels.get(name)
+        return read_column(frame, name, types, levels, plan.codes_of(name))
+
+    gaps = {name: gaps for name in names if (gaps := read(name).gaps) is not None and gaps.any()}
+    if gaps and plan.missing == "drop":
+        there = ~np.logical_or.reduce([*gaps.values()])
+        frame, gaps = Frame(frame.native.filter(there)) if large else frame.rows(there), {}
     if plan.missing == "error":
-        refuse_gaps(read)
-    weight = None if plan.weight is None else read_weight(plan, frame)
-    space = encode(read)
-    if weight is None and not holes:
-        return space.matrix, None
-    V = np.ones_like(space.matrix)
-    for column, span in zip(read, space.spans):
-        if column.gaps is not None:
-            V[column.gaps, span] = 0.0
-    return space.matrix, V if weight is None else V * weight[:, None]
+        refuse_gaps(map(read, gaps))
+    if (why := no_bound(plan, len(frame), bool(gaps))) is not None:
+        raise InputError(why)
+    parts = []
+    for name in names:
+        parts.append(encode([read(name)]).matrix)
+        if large:
+            stored = room(*parts[-1].shape)
+            stored[:], parts[-1] = parts[-1], stored
+    shape = len(frame), sum(part.shape[1] for part in parts)
+    X = room(*shape) if large else np.empty(shape)
+    for begin in range(0, len(X), PIECE):
+        rows = slice(begin, begin + PIECE)
+        np.concatenate([part[rows] for part in parts], axis=1, out=X[rows])
+    if plan.weight is None and not gaps:
+        return X, None
+    V = np.ones_like(X)
+    for name, part, end in zip(names, parts, np.cumsum([part.shape[1] for part in parts])):
+        if name in gaps:
+            V[gaps[name], end - part.shape[1] : end] = 0.0
+    return X, V if plan.weight is None else V * read_weight(plan, frame)[:, None]
 
 
 def bound_matrix(
@@ -163,6 +190,9 @@ def bound_matrix(
         return time_limit - (time.perf_counter() - began)
 
     shares = None if V is None else neighbours.shares_of(X, V, k, left())
+    if shares is None and X.size > HELD:
+        price = neighbours.streamed_prices(X, k)
+        return bound(priced_value(price, np.empty(0)), "neighbours", "neighbours")
     if shares is None:
         near = neighbours.near_sums(X, k)
         price = neighbours.neighbour_prices(near, k)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shoal.arrays import Floats
 from shoal.display import card
 from shoal.errors import InputError
+from shoal.frame.large import PIECE
 from shoal.io.atomic import replacing
 from shoal.io.limits import refuse_size
 
@@ -130,8 +131,9 @@ class Bound:
 
 def fingerprint(X: Floats, k: int, V: Floats | None = None) -> str:
     """Names k and the standardised records, to eight decimals: the last bits differ between machines."""
-    rounded = np.round(X, 8) + 0.0  # no negative zero
-    named = hashlib.sha256(f"{k} {X.shape}".encode() + np.ascontiguousarray(rounded).tobytes())
+    named = hashlib.sha256(f"{k} {X.shape}".encode())
+    for begin in range(0, len(X), PIECE):
+        named.update((np.round(X[begin : begin + PIECE], 8) + 0.0).tobytes())  # no negative zero
     if V is not None:
         named.update(np.ascontiguousarray(V).tobytes())
     return named.hexdigest()
@@ -140,7 +142,8 @@ def fingerprint(X: Floats, k: int, V: Floats | None = None) -> str:
 def total_sum_of_squares(X: Floats, V: Floats | None = None) -> float:
     """What all records in one group cost."""
     if V is None:
-        return float(np.square(X - X.mean(axis=0)).sum())
+        mean, begins = X.mean(axis=0), range(0, len(X), PIECE)
+        return math.fsum(np.square(X[begin : begin + PIECE] - mean).sum() for begin in begins)
     weight = V.sum(axis=0)
     means = (V * X).sum(axis=0) / np.where(weight > 0, weight, 1.0)
     return float((V * np.square(X - means)).sum())

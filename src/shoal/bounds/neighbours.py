@@ -9,18 +9,21 @@ Values may have weights of their own: survey weights, and 0 for a gap. `V` has t
 each coordinate of `X`. docs/optimality.md has the proof.
 """
 
+import math
+import tempfile
 import time
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from shoal.arrays import Floats, Ints
-from shoal.kernels.runtime.threads import map_threads, thread_count
+from shoal.errors import MachineError
+from shoal.kernels.neighbours.lists import look_up, nearest, nearest_squares
+from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.weighted import least_shares
 
-#: Records whose neighbours are found at a time.
-CHUNK = 100
+#: Records whose neighbours are found at a time: by looking at every pair, and in a tree.
+CHUNK, STEP = 100, 1 << 16
 #: The least weight that a record counts with, in mean weights, so that no group weighs nothing. It can only
 #: lower what is proven.
 LEAST = 1e-6
@@ -28,17 +31,44 @@ LEAST = 1e-6
 
 def near_sums(X: Floats, k: int) -> Floats:
     """near[i, q]: the sum of the q smallest squared distances from i to other records, q = 0..2k-2."""
-    want = min(2 * k - 1, len(X))
-    _, near = cKDTree(X).query(X, k=want, workers=thread_count())
-    near = near.reshape(len(X), want)
-    squared = np.empty((len(X), want))
-    for q in range(want):
-        difference = X[near[:, q]] - X
-        squared[:, q] = np.einsum("ij,ij->i", difference, difference)
-    squared.sort(axis=1)  # the record itself, or a copy of it, comes first with 0
-    sums = np.full((len(X), 2 * k - 1), np.inf)
-    sums[:, :want] = np.cumsum(squared, axis=1)
+    return _sums(nearest(X, 2 * k - 2)[1], k)
+
+
+def _sums(squares: Floats, k: int) -> Floats:
+    """Of squared distances, nearest first; beyond them, where fewer records are there, sums are infinite."""
+    sums = np.full((len(squares), 2 * k - 1), np.inf)
+    sums[:, 0] = 0.0
+    np.cumsum(squares, axis=1, out=sums[:, 1 : squares.shape[1] + 1])
     return sums
+
+
+def streamed_prices(X: Floats, k: int) -> Floats:
+    """The neighbours' prices of a table that memory need not hold: its tree lies in a file too."""
+    free, prices = look_up(X, room), np.empty(len(X))
+
+    def some(first: int) -> None:
+        rows = free.ids[first : first + STEP]  # they lie together
+        squares = np.full((len(rows), 2 * k - 2), np.inf)
+        nearest_squares(X, rows, free, squares)
+        prices[rows] = neighbour_prices(_sums(squares, k), k)
+
+    map_threads(some, range(0, len(X), STEP))
+    return prices
+
+
+def room(*shape: int) -> Floats:
+    """Zeros in a file without a name, which ends with its users: memory holds of it what is in use."""
+    with tempfile.TemporaryFile() as file:
+        try:
+            for begin in range(0, 8 * math.prod(shape), STEP):  # a full disk says so here, not in a kernel
+                file.write(bytes(min(STEP, 8 * math.prod(shape) - begin)))
+            file.flush()
+        except OSError as error:
+            raise MachineError(
+                f"the records cannot be stored in {tempfile.gettempdir()!r}: {error.strerror}; name another "
+                "folder (TMPDIR)"
+            ) from None
+        return np.asarray(np.memmap(file, np.float64, "r+", shape=shape))
 
 
 def neighbour_prices(near: Floats, k: int) -> Floats:

@@ -11,13 +11,16 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from shoal.bounds.certificate import Bound
-from shoal.bounds.verify_groups import cut_table, groups_below, limit_penalties, near_sums
+from shoal.bounds.verify_groups import cut_table, groups_below, limit_penalties
 from shoal.bounds.verify_tree import by_tree
 
 #: What a proof takes off every price, and adds to every penalty. Rounding is below 1e-12 of the same numbers.
 MARGIN = 1e-9
+#: Records that are looked at together: all that is made of them is small beside the table.
+STEP = 100_000
 #: The arrays of whole numbers.
 WHOLE = ("cuts", "weights", "divisors", "block", "triples", "pairs", "owed_start", "owed_cut")
 
@@ -63,7 +66,7 @@ def by_one_group(X: NDArray[np.float64], k: int, V: NDArray[np.float64] | None =
 
 
 def by_neighbours(X: NDArray[np.float64], k: int) -> float:
-    """Each record pays half of its distances to its nearest, at the best size."""
+    """Each record pays half of its distances to its nearest, at the best size. The table may be large."""
     return _value_of_prices(_paid_to_neighbours(X, k), np.empty(0))
 
 
@@ -179,15 +182,18 @@ def each_pays(X: NDArray[np.float64], V: NDArray[np.float64], k: int, prices: ND
 
 def _fingerprint(X: NDArray[np.float64], k: int, V: NDArray[np.float64] | None = None) -> str:
     """The name of k, the records to eight decimals, and the weights of their values."""
-    rounded = np.ascontiguousarray(np.round(X, 8) + 0.0)  # no negative zero
-    weights = b"" if V is None else np.ascontiguousarray(V).tobytes()
-    return hashlib.sha256(f"{k} {X.shape}".encode() + rounded.tobytes() + weights).hexdigest()
+    named = hashlib.sha256(f"{k} {X.shape}".encode())
+    for begin in range(0, len(X), STEP):
+        named.update((np.round(X[begin : begin + STEP], 8) + 0.0).tobytes())  # no negative zero
+    named.update(b"" if V is None else np.ascontiguousarray(V).tobytes())
+    return named.hexdigest()
 
 
 def _total(X: NDArray[np.float64], V: NDArray[np.float64] | None) -> float:
     """Sum of squared distances to the common mean; under weights V column by column."""
     if V is None:
-        return float(np.square(X - X.mean(axis=0)).sum())
+        mean, some = X.mean(axis=0), (X[begin : begin + STEP] for begin in range(0, len(X), STEP))
+        return sum((float(np.square(rows - mean).sum()) for rows in some), 0.0)
     columns = [(x, v) for x, v in zip(X.T, V.T) if v.any()]
     return sum((float(v @ np.square(x - (v @ x) / v.sum())) for x, v in columns), 0.0)
 
@@ -200,8 +206,13 @@ def _value_of_prices(prices: NDArray[np.float64], penalties: NDArray[np.float64]
 
 def _paid_to_neighbours(X: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """What each record pays at least, in a group of the size that suits it best."""
-    near = near_sums(X, 2 * k - 2)
-    return np.min([near[:, s - 1] / (2 * s) for s in range(k, 2 * k)], axis=0)
+    tree, paid = cKDTree(X), np.empty(len(X))
+    for begin in range(0, len(X), STEP):
+        rows = tree.indices[begin : begin + STEP]  # they lie together
+        distances, _ = tree.query(X[rows], k=list(range(1, 2 * k)), workers=-1)
+        near = np.cumsum(np.square(distances), axis=1)
+        paid[rows] = np.min([near[:, s - 1] / (2 * s) for s in range(k, 2 * k)], axis=0)
+    return paid
 
 
 PROOFS: dict[str, Callable[..., float]] = {

@@ -35,8 +35,6 @@ IN_MEMORY = 3_000_000
 IN_MEMORY_BYTES = 200_000_000
 #: Endings of text files, which the disk engine takes too.
 TEXTS = tuple(f".{kind}{packing}" for kind in ("csv", "tsv") for packing in ("", ".gz", ".zst"))
-#: Records up to which a bound is searched for beside the disk engine: the search holds the table in memory.
-BOUNDED = 1_000_000
 #: Records of a large table that its guesses look at.
 HEAD = 100_000
 
@@ -152,14 +150,14 @@ def refuse_options(engine: str, instead: str, **asked: object) -> None:
         raise InputError(f"--{option} is not for --engine {engine}: leave it out, or use {instead}")
 
 
-def no_large_bound(engine: str, file: str) -> str | None:
-    """Why there is no bound for such a table; None if one can be searched for."""
+def no_large_bound(engine: str, file: str, plan: Plan) -> str | None:
+    """Why there is no bound for such a table, as far as its files tell; None if one can be searched for."""
+    from shoal.bounds import no_bound
+
     if engine == "memory":
-        return None
+        return no_bound(plan)
     if engine == "spark" or is_remote(file) or not (Path(file).is_dir() or file.endswith(".parquet")):
         return "a bound is searched for in memory or with --engine disk, in Parquet files of this machine"
     from shoal.io.parquet import ParquetTable
 
-    if len(ParquetTable(file)) > BOUNDED:
-        return f"the table has more than {BOUNDED:,} records"
-    return None
+    return no_bound(plan, len(table := ParquetTable(file)), table.has_gaps(plan.columns or ()))

@@ -122,7 +122,7 @@ def protect(
             refuse_questions(frame(), options, any(editions.values()))
         plan = wanted if named else guessed(wanted, frame(), accept_guesses)
         if bound or report:
-            unproven.extend(unbounded(plan, large.no_large_bound(where, file) if bound else None))
+            unproven.extend(unbounded(plan, large.no_large_bound(where, file, plan) if bound else None))
         return plan
 
     def finish(release: Release) -> None:

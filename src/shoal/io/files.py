@@ -218,6 +218,6 @@ def file_ending(path: Path) -> str:
         if file_of(path).name.lower().endswith(ending):
             return ending
     if path.is_dir():
-        readers = "protect, check, measure, compare, suggest, inspect and plan"
+        readers = "protect, check, bound, measure, compare, suggest, inspect and plan"
         raise InputError(f"{path.name!r} is a folder, for {readers}, of Parquet files: name one of its files")
     raise InputError(f"{path.name!r} has an ending shoal does not know: use one of {', '.join(FORMATS)}")

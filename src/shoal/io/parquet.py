@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,17 @@ class ParquetTable:
                     begin += len(batch)
             if begin - first != rows:
                 raise InputError(f"{str(path)!r} promises {rows} records, but has {begin - first}: mend it")
+
+    def has_gaps(self, columns: Collection[str]) -> bool:
+        """Whether the files say of one of these columns that cells are empty."""
+        import pyarrow.parquet as pq
+
+        for facts in map(pq.read_metadata, self.files):
+            for place in itertools.product(range(facts.num_row_groups), range(facts.num_columns)):
+                column = facts.row_group(place[0]).column(place[1])
+                if column.path_in_schema in columns and column.statistics and column.statistics.null_count:
+                    return True
+        return False
 
     def by_column(self, seen: Callable[[], Any] = int) -> LargeTable:
         """The table with single columns in memory; `seen` is called with each that is read."""

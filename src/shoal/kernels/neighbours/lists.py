@@ -1,5 +1,7 @@
 """Each record's nearest records, exactly: for tables of a few records up to millions."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from shoal.kernels.neighbours.distance import all_squares
@@ -25,6 +27,14 @@ def _query(X, records, free, apart, ids, squares, slack):
             ids[record, place] = row[place]
 
 
+@kernel
+def nearest_squares(X, records, free, squares):
+    """Fill squares with the squared distances of these records of X to their nearest, where it has room."""
+    row = np.empty(squares.shape[1], np.int64)
+    for at in range(len(records)):
+        search(free, X[records[at]], records[at], row, squares[at], 1.0)
+
+
 _none, _zeros, _box = np.empty(0, np.int64), np.empty(0), np.empty((0, 0))
 #: A tree without records.
 NOTHING = Free(
@@ -32,10 +42,13 @@ NOTHING = Free(
 )
 
 
-def look_up(X: np.ndarray) -> Free:
-    """A tree of all rows for `search` alone, made by several threads: what other searches need is empty."""
+def look_up(X: np.ndarray, room: Callable[[int], np.ndarray] = np.empty) -> Free:
+    """A tree of all rows for `search` alone, made by several threads: what other searches need is empty.
+
+    `room` gives the place for the coordinates.
+    """
     tree = build_at_once(X)
-    columns, nodes = np.empty(X.size), len(tree.child)
+    columns, nodes = room(X.size), len(tree.child)
     map_threads(
         lambda first: fill_leaves(X, tree, columns, first, min(first + STEP, nodes)), range(0, nodes, STEP)
     )

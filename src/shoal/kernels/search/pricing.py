@@ -10,7 +10,7 @@ a record leads with the least rc (`charge`, which makes the prices feasible), or
 
 import numpy as np
 
-from shoal.kernels.neighbours.distance import between
+from shoal.kernels.neighbours.distance import between, to_columns
 from shoal.kernels.runtime.jit import kernel
 
 #: With more candidates than this, a quick search among the best FEW comes first: it lowers the goal, so that
@@ -264,18 +264,48 @@ def _of_all_sizes(X, V, i, k, near_by, prices, tally, goal, found, budget):
 
 
 @kernel
-def _lead(X, V, i, prices, near, k, tally, goal, found, budget, distance, among):
+def _table(X, prices, near, k, first):
+    """What `_within` looks up: the coordinates, and in groups of each size the most that a record from
+    `first` on can pay for one other (pair), or not at all for the lead (rest), beyond its nearest."""
+    columns, most = np.empty((X.shape[1], len(X))), np.full((2, 2 * k), -np.inf)
+    for c in range(first, len(X)):
+        for j in range(X.shape[1]):
+            columns[j, c] = X[c, j]
+        for s in range(k, 2 * k):
+            most[0, s] = max(most[0, s], prices[c] - near[c, s - 2] / (2 * s))
+            most[1, s] = max(most[1, s], prices[c] - near[c, s - 1] / (2 * s))
+    return columns, most
+
+
+@kernel
+def _within(i, prices, near, k, goal, table, distance, among):
+    """Find who is near enough to i to share with it a group whose rc is below the goal; returns how many.
+
+    i and c pay d2(i, c)/s for one another. Each of the two pays half of its s-2 smallest distances beside
+    it, each of the s-2 others half of its s-1 smallest: together less than their prices and the goal.
+    """
+    columns, most = table
+    n, reach = len(distance), 0.0
+    for s in range(k, 2 * k):
+        pair = goal + prices[i] - near[i, s - 2] / (2 * s) + most[0, s]
+        reach = max(reach, s * (pair + (s - 2) * most[1, s]))
+    to_columns(columns, columns[:, i].copy(), i + 1, n, distance)
+    count = 0
+    for c in range(i + 1, n):
+        among[count] = c
+        count += distance[c] < reach
+    return count
+
+
+@kernel
+def _lead(X, V, i, prices, near, k, tally, goal, found, budget, table, distance, among):
     """Note the groups below the goal that i leads: (the least that unsearched groups may have; the work)."""
     smallest, stays = np.empty(2 * k), np.empty(len(X) - i, np.bool_)
-    size = len(X) - 1 - i
     nowhere = np.empty((0, 0))
     if V is not None:
         everyone = np.arange(i + 1, len(X)), distance, nowhere, nowhere
         return _of_all_sizes(X, V, i, k, everyone, prices, tally, goal, found, budget)[1:]
-    for c in range(i + 1, len(X)):
-        distance[c] = between(X, i, c)
-        among[c - i - 1] = c
-    work = 0
+    size, work = _within(i, prices, near, k, goal, table, distance, among), 0
     _, _, count, every = found
     for stage in range(int(every), 2):
         size = _scan(prices[i], distance, prices, near, k, goal, among[:size], smallest, stays)
@@ -337,11 +367,13 @@ def charge(X, V, leads, prices, near, k, cuts, budget, rows, costs, weighed):
     distance, among = np.empty(n), np.empty(n, np.int64)
     tally = cuts, np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
     count, every = np.zeros(1, np.int64), np.bool_(False)
+    table = _table(X, prices, near, k, leads[0] if V is None and len(leads) else n)
     for t in range(len(leads) - 1, -1, -1):
         i = leads[t]
         count[0] = 0
         found = rows[t], costs[t], count, every
-        unsearched, work = _lead(X, V, i, prices, near, k, tally, 0.0, found, budget, distance, among)
+        given = X, V, i, prices, near, k, tally, 0.0, found, budget
+        unsearched, work = _lead(*given, table, distance, among)
         costs[t, count[0] :] = 0.0
         least = costs[t].min()
         weighed[t] = work if unsearched >= least else -work
@@ -356,8 +388,9 @@ def list_groups(X, leads, prices, near, k, cuts, goal, rows, costs):
     tally = cuts, np.zeros(len(cuts[6]), np.int64), np.zeros((2, n))
     count = np.zeros(1, np.int64)
     found, budget = (rows, costs, count, np.bool_(True)), np.int64(2**62)  # plain constants compile anew
+    table = _table(X, prices, near, k, leads[0] if len(leads) else n)
     for i in leads:
-        _lead(X, None, i, prices, near, k, tally, goal, found, budget, distance, among)
+        _lead(X, None, i, prices, near, k, tally, goal, found, budget, table, distance, among)
         if count[0] > len(costs):
             break
     return count[0]
