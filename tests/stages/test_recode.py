@@ -219,11 +219,16 @@ def test_a_key_file_is_private_and_ours(tmp_path):
         protected(table, **fields | {"pseudonyms": tmp_path / "none" / "key"})
 
 
-def test_two_units_with_one_number_are_refused(tmp_path, monkeypatch):
-    table = people().assign(house=np.repeat(np.arange(20), 3))
-    monkeypatch.setattr("shoal.stages.recode.NUMBERS", 7)
+def test_two_units_with_one_number_are_refused(tmp_path):
+    """Of the units 0 to 40,000,000 these two have one number under this key: all were tried."""
+    key = tmp_path / "key"
+    key.write_text("ab" * 32)
+    key.chmod(0o600)
+    fields = {"unit": "house", "pseudonyms": key}
+    houses = np.repeat([7151502, 36054232, *range(18)], 3)
     with pytest.raises(InputError, match="two units have one number under the key"):
-        protected(table, unit="house", pseudonyms=tmp_path / "key")
+        protected(people().assign(house=houses), **fields)
+    assert protected(people().assign(house=houses + 1), **fields).table["house"].nunique() == 20
 
 
 @pytest.mark.parametrize(
