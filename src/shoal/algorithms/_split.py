@@ -8,17 +8,11 @@ from numpy.typing import ArrayLike
 from shoal.algorithms._pool import group_means
 from shoal.arrays import Floats, Ints
 from shoal.errors import InputError
-from shoal.grouping.partition import Partition
+from shoal.grouping.partition import Partition, rows_of
 from shoal.grouping.registry import get_method
 from shoal.grouping.runner import run_method
 
 Labels = Ints
-
-
-def members_of(labels: Labels) -> list[Ints]:
-    """The records of each group, by rising label; in each group by rising row."""
-    order = np.argsort(labels, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
 def by_falling_sse(X: Floats, labels: Labels) -> Labels:
@@ -31,7 +25,7 @@ def split_large(X: Floats, labels: Labels, k: int, how: Callable[[Floats, int], 
     """Labels 0, 1, ... where each group of 2k or more records is partitioned by `how` on its own records."""
     fresh = np.empty_like(labels)
     count = 0
-    for members in members_of(labels):
+    for members in filter(len, rows_of(labels)):
         parts = how(X[members], k) if len(members) >= 2 * k else np.zeros(len(members), np.int64)
         fresh[members] = count + parts
         count += int(parts.max()) + 1

@@ -4,7 +4,6 @@ import numpy as np
 
 from shoal.algorithms._pool import Pool
 from shoal.grouping.registry import method
-from shoal.kernels.runtime.jit import kernel
 
 
 def _pairwise(pool, k, ends):
@@ -39,27 +38,15 @@ def pairwise_systematic(X, k, *, progress=None):
     return _pairwise(pool, k, lambda: (next(firsts), next(lasts)))
 
 
-def value_orders(X):
-    """For each attribute the records by rising value, equal values in row order (attributes x records)."""
-    return np.ascontiguousarray(np.argsort(X, axis=0, kind="stable").T)
+def rank_sums(orders, free):
+    """For each free record the sum of its ranks among the free ones, 0 for the others; and their orders.
 
-
-@kernel
-def rank_sums(orders, count, free):
-    """For each free record the sum of its ranks among the free ones; 0 for the others.
-
-    `orders` are the `count` records that were free before, by value; the others are struck from them.
+    `orders` are the records that were free before by rising value, equal values in row order, one row for
+    each attribute.
     """
-    sums = np.zeros(len(free), np.int64)
-    for j in range(len(orders)):
-        rank = 0
-        for t in range(count):
-            record = orders[j, t]
-            if free[record]:
-                orders[j, rank] = record
-                rank += 1
-                sums[record] += rank
-    return sums
+    left = orders[free[orders]].reshape(len(orders), -1)
+    ranks = np.tile(np.arange(1, left.shape[1] + 1), len(left))
+    return np.bincount(left.ravel(), ranks, len(free)), left
 
 
 @method(title="Multi-DSort", paper="Mahmood, Kabir and Mustafa 2014", sizes="k..2k-1", cost="n^2")
@@ -69,16 +56,13 @@ def multi_dsort(X, k, *, progress=None):
     Ours: equal values are ranked, and equal sums sorted, in row order. The figures printed for Tarragona
     (k = 3, 4, 5) and Census lie below proven lower bounds; the algorithm as printed does not reach them.
     """
-    orders = value_orders(X)
-    free = np.ones(len(X), np.bool_)
-    count = len(X)
+    orders = np.argsort(X, axis=0, kind="stable").T
     pool = Pool(X, progress)
 
     def ends():
-        nonlocal count
-        free[:] = pool.labels < 0
-        sums = rank_sums(orders, count, free)
-        count = len(pool)
+        nonlocal orders
+        free = pool.labels < 0
+        sums, orders = rank_sums(orders, free)
         first = np.argmin(np.where(free, sums, sums.max() + 1))
         last = len(sums) - 1 - np.argmax(sums[::-1])
         return int(first), int(last)

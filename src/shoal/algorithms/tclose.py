@@ -12,6 +12,7 @@ import numpy as np
 from shoal.algorithms._pool import group_means
 from shoal.algorithms.mdav import mdav
 from shoal.arrays import Floats, Ints
+from shoal.grouping.partition import rows_of
 from shoal.grouping.registry import Confidential, method
 from shoal.kernels.search.closeness import distances
 from shoal.kernels.search.gather import one_of_each, swapped
@@ -70,7 +71,7 @@ def dealt(X: Floats, codes: Ints | Floats, parts: int) -> Ints:
 def merged(X: Floats, labels: Ints, confidential: Confidential) -> Ints:
     """Labels after the group of greatest distance joined the nearest, until all are within t."""
     order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
-    groups = np.split(order, np.cumsum(sizes)[:-1])
+    groups = rows_of(labels)
     centroids, far = group_means(X, labels), _far(order, sizes, confidential)
     for _ in range(len(groups) - 1):
         g = int(np.argmax(far))

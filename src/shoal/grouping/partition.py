@@ -208,6 +208,11 @@ def _matrix(X: NDArray) -> Floats:
     return X
 
 
+def rows_of(ids: Ints, count: int = 0) -> list[Ints]:
+    """The records of each group or stratum 0, 1, .., of which there may be `count`; in each by rising row."""
+    return np.split(np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids, minlength=count))[:-1])
+
+
 def group_rows(labels: Ints, k: int) -> Ints:
     """The groups of a partition as rows of records, filled up with -1; those of 2k or more are left out."""
     _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)

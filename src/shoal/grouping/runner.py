@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.errors import InputError
-from shoal.grouping.partition import Partition
+from shoal.grouping.partition import Partition, rows_of
 from shoal.grouping.registry import Confidential, MethodInfo
 
 
@@ -64,11 +64,10 @@ def run_within(
         return run_method(
             info, X, k, time_limit=time_limit, progress=progress, confidential=confidential, **options
         )
-    order = np.argsort(strata, kind="stable")
     labels = np.empty(len(X), np.int64)
     least: float | None = 0.0
     done = groups = 0
-    for rows in np.split(order, np.cumsum(np.bincount(strata))[:-1]):
+    for rows in rows_of(strata):
         part = run_method(
             info,
             X[rows],

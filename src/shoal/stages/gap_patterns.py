@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.frame.column import Column
+from shoal.grouping.partition import rows_of
 from shoal.requirements import Requirement
-from shoal.stages.strata import rows_of
 
 #: Patterns of gaps that are weighed against one another; rarer ones join the nearest of these at once.
 MOST_PATTERNS = 200

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.arrays import Bools, Floats, Ints
-from shoal.grouping.partition import Partition
+from shoal.grouping.partition import Partition, rows_of
 from shoal.kernels.search import required
 from shoal.kernels.search.gaps import Groups
 from shoal.requirements.base import Requirement
@@ -17,7 +17,6 @@ from shoal.requirements.units import Units
 from shoal.stages.gather import FEW, MANY, MOST_GATHERED, blocks_of, gather, parts_of, region
 from shoal.stages.refine_gaps import LEAST, candidates, in_groups, settle
 from shoal.stages.require import confidential_of, failing, failing_in, feasible, tables_of
-from shoal.stages.strata import rows_of
 
 #: In larger tables closeness looks at k + 7 neighbours: on adult (30,162 records) the repair takes 5.4 s of
 #: processor time instead of 7 with 2k + 8, and 3.38 % is lost instead of 3.33. A move must lower the loss by

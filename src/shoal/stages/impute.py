@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.arrays import Bools, Floats, Ints
 from shoal.frame.column import Column
-from shoal.stages.strata import rows_of
+from shoal.grouping.partition import rows_of
 
 #: Records of a stratum that are looked at for each gap, and how many of them are its neighbours.
 DONORS, NEIGHBOURS = 1000, 5

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.arrays import Bools, Floats, Ints
 from shoal.errors import InputError
 from shoal.frame.column import Column
-from shoal.grouping.partition import Partition
+from shoal.grouping.partition import Partition, rows_of
 from shoal.grouping.registry import Confidential
 from shoal.kernels.search import required
 from shoal.requirements.base import SLACK, Requirement
@@ -23,7 +23,6 @@ from shoal.requirements.spread import Spread
 from shoal.requirements.units import Units
 from shoal.stages.encode import Drawn, Levels
 from shoal.stages.moments import Scale
-from shoal.stages.strata import rows_of
 
 if TYPE_CHECKING:
     from shoal.plan import Plan

@@ -71,11 +71,6 @@ def combined(columns: Sequence[Column]) -> Ints:
     return ids
 
 
-def rows_of(ids: Ints, count: int = 0) -> list[Ints]:
-    """The records of each stratum or group 0, 1, .., of which there may be `count`."""
-    return np.split(np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids, minlength=count))[:-1])
-
-
 def from_one(column: Column) -> Ints:
     """Levels 1, 2, ..; a gap is 0."""
     return np.where(column.there, column.values + 1, 0)
