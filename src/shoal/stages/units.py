@@ -189,11 +189,8 @@ def _by_group(labels: Ints, cells: Mapping[Any, Column]) -> tuple[Partition, lis
 
 def _first_seen(ids: Ints) -> tuple[Ints, Ints]:
     """The first row of each id, and the ids as 0, 1, .. in order of appearance."""
-    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[inverse]
+    labels = Partition(ids).labels
+    return np.unique(labels, return_index=True)[1], labels
 
 
 def _at(values: NDArray | None, rows: NDArray) -> Any:

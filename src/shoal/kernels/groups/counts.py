@@ -6,45 +6,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Ints
-from shoal.kernels.runtime.jit import WORTH_COMPILING, kernel
+from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.threads import together
 
 #: 2**BITS groups are counted at a time: their counts and values (16 bytes each) stay in a core's own cache.
 BITS = 14
-#: Groups up to which all are counted at once: their table (3 MB) still is in the cache that cores share.
+#: Groups up to which all are counted at once: their table (2 MB) still is in the cache that cores share.
 FEW = 200_000
 
 
 def count_and_compare(labels: Ints, values: NDArray, few: int = FEW) -> tuple[NDArray, bool]:
     """How many records each group has, and whether each group's values are all the same.
 
-    A label below 0, or too large for groups of one record each, is reported as a group of none. A small table
-    is not worth a kernel. In others two threads count a half of the records each. Up to `few` groups are
-    counted in two tables, one for each half, which must agree. A table of more groups would leave the cache:
-    the records are first dealt into piles by the leading bits of their labels, and then counted pile by pile.
+    A label below 0, or too large for groups of one record each, is reported as a group of none. Up to `few`
+    groups are counted in one table. A table of more groups would leave the cache: the records are first dealt
+    into piles by the leading bits of their labels, and then counted pile by pile, by two threads.
     """
     n = len(labels)
-    if n <= WORTH_COMPILING:
-        if not n or not 0 <= labels.min() <= labels.max() < n:
-            return np.zeros(1, np.int64), True
-        last = np.empty(n, values.dtype)
+    lowest, groups = (int(labels.min()), int(labels.max()) + 1) if n else (-1, 0)
+    if not 0 <= lowest < groups <= n:
+        return np.zeros(1, np.int64), True
+    if groups <= few:
+        last = np.empty(groups, values.dtype)
         last[labels] = values
         return np.bincount(labels), bool((last[labels] == values).all())
     middle = n // 2
-    looked = together(partial(_look, labels[:middle], n), partial(_look, labels[middle:], n))
-    groups = max(high for _, high in looked) + 1
-    if groups > n:
-        return np.zeros(1, np.int64), True
     values = values.astype(np.float64 if values.dtype.kind == "f" else np.int64, copy=False)
     halves = [(labels[:middle], values[:middle]), (labels[middle:], values[middle:])]
-    if groups <= few:
-        seen = np.zeros((2, groups, 2), values.dtype)
-        alike = together(*(partial(_count, *half, table) for half, table in zip(halves, seen)))
-        (value, count), (other, more) = seen[0].T, seen[1].T
-        agree = (value == other) | (count == 0) | (more == 0)
-        return (count + more).astype(np.int64), all(alike) and bool(agree.all())
     piles = (groups - 1 >> BITS) + 1
-    counts = np.stack([count[:piles] for count, _ in looked], axis=1)
+    counts = np.stack(together(*(partial(_look, half, piles) for half, _ in halves)), axis=1)
     ends = np.cumsum(counts).reshape(counts.shape)
     places = (ends - counts).T.copy()
     low, moved = np.empty(n, np.uint16), np.empty_like(values)
@@ -71,17 +61,12 @@ def _count(labels, values, seen):
 
 
 @kernel
-def _look(labels, n):
-    """How many labels belong to each pile, and the highest; n if one is not in 0..n-1."""
-    sizes = np.zeros((n >> BITS) + 1, np.int64)
-    high = 0
+def _look(labels, piles):
+    """How many labels belong to each pile."""
+    sizes = np.zeros(piles, np.int64)
     for i in range(len(labels)):
-        label = labels[i]
-        if label < 0 or label >= n:
-            return sizes, n
-        high = max(high, label)
-        sizes[label >> BITS] += 1
-    return sizes, high
+        sizes[labels[i] >> BITS] += 1
+    return sizes
 
 
 @kernel
