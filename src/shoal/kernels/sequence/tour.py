@@ -6,7 +6,6 @@ reversals of a stretch of the tour, so that a failed attempt is undone by repeat
 
 import numpy as np
 
-from shoal.kernels.neighbours.distance import between
 from shoal.kernels.runtime.jit import kernel
 
 LONGEST = 3  # records in a segment that Or-opt moves, as Or (1976) has it
@@ -19,7 +18,11 @@ FAR = (
 
 @kernel
 def _length(X, a, b):
-    return np.sqrt(between(X, a, b))
+    total = 0.0  # `distance.between` in place: to call it from here made tours 5 % slower
+    for j in range(X.shape[1]):
+        difference = X[a, j] - X[b, j]
+        total += difference * difference
+    return np.sqrt(total)
 
 
 @kernel
