@@ -8,7 +8,7 @@ import pytest
 from shoal.datasets import survey
 from shoal.frame.large import PIECE
 from shoal.frame.order import file_order
-from shoal.io.parquet import large_table
+from shoal.io.large import large_table
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.verify.compare import first_difference
