@@ -1,9 +1,9 @@
 """How much memory the check and the measures of a large file take: python -m benchmarks.streams.
 
 The table has eight columns to protect, a text and a whole number; the release is made of runs of five records
-of a sorted order, shuffled as a release of its plan is. `--format` says what both files are; a text has numbers
-of six decimals. `protect` makes one of its own, of one column, with a report. Each command runs in a process of
-its own.
+of a sorted order, shuffled as a release of its plan is. `--format` says what both files are; a text has
+numbers of six decimals. `protect` makes one of its own, of one column, with a report. Each command runs in a
+process of its own.
 """
 
 import argparse
