@@ -165,7 +165,7 @@ def test_a_file_of_more_rows_than_memory(tmp_path):
     for name in ("long.parquet", "long.csv"):
         words = [sys.executable, "-c", code, tmp_path / name]
         done = subprocess.run(words, capture_output=True, text=True)
-        assert "holds 0.9 GB, more than half of the memory there is" in done.stderr
+        assert "takes 0.9 GB, more than half of the memory there is" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_a_text_is_protected_on_disk(tmp_path):
     assert pq.read_table(tmp_path / "in.csv.gz.protected.parquet").equals(one)
     assert len(list(tmp_path.iterdir())) == 5
     done = CliRunner().invoke(app, words)
-    assert "nothing is guessed: name the columns" in " ".join(done.output.split())
+    assert "guesses are not applied unasked: add --accept-guesses" in " ".join(done.output.split())
     with pytest.raises(InputError, match=r"large tables are written as Parquet, not as '.*out.csv'"):
         shoal.protect_files(tmp_path / "in.csv.gz", tmp_path / "out.csv", 5, **plan)
     with pytest.raises(InputError, match="there is no column 'c'"):
