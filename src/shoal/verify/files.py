@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from shoal.arrays import Ints
+from shoal.arrays import Ints, numbers_to
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
 from shoal.frame.large import LargeTable
@@ -210,6 +210,8 @@ def check_original(
         names = [name for name in before.column_names if name in table.column_names]
         table = found = table.select([*names, *(n for n in table.column_names if n not in names)])
         shuffled = by_folder(before, keys, shuffled)
+    if shuffled is not None:
+        shuffled = shuffled.astype(numbers_to(len(shuffled)))
     agreements = []
     for order in [None] if shuffled is None else [shuffled, None]:
         one, other = (t if order is None else t.take(order) for t in (expected, before))
