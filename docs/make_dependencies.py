@@ -52,6 +52,8 @@ REASONS = {
     "duckdb": "files of DuckDB",
     "pandera": "an example, which a test runs",
     "great-tables": "an example, which a test runs",
+    "adbc-driver-sqlite": "tables that come as streams, in the tests",
+    "ibis-framework": "tables that come as streams, in the tests",
     "Sphinx": "builds the documentation site",
     "myst-nb": "Markdown and executed notebooks in the site",
     "pydata-sphinx-theme": "the look of the site",

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.app_server import chromium
@@ -29,5 +30,7 @@ def missing() -> list[str]:
         "PostgreSQL (apt-get install postgresql)": postgresql,
         "gs:// (pip install gcp-storage-emulator)": program("gcp-storage-emulator"),
         "abfs:// (npm install -g azurite)": program("azurite-blob"),
+        "results of ADBC (pip install adbc-driver-sqlite)": find_spec("adbc_driver_sqlite"),
+        "tables of Ibis (pip install ibis-framework[duckdb])": find_spec("ibis"),
     }
     return [f"NOT TESTED: {what}" for what, there in needed.items() if not there]

@@ -10,6 +10,7 @@ import pytest
 import shoal
 from shoal.datasets import survey
 from shoal.errors import InputError
+from shoal.verify.files import check_original
 from tests.cli.test_commands import call
 
 COLUMNS = ["turnover", "wages"]
@@ -40,6 +41,28 @@ def test_rows_are_matched_by_a_key(pair):
     assert [entry["row"] - 1 for entry in listed] == [rows[entry["released_row"] - 1] for entry in listed]
     assert np.mean([entry["chance"] for entry in listed]) == pytest.approx(risk["linkage"].overall)
     assert listed[0]["chance"] == max(entry["chance"] for entry in listed)
+
+
+def test_what_is_wrong_with_large_tables_is_one_sentence_of_check_and_measure(tmp_path):
+    """Partitions that differ, and a part that ends early: whichever of the two tables it is."""
+    table = survey(60)
+    for name in ("fine", "mixed", "cut"):
+        for part in range(2):
+            (tmp_path / name / f"part={part}").mkdir(parents=True)
+            shoal.write(table.slice(30 * part, 30), tmp_path / name / f"part={part}" / "0.parquet")
+    shoal.write(table.drop_columns(["wages"]), tmp_path / "mixed" / "part=1" / "0.parquet")
+    part = tmp_path / "cut" / "part=1" / "0.parquet"
+    part.write_bytes(part.read_bytes()[:-100])
+    asked = {"columns": ["turnover", "part"]}
+    assert shoal.measure(tmp_path / "fine", tmp_path / "fine", order="keep", **asked).risk["k"].overall == 1
+    for name, said in (("mixed", "only one of .* has a column 'wages'"), ("cut", "it may be cut short")):
+        for pair in ((tmp_path / "fine", tmp_path / name), (tmp_path / name, tmp_path / "fine")):
+            with pytest.raises(InputError, match=said):
+                shoal.measure(*pair, order="keep", **asked)
+            with pytest.raises(InputError, match=said):
+                check_original(*pair, **asked)
+        with pytest.raises(InputError, match=said):
+            shoal.check(tmp_path / name, 5, **asked)
 
 
 def test_records_at_risk_of_a_large_table_are_sought_in_a_sample_that_is_named(tmp_path):

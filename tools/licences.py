@@ -21,6 +21,7 @@ PERMISSIVE |= {"PSF-2.0", "Zlib"}
 #: What classifiers call them. "BSD License" leaves open how many clauses; each kind is permissive.
 CLASSIFIERS = {
     "Apache 2.0": "Apache-2.0",
+    "Apache License, Version 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
     "3-Clause BSD License": "BSD-3-Clause",

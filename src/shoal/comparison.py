@@ -25,7 +25,7 @@ from shoal.frame.types import read_column
 from shoal.grouping.registry import get_method
 from shoal.io.atomic import replacing
 from shoal.io.json_text import json_text
-from shoal.io.parquet import large_table
+from shoal.io.large import large_table
 from shoal.io.source import frame_of
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.measures.linkage import drawn

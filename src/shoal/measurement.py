@@ -19,8 +19,7 @@ from shoal.frame.levels import written_out
 from shoal.frame.order import file_order
 from shoal.frame.types import read_column
 from shoal.io.files import as_arrow
-from shoal.io.parquet import large_table
-from shoal.io.source import frame_of
+from shoal.io.large import large_frame
 from shoal.measures.linkage import MANY, chances
 from shoal.measures.measure import Measures, plain
 from shoal.measures.measured import Measured
@@ -234,7 +233,7 @@ def measure_plan(
 ) -> Measurement:
     """The same for a plan. `matched`: the plan tells the order of rows."""
     source = str(released) if isinstance(released, (str, os.PathLike)) else None
-    before, after = _frame(original), _frame(released)
+    before, after = large_frame(original), large_frame(released)
     plan = plan.called(before.names)
     matched = matched or key is not None
     asked = {"weight": plan.weight, "known": plan.known, "strata": plan.strata, "confidential": confidential}
@@ -307,12 +306,6 @@ def measure_plan(
     del both
     rows = np.arange(len(after)) if rows is None else rows
     return Measurement(tuple(names), utility, risk, earlier, tuple(notes), measured, rows, source)
-
-
-def _frame(given: Any) -> Frame:
-    """The table given; the columns of a large Parquet table are read one by one."""
-    large = large_table(given)
-    return frame_of(given) if large is None else Frame(large)
 
 
 def _moved(before: Any, after: Any, besides: set[str]) -> str | None:

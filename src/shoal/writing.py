@@ -112,7 +112,8 @@ def _verify(
 
     `rounding`: the types of a database may round what is published.
     """
-    (table, cells), expected, plan = written, ready.expected, release.plan
+    table, cells = written.table, written.cells
+    expected, plan = ready.expected, release.plan
     names = dict(zip(as_arrow(release.table).column_names, expected.column_names))  # some were made safe
     protected = {names[str(name)] for name in (*release.columns, *release.recoded)}
 

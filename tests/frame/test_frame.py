@@ -1,5 +1,6 @@
 """The same release for every kind of table: same kind back, same rows, columns and types."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -190,29 +191,54 @@ def test_a_single_column_comes_back_as_what_it_was(given, missing, tmp_path):
     assert shoal.read(tmp_path / "out.csv").columns[0].to_pylist() == values
 
 
-def streams():
-    """The same records as each library sends them when they are asked for."""
+RECORDS = pa.table({"x": [1.0, 2.0, 9.0, 11.0], "name": ["a", "b", "c", "d"]})
+
+
+class Sender:
+    """Any object with Arrow's interface."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return RECORDS.__arrow_c_stream__(requested_schema)
+
+
+def from_duckdb():
     import duckdb
 
-    table = pa.table({"x": [1.0, 2.0, 9.0, 11.0], "name": ["a", "b", "c", "d"]})
-
-    class Sender:  # any object with Arrow's interface, as cursors of ADBC and tables of Ibis are
-        def __arrow_c_stream__(self, requested_schema=None):
-            return table.__arrow_c_stream__(requested_schema)
-
-    return {
-        "duckdb": duckdb.sql(
-            "select * from (values (1.0::double, 'a'), (2, 'b'), (9, 'c'), (11, 'd')) t(x, name)"
-        ),
-        "reader": pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=1)),
-        "sender": Sender(),
-        "lazy": pl.from_arrow(table).lazy().filter(pl.col("x") > 0),
-    }
+    return duckdb.sql("select * from (values (1.0::double, 'a'), (2, 'b'), (9, 'c'), (11, 'd')) t(x, name)")
 
 
-@pytest.mark.parametrize("kind", ["duckdb", "reader", "sender", "lazy"])
+def from_adbc():
+    """What a cursor of ADBC found, which comes when it is asked for."""
+    dbapi = pytest.importorskip(
+        "adbc_driver_sqlite.dbapi", reason="ADBC IS NOT TESTED: adbc-driver-sqlite is not installed"
+    )
+    cursor = dbapi.connect().cursor()
+    cursor.adbc_ingest("firms", RECORDS)
+    cursor.execute("select x, name from firms")
+    return cursor.fetch_arrow()
+
+
+def from_ibis():
+    """A question that is not yet asked."""
+    ibis = pytest.importorskip("ibis", reason="IBIS IS NOT TESTED: ibis-framework is not installed")
+    table = ibis.memtable(RECORDS)
+    return table.filter(table.x > 0)
+
+
+#: The same records as each library sends them when they are asked for.
+STREAMS = {
+    "duckdb": from_duckdb,
+    "reader": lambda: pa.RecordBatchReader.from_batches(RECORDS.schema, RECORDS.to_batches(max_chunksize=1)),
+    "sender": Sender,
+    "lazy": lambda: pl.from_arrow(RECORDS).lazy().filter(pl.col("x") > 0),
+    "adbc": from_adbc,
+    "ibis": from_ibis,
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
 def test_a_stream_of_records_is_read_and_its_release_is_a_stream_again(kind):
-    release = shoal.microaggregate(streams()[kind], 2, columns=["x"])
+    release = shoal.microaggregate(STREAMS[kind](), 2, columns=["x"])
     assert isinstance(release.table, pl.DataFrame if kind == "lazy" else pa.Table)
     again = pa.RecordBatchReader.from_stream(release.table).read_all()
     assert again.column("x").to_pylist() == [1.5, 1.5, 10.0, 10.0]
@@ -221,16 +247,29 @@ def test_a_stream_of_records_is_read_and_its_release_is_a_stream_again(kind):
     assert pa.RecordBatchReader.from_stream(release).read_all().to_pylist() == again.to_pylist()
 
 
-@pytest.mark.parametrize("kind", ["duckdb", "reader", "sender", "lazy"])
+@pytest.mark.parametrize("kind", STREAMS)
 def test_a_stream_need_not_fit_into_memory(kind, tmp_path):
     told = tmp_path / "report.json"
     asked = {"columns": ["x"], "keep": ["name"], "order": "keep", "report": told}
-    outcome = shoal.protect_files(streams()[kind], tmp_path / "out", 2, **asked)
+    outcome = shoal.protect_files(STREAMS[kind](), tmp_path / "out", 2, **asked)
     released = shoal.read(tmp_path / "out" / "part-00000.parquet")
     assert released["x"].to_pylist() == [1.5, 1.5, 10.0, 10.0]
     assert released["name"].to_pylist() == ["a", "b", "c", "d"]
     assert outcome.records == 4
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.private.json", "report.json"]
+
+
+def test_adbc_and_ibis_take_a_release_as_a_stream(tmp_path):
+    """Of both kinds: one in memory, and one that was written batch by batch."""
+    release = shoal.microaggregate(from_adbc(), 2, columns=["x"])
+    cursor = sys.modules["adbc_driver_sqlite.dbapi"].connect().cursor()
+    assert cursor.adbc_ingest("safe", release) == 4
+    cursor.execute("select x, name from safe")
+    assert cursor.fetch_arrow_table().to_pylist() == release.table.to_pylist()
+    shoal.protect_files(from_ibis(), tmp_path / "out.parquet", 2, columns=["x"], keep=["name"], order="keep")
+    ibis = sys.modules["ibis"]
+    assert ibis.read_parquet(tmp_path / "out.parquet").to_pyarrow().to_pylist() == release.table.to_pylist()
+    assert ibis.memtable(pa.table(release)).x.sum().execute() == 23.0
 
 
 def broken():

@@ -10,7 +10,8 @@ from shoal.errors import InputError
 from shoal.frame.frame import Frame
 from shoal.frame.large import LargeTable
 from shoal.io.files import as_arrow
-from shoal.io.parquet import large_table, promised
+from shoal.io.large import large_table
+from shoal.io.parquet import promised
 
 
 @pytest.fixture

@@ -13,5 +13,5 @@ def test_memory_is_that_of_the_machine():
 def test_more_than_half_of_the_memory_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "memory", lambda: 4_000_000_000)
     limits.refuse_memory(2_000_000_000, "big.csv")
-    with pytest.raises(InputError, match=r"'big\.csv' holds 2\.1 GB, more than half of the memory there is"):
+    with pytest.raises(InputError, match=r"'big\.csv' takes 2\.1 GB, more than half of the memory there is"):
         limits.refuse_memory(2_100_000_000, "big.csv")

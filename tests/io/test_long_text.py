@@ -1,6 +1,8 @@
 """Text files larger than memory: what they become is what the reader in memory makes of them."""
 
+import gc
 import gzip
+import resource
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +12,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.commands import app
-from shoal.errors import InputError
+from shoal.errors import InputError, MachineError
 from shoal.io.formats.long_text import LongText
 from shoal.verify.files import check
 
@@ -73,6 +75,39 @@ def test_packed_files_that_end_early_or_never(tmp_path):
         LongText(tmp_path / "bomb.csv.gz").to_parquet(tmp_path / "made")
 
 
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_what_keeps_a_text_from_being_read_by_column(tmp_path, ending, capfd):
+    """A text that ends early, and a disk that fills: one sentence, and nothing is left."""
+    path, content = tmp_path / f"in.{ending}", FILES["plain.csv"] + b'\n1,2,3,"open'
+    path.write_bytes(content if ending == "csv" else gzip.compress(FILES["plain.csv"])[:-40])
+    with pytest.raises(InputError, match=r"row 92|may be cut short"):
+        LongText(path, block=300).by_column()
+    path.write_bytes(FILES["plain.csv"] if ending == "csv" else gzip.compress(FILES["plain.csv"]))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+        with pytest.raises(MachineError, match=r"cannot be stored in '.*': File too large; name another"):
+            LongText(path, block=300).by_column()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    gc.collect()
+    assert capfd.readouterr().err == ""
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_text_without_records_has_columns(tmp_path):
+    (tmp_path / "in.csv").write_text("a,b\n")
+    table, cells, *_ = LongText(tmp_path / "in.csv").by_column()
+    assert (len(table), table.column_names, cells.column_names) == (0, ["a", "b"], ["a", "b"])
+    assert converted(tmp_path / "in.csv").column_names == ["a", "b"]
+
+
+def test_names_with_points_are_columns_of_their_own(tmp_path):
+    (tmp_path / "in.csv").write_text("a.b,a\n1,x\n2,y\n")
+    table = LongText(tmp_path / "in.csv").by_column().table
+    assert (table["a"].to_pylist(), table["a.b"].to_pylist()) == (["x", "y"], [1, 2])
+
+
 def test_a_text_is_protected_on_disk(tmp_path):
     """The same release as of the Parquet file with the same cells; nothing else is left behind."""
     rng = np.random.default_rng(0)
@@ -91,7 +126,7 @@ def test_a_text_is_protected_on_disk(tmp_path):
     assert pq.read_table(tmp_path / "in.csv.gz.protected.parquet").equals(one)
     assert len(list(tmp_path.iterdir())) == 5
     done = CliRunner().invoke(app, words)
-    assert "nothing is guessed: name the columns" in " ".join(done.output.split())
+    assert "guesses are not applied unasked: add --accept-guesses" in " ".join(done.output.split())
     with pytest.raises(InputError, match=r"large tables are written as Parquet, not as '.*out.csv'"):
         shoal.protect_files(tmp_path / "in.csv.gz", tmp_path / "out.csv", 5, **plan)
     with pytest.raises(InputError, match="there is no column 'c'"):

@@ -284,6 +284,47 @@ def test_a_bucket_that_refuses(store):
     assert names(store) == ["in.parquet"]
 
 
+def test_check_and_measure_of_stores_that_refuse(store, monkeypatch):
+    """Whichever of the two tables it is; and measure takes a release that lies in a store."""
+    for name in ("was.csv", "safe.csv"):
+        shoal.write(people(), f"s3://bucket/{name}")
+    measured = ("measure", "s3://bucket/was.csv", "s3://bucket/safe.csv", "-c", "income", "--order", "keep")
+    checked = (
+        "check",
+        "s3://bucket/safe.csv",
+        "-k",
+        "1",
+        "--original",
+        "s3://bucket/was.csv",
+        "-c",
+        "income",
+    )
+
+    def run(*words):
+        done = CliRunner().invoke(app, words)
+        return done.exit_code, " ".join(done.stderr.split())
+
+    assert run(*measured)[0] == run(*checked)[0] == 0
+    for name in ("was.csv", "safe.csv"):
+        store.refuse = lambda method, key, name=name: key == name
+        for words in (measured, checked):
+            assert run(*words) == (2, f"shoal: 's3://bucket/{name}' cannot be reached: access denied")
+        store.refuse = lambda method, key: False
+        store.cut = lambda key, name=name: key == name
+        for words in (measured, checked):
+            status, said = run(*words)
+            assert (status, f"'s3://bucket/{name}' cannot be reached: network connection" in said) == (
+                2,
+                True,
+            )
+        store.cut = lambda key: False
+    for name in [name for names, *_ in stores._WHO.values() for name in names]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/nowhere")
+    for words in (measured, checked):
+        assert "no credentials were found for 's3://bucket/" in run(*words)[1]
+
+
 def test_a_stream_that_ends_early(store, tmp_path):
     store.objects["in.parquet"] = packed(people())
     store.cut = lambda key: True

@@ -11,12 +11,14 @@ import shoal
 from shoal.datasets import survey
 from shoal.errors import MachineError
 from shoal.frame.order import file_order
+from shoal.measurement import measure_plan
 from shoal.measures import columns
 from shoal.measures.groups import Groups, same
 from shoal.measures.linkage import chances, linkage
 from shoal.measures.pair import pair
 from shoal.pipeline import run
 from shoal.plan import Plan
+from tests.long_texts import WAYS, read, texts
 
 COLUMNS = ["turnover", "wages", "profit", "sector"]
 
@@ -88,12 +90,23 @@ def test_large_tables_are_measured_like_small_ones(tables, fields):
 
 def test_rows_are_matched_by_the_plan_and_by_a_key(tables):
     plan, original, release, folder = tables
-    from shoal.measurement import measure_plan
-
     found = measure_plan(plan, folder / "was", folder / "safe")
     close(found.facts(), measure_plan(plan, original, release).facts())
     by_key = shoal.measure(folder / "was", folder / "safe", columns=COLUMNS, key="nr")
     assert np.array_equal(by_key.rows, found.rows)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_texts_are_measured_as_in_memory(tmp_path, way):
+    """Columns are what all of their cells are, though the first ones could be less."""
+    was, safe, plan = texts(tmp_path, way)
+    large, small = (
+        measure_plan(plan, *tables, confidential=["said"], formula="late ~ nr + code")
+        for tables in ((read(was).table, read(safe).table), (was, safe))
+    )
+    close(large.facts(), small.facts())
+    assert "gap" in str(large.notes)
+    close(large.model()["distributions"], small.model()["distributions"])
 
 
 def test_what_is_sampled_is_named(tables):
@@ -171,8 +184,6 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
 
 
 def test_how_far_measures_are_is_told(tables):
-    from shoal.measurement import measure_plan
-
     plan, _, _, folder = tables
     shares = []
     measure_plan(plan, folder / "was", folder / "safe", progress=shares.append)

@@ -5,15 +5,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import shoal
 from shoal.datasets import survey
 from shoal.frame.large import PIECE
 from shoal.frame.order import file_order
-from shoal.io.parquet import large_table
+from shoal.io.large import large_table
 from shoal.pipeline import run
 from shoal.plan import Plan
 from shoal.verify.compare import first_difference
 from shoal.verify.files import check, check_original
 from shoal.verify.requirements import groups_of
+from tests.long_texts import COLUMNS as COLUMNS_OF_TEXT
+from tests.long_texts import WAYS, content_of, packed, read, texts
 from tests.verify.test_files import SABOTAGE, unprotect
 
 COLUMNS = ["turnover", "wages", "profit"]
@@ -94,6 +97,38 @@ def test_a_difference_is_found_in_a_later_piece():
     groups = groups_of([pa.array(other)])
     assert np.bincount(groups).tolist() in ([PIECE + 2, 1], [1, PIECE + 2])
     assert groups[PIECE + 1] != groups[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("known", [True, False])
+def test_texts_are_checked_as_in_memory(tmp_path, way, known):
+    """Cells are counted and compared as they are written, whatever comes late in a column."""
+    was, safe, plan = texts(tmp_path, way)
+    plan = plan if known else None
+
+    def said(release, original):
+        counted = check(release, 4, COLUMNS_OF_TEXT, plan=plan)
+        return [*map(str, counted), str(check_original(release, original, COLUMNS_OF_TEXT, plan=plan))]
+
+    found = said(read(safe), read(was))
+    assert found == said(safe, was)
+    assert all(sentence.startswith("yes") for sentence in found)
+    assert ("each found again" in found[1]) == known
+    ending = safe.name.partition(".")[2]
+    shoal.write(shoal.read(safe), other := tmp_path / "other.parquet")
+    assert str(check_original(other, read(was), COLUMNS_OF_TEXT, plan=plan)) == found[1]
+    lines = content_of(safe).splitlines(keepends=True)
+    turned = {  # another spelling of the same number, another text, a published value that stands alone
+        "spelling": [line.replace(b"1e0", b"1.0") for line in lines],
+        "text": [line.replace(b"plain", b"plan") for line in lines],
+        "value": [*lines[:-1], b"9" + lines[-1]],
+    }
+    for name, spoilt in turned.items():
+        path = tmp_path / f"{name}.{ending}"
+        path.write_bytes(packed(b"".join(spoilt), path))
+        found = said(read(path), read(was))
+        assert found == said(path, was)
+        assert not all(sentence.startswith("yes") for sentence in found), name
 
 
 def test_how_far_a_large_check_is_is_told(tmp_path):

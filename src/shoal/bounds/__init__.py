@@ -22,7 +22,7 @@ from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.large import PIECE, LargeTable
 from shoal.frame.types import read_column, read_weight, refuse_gaps
-from shoal.io.parquet import large_table
+from shoal.io.large import large_frame
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.encode import encode
@@ -110,8 +110,7 @@ def measured(
 
     The weights are None where all are 1; a gap has the weight 0.
     """
-    table = large_table(data)
-    frame = frame_of(data) if table is None else Frame(table)
+    frame = large_frame(data)
     plan, large = (plan or Plan(1, columns=columns)).called(frame.names), isinstance(frame.native, LargeTable)
     if (why := no_bound(plan, len(frame))) is not None:
         raise InputError(why)

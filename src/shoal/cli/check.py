@@ -43,7 +43,7 @@ def check(
 
     from shoal.plan.rules import KINDS
     from shoal.verify.files import check as count
-    from shoal.verify.files import check_original
+    from shoal.verify.files import check_original, contents_of
 
     loose = wanted.merge_small_strata or wanted.missing_codes
     merged, protected = wanted.strata if loose else (), wanted.columns or ()
@@ -51,9 +51,10 @@ def check(
         share = 1.0 if original is None else 0.2
         told: dict[str, Any] = {"per_column": wanted.per_column, "blocks": wanted.blocks, "plan": wanted}
         alone = wanted if original is None else replace(wanted, **dict.fromkeys(KINDS))
+        released = contents_of(source)
         findings: list[Any] = list(
             count(
-                source,
+                released,
                 wanted.k,
                 wanted.columns,
                 strata=[name for name in wanted.strata if name not in merged or name not in protected],
@@ -64,7 +65,7 @@ def check(
         )
         if original is not None:
             agreement = check_original(
-                source,
+                released,
                 original,
                 wanted.columns,
                 without_gaps=wanted.missing == "drop",

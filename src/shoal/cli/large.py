@@ -58,11 +58,14 @@ def engine_for(engine: str, file: str, master: str | None, most: int = IN_MEMORY
             from shoal.io.parquet import promised
 
             large = promised(path) > most
-        else:  # which needs none of its readers
-            from shoal.io.limits import memory
+        elif large := file.lower().endswith(TEXTS) and path.is_file():
+            from shoal.io.limits import TEXT, memory
 
-            text = file.lower().endswith(TEXTS) and path.is_file()
-            large = text and path.stat().st_size > memory() // 2
+            most = memory() // (2 * TEXT)
+            if large := path.stat().st_size > most // 200:  # else none of its readers is needed
+                from shoal.io.formats.long_text import LongText
+
+                large = LongText(path).longer_than(most)
         return "disk" if large or path.is_dir() else "memory"
     readable = (".parquet", *TEXTS) if engine == "disk" else ".parquet"
     if engine != "memory" and not (Path(file).is_dir() or file.lower().endswith(readable)):
@@ -108,11 +111,15 @@ def head_of(file: str, most: int = HEAD) -> Frame:
     import pyarrow as pa
 
     from shoal.frame.frame import Frame
+    from shoal.io.formats.long_text import LongText
     from shoal.io.parquet import ParquetTable
 
-    if is_remote(file) or not Path(file).exists() or file.lower().endswith(TEXTS):
-        why = "is a long text" if file.lower().endswith(TEXTS) else "is not on this machine"
-        raise InputError(f"{shown(file)!r} {why}, so nothing is guessed: name the columns with -c")
+    if is_remote(file) or not Path(file).exists():
+        raise InputError(
+            f"{shown(file)!r} is not on this machine, so nothing is guessed: name the columns with -c"
+        )
+    if file.lower().endswith(TEXTS):
+        return Frame(LongText(Path(file)).head(most))
     parts = ParquetTable(file)
     batches: list[pa.RecordBatch] = []
     for _, batch in parts.batches(parts.schema.names):
@@ -123,10 +130,10 @@ def head_of(file: str, most: int = HEAD) -> Frame:
 
 
 def seen_of(source: str) -> Frame:
-    """What guesses look at: the table, or the first records of a folder of files."""
+    """What guesses look at: the table, or the first records of one that is protected on disk."""
     from shoal.io.source import frame_of
 
-    return head_of(source) if Path(source).is_dir() else frame_of(source)
+    return head_of(source) if engine_for("auto", source, None) == "disk" else frame_of(source)
 
 
 def large_target(file: str, output: str | None) -> str:

@@ -60,9 +60,13 @@ def measure(
     if not (matched or key) and (report or public_report or at_risk):
         raise InputError("reports and --at-risk compare records: match them by --key, --plan or --order keep")
     hidden = listed(confidential, "--confidential") or None
-    with source_of(original) as source, watching(doing="measures") as progress:
+    with (
+        source_of(original) as source,
+        source_of(release) as made,
+        watching(doing="measures") as progress,
+    ):
         found = interruptible(
-            lambda: measure_plan(wanted, source, release, key, hidden, formula, matched, progress)
+            lambda: measure_plan(wanted, source, made, key, hidden, formula, matched, progress)
         )
     rows = [("lost", m.title, shown(m.overall, m.unit)) for m in found.utility.values()]
     rows += [("at risk", m.title, shown(m.overall, m.unit)) for m in found.risk.values()]

@@ -54,6 +54,16 @@ class LargeTable:
 
     column = __getitem__  # so that it is asked like a batch
 
+    def watched(self, seen: Callable[[], Any]) -> LargeTable:
+        """The same table; `seen` is called with each column that is read."""
+
+        def read(name: str) -> pa.ChunkedArray:
+            cells = self._read(name)
+            seen()
+            return cells
+
+        return LargeTable(self.schema, self._records, read, self._rows, self._replaced)
+
     def take(self, rows: ArrayLike) -> LargeTable:
         """The table with these of its rows, in this order."""
         rows = np.asarray(rows, None if getattr(rows, "dtype", None) == np.int32 else np.int64)

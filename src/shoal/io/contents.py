@@ -8,10 +8,15 @@ import pyarrow as pa
 
 
 class Contents(NamedTuple):
-    """The Arrow table in a file. `cells` has every cell as it stands there, where the table holds less."""
+    """The Arrow table in a file. `cells` has every cell as it stands there, where the table holds less.
+
+    Files of one `family` can be compared as they stand. Folders name the cells of the `keys`.
+    """
 
     table: pa.Table
     cells: Any = None  # an Arrow table, or nothing
+    family: str = ""
+    keys: tuple[str, ...] = ()
 
 
 def sha256(path: Path) -> str:

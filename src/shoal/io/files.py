@@ -63,22 +63,6 @@ for _ending in fixed.ENDINGS:  # which a layout completes
     FORMATS[_ending] = Format("fixed widths", partial(text.read, ",", None), stats.refuse_sas)
 
 
-def same_family(one: Any, other: Any) -> bool:
-    """Whether both are files whose cells can be compared as they stand."""
-    if not (_is_file(one) and _is_file(other)):
-        return False
-    families = {file_format(Path(source)).family for source in (one, other)}
-    return len(families) == 1 and "" not in families
-
-
-def _is_file(source: Any) -> bool:
-    """Whether this is neither a table in memory or in a database nor a folder of parts."""
-    if is_remote(source):
-        return "." in source.rpartition("/")[2]
-    named = isinstance(source, (str, os.PathLike)) and not sql.is_url(source)
-    return named and not os.path.isdir(source)
-
-
 def read(path: str | os.PathLike[str]) -> pa.Table:
     """Read a table.
 
@@ -110,7 +94,7 @@ def read(path: str | os.PathLike[str]) -> pa.Table:
 def read_contents(path: str | os.PathLike[str]) -> Contents:
     """The table in a file and its cells as they stand there, from one reading."""
     wanted = Path(path)
-    reader, path = file_format(wanted).read, file_of(wanted)
+    kind, path = file_format(wanted), file_of(wanted)
     if not path.exists():
         there = [p.name for p in path.parent.glob("[!.]*") if p.is_file()] if path.parent.is_dir() else []
         hint = f" ({did_you_mean(path.name, there)})" if there else ""
@@ -120,14 +104,13 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
     try:
         if path.stat().st_size == 0:
             raise InputError(f"{str(path)!r} is empty: a table needs a header line and at least k records")
-        contents = reader(wanted)
+        contents = kind.read(wanted)._replace(family=kind.family)
     except MemoryError:
         raise
     except pa.ArrowException as error:
         if "launch worker thread" in str(error):  # a thread needs memory of its own
             raise MemoryError from None
-        kind = file_format(path).name
-        raise InputError(f"{str(path)!r} cannot be read as {kind}: {first_sentence(error)}") from None
+        raise InputError(f"{str(path)!r} cannot be read as {kind.name}: {first_sentence(error)}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{str(path)!r} has what is no text in {error.encoding}: save it as UTF-8") from None
     except PermissionError:

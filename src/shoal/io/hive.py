@@ -50,12 +50,6 @@ def find(source: Path) -> list[Part]:
     return parts
 
 
-def keys_in(source: Any) -> list[str]:
-    """The columns that folders name, where this is a folder of Parquet files."""
-    folder = isinstance(source, (str, Path)) and Path(source).is_dir()
-    return list(find(Path(source))[0].cells) if folder else []
-
-
 def _below(folder: Path, cells: dict[str, str | None]) -> list[Part]:
     there = [p for p in sorted(folder.iterdir()) if not p.name.startswith((".", "_")) or _cell(p)]
     folders = [path for path in there if path.is_dir()]

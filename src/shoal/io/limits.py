@@ -7,6 +7,7 @@ from shoal.errors import InputError
 
 MOST_COLUMNS = 20_000
 LONGEST_LINE = 1 << 26  # bytes of one record of a text file
+TEXT = 3  # bytes of memory that each byte of a text takes, while it is read a little more
 #: Bytes that any packed file may unpack to, and beyond them so many times its own size.
 _ALWAYS, _TIMES = 1 << 28, 200
 
@@ -36,13 +37,18 @@ def refuse_bomb(size: int, packed: int, where: str, always: int = _ALWAYS, times
         raise InputError(f"{where!r} unpacks to more than {times} times its size: it is no table")
 
 
-def refuse_memory(size: int, where: str) -> None:
+def refuse_memory(size: int, where: str, remedy: str = "protect a part of it") -> None:
     """Refuse what would fill more than half of the memory."""
     if size > memory() // 2:
         raise InputError(
-            f"{where!r} holds {size / 1e9:.1f} GB, more than half of the memory there is: "
-            "take a larger machine, or protect a part of it"
+            f"{where!r} takes {size / 1e9:.1f} GB, more than half of the memory there is: "
+            f"take a larger machine, or {remedy}"
         )
+
+
+def refuse_text(size: int, where: str) -> None:
+    """Refuse a text of so many bytes if its cells and numbers would fill more than half of the memory."""
+    refuse_memory(TEXT * size, where, "protect it piece by piece (--engine disk, protect_files)")
 
 
 def memory() -> int:

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,6 @@ from shoal.io.private import private_folder
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-#: Records of a Parquet file above which its columns are read one by one; those of folders always are.
-LARGE = 1_000_000
 PART = 2_000_000  # records of a part file: some 100 MB
 MANIFEST = "_manifest.json"  # readers of a folder pass over names with an underscore
 
@@ -95,12 +93,11 @@ class ParquetTable:
                     return True
         return False
 
-    def by_column(self, seen: Callable[[], Any] = int) -> LargeTable:
-        """The table with single columns in memory; `seen` is called with each that is read."""
+    def by_column(self) -> LargeTable:
+        """The table with single columns in memory."""
 
         def read(name: str) -> pa.ChunkedArray:
             batches = (batch for _, batch in self.batches([name]))
-            seen()
             return pa.chunked_array([batch.column(0) for batch in batches], self.schema.field(name).type)
 
         return LargeTable(self.schema, len(self), read)
@@ -120,14 +117,6 @@ class SomeRows(ParquetTable):
             batch = whole.filter(pa.array(self._kept[first : first + len(whole)]))
             yield begin, batch
             begin += len(batch)
-
-
-def large_table(source: Any, most: int = LARGE, seen: Callable[[], Any] = int) -> LargeTable | None:
-    """The table in a folder of Parquet files, or in one of many records; None for whatever else."""
-    if not isinstance(source, (str, os.PathLike)):
-        return None
-    path = Path(source)
-    return ParquetTable(path).by_column(seen) if path.is_dir() or promised(path) > most else None
 
 
 def promised(path: Path) -> int:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from shoal.errors import InputError
+from shoal.errors import InputError, MachineError
 from shoal.io.atomic import by_handle, first_sentence, new_part, remove_folder, sweep
 
 
@@ -29,6 +29,18 @@ def private_folder(
     finally:
         if lock is not None:
             remove_folder(folder, lock)
+
+
+@contextlib.contextmanager
+def storing() -> Iterator[None]:
+    """Say in one sentence why columns cannot be stored in the temporary folder."""
+    try:
+        yield
+    except OSError as error:
+        folder, why = tempfile.gettempdir(), first_sentence(error)
+        raise MachineError(
+            f"columns cannot be stored in {folder!r}: {why}; name another folder (TMPDIR)"
+        ) from None
 
 
 def key_file(path: str | os.PathLike[str]) -> bytes:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import Bools
-from shoal.errors import MachineError
 from shoal.frame.large import PIECE
+from shoal.io.private import storing
 
 
 class Column(NamedTuple):
@@ -131,14 +131,9 @@ class _Store:
     def add(self, array: NDArray) -> Callable[[slice], NDArray]:
         """Write it; gives what reads some of its rows."""
         begin, kind, records = self._file.seek(0, 2), array.dtype, len(array)
-        try:
+        with storing():
             self._file.write(np.ascontiguousarray(array).data)
             self._file.flush()
-        except OSError as error:
-            folder = tempfile.gettempdir()
-            raise MachineError(
-                f"columns cannot be stored in {folder!r}: {error.strerror}; name another folder (TMPDIR)"
-            ) from None
 
         def read(rows: slice) -> NDArray:
             first, last, _ = rows.indices(records)

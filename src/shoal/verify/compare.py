@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from shoal.arrays import Ints
+from shoal.arrays import Ints, numbers_to
 from shoal.frame.large import pieces
 from shoal.frame.levels import written_out
 from shoal.frame.order import row_ids
@@ -204,7 +204,7 @@ def outside(
     """
     rounding, faults = rounding or {}, []
     groups = groups_of(release[name] for name in columns)
-    order = np.argsort(groups, kind="stable")
+    order = np.argsort(groups, kind="stable").astype(numbers_to(len(groups)))
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     del groups
     for name in columns:

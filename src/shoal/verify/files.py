@@ -12,17 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
-from shoal.arrays import Ints
+from shoal.arrays import Ints, numbers_to
 from shoal.errors import InputError, did_you_mean
 from shoal.frame.frame import Frame
+from shoal.frame.large import LargeTable
 from shoal.frame.metadata import details_of, published
 from shoal.frame.order import file_order
 from shoal.io.contents import Contents
 from shoal.io.databases.address import is_remote
 from shoal.io.databases.sql import is_url
-from shoal.io.files import as_arrow, read, read_contents, same_family
-from shoal.io.hive import by_folder, keys_in
-from shoal.io.parquet import large_table
+from shoal.io.files import as_arrow, read, read_contents
+from shoal.io.hive import by_folder
+from shoal.io.large import large_contents
 from shoal.io.stores import kept, speaking_of
 from shoal.verify import compare as comparing
 from shoal.verify import steps
@@ -94,7 +95,7 @@ def check(
     [True]
     """
     reads = _Reads(progress)
-    contents = _contents(release, reads)
+    contents = contents_of(release, reads)
     table = contents.table if contents.cells is None else contents.cells
     blocks = _blocks(contents.table, columns, per_column, blocks, plan)
     within = [] if strata is None or isinstance(strata, np.ndarray) else list(strata)
@@ -177,7 +178,8 @@ def check_original(
     True
     """
     reads = _Reads(progress)
-    (table, written), (before, cells) = _contents(release, reads), _contents(original, reads)
+    table, written, family, keys = contents_of(release, reads)
+    before, cells, other_family, _ = contents_of(original, reads)
     reads.expected = len(table.column_names) + 2 * len(before.column_names)  # once more for the order of rows
     blocks = _blocks(table, columns, per_column, blocks, plan)
     protected = [name for block in blocks for name in block]
@@ -187,7 +189,7 @@ def check_original(
     dropped = [*dropped, *unpublished, *(() if plan is None else plan.named("identifier"))]
     changed = [] if plan is None else steps.stepped(plan, protected)
     _refuse_unknown(before, changed)
-    exact = same_family(release, original)
+    exact = family == other_family != ""
     found, expected = (written, cells) if exact else (table, before)
     if without_gaps:
         holes = [pc.is_null(before[name], nan_is_null=True).to_numpy() for name in protected]
@@ -204,11 +206,12 @@ def check_original(
     if plan is not None:
         quasi = [name for name in protected if plan.roles.get(name, "quasi") == "quasi"]
         shuffled = file_order(before, plan, quasi)
-    keys = keys_in(release)
     if plan is not None and keys and {*keys} <= {*before.column_names}.difference(protected, changed):
         names = [name for name in before.column_names if name in table.column_names]
         table = found = table.select([*names, *(n for n in table.column_names if n not in names)])
         shuffled = by_folder(before, keys, shuffled)
+    if shuffled is not None:
+        shuffled = shuffled.astype(numbers_to(len(shuffled)))
     agreements = []
     for order in [None] if shuffled is None else [shuffled, None]:
         one, other = (t if order is None else t.take(order) for t in (expected, before))
@@ -294,16 +297,21 @@ class _Reads:
         self._progress(min(1.0, self._done / self.expected))
 
 
-def _contents(given: Any, seen: Callable[[], None]) -> Contents:
-    """A table of any kind, or what a file, a folder of parts or a table of a database holds."""
-    if not isinstance(given, (str, os.PathLike)):
-        return Contents(as_arrow(given))
-    if is_remote(given):
-        with speaking_of(near := kept(str(given)), str(given)):
-            return _contents(near, seen)
-    if (large := large_table(given, seen=seen)) is not None:
-        return Contents(large)
-    return Contents(read(given)) if is_url(given) else read_contents(given)
+def contents_of(given: Any, seen: Callable[[], Any] = int) -> Contents:
+    """A table of any kind, or what a file, a folder of parts or a table of a database holds.
+
+    `seen` is called with each column that is read by itself.
+    """
+    if isinstance(given, (str, os.PathLike)):
+        if is_remote(given):
+            with speaking_of(near := kept(str(given)), str(given)):
+                return contents_of(near, seen)
+        large = large_contents(given)
+        given = large or (Contents(read(given)) if is_url(given) else read_contents(given))
+    elif not isinstance(given, Contents):
+        given = Contents(as_arrow(given))
+    table, cells = (side.watched(seen) if isinstance(side, LargeTable) else side for side in given[:2])
+    return given._replace(table=table, cells=cells)
 
 
 def _blocks(

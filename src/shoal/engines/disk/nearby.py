@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,14 +13,12 @@ from shoal.io.databases.address import is_remote, shown
 from shoal.io.databases.sql import is_url
 from shoal.io.files import FORMATS
 from shoal.io.formats.long_text import LongText
+from shoal.io.large import TEXTS
 from shoal.io.private import private_folder
 from shoal.outcome import Outcome
 
-#: Text files, which become Parquet in a private folder first.
-TEXTS = [ending for ending, kind in FORMATS.items() if kind.family == "text"]
 
-
-def _ending(path: Any, endings: list[str]) -> bool:
+def _ending(path: Any, endings: Iterable[str]) -> bool:
     """Whether this is a file's name, not a folder, with one of these endings."""
     return str(path).lower().endswith(tuple(endings)) and not Path(path).is_dir()
 

@@ -16,7 +16,7 @@ from shoal.errors import InputError
 from shoal.frame.levels import written_out
 from shoal.frame.metadata import details_of, with_details
 from shoal.io.contents import Contents
-from shoal.io.limits import LONGEST_LINE, refuse_memory, refuse_names, refuse_size
+from shoal.io.limits import LONGEST_LINE, refuse_bomb, refuse_names, refuse_text
 
 #: What a number may look like. Anything else (a leading zero, a thousands sign) makes a column text.
 _INTEGER = r"^\s*[+-]?(0|[1-9][0-9]*)\s*$"
@@ -72,13 +72,14 @@ def _content(path: Path, compression: str | None) -> pa.Buffer:
     packed = path.stat().st_size
     with pa.input_stream(str(path), compression=compression) as stream:
         if compression is None:
-            refuse_memory(packed, str(path))
+            refuse_text(packed, str(path))
             return stream.read_buffer()
         content = pa.BufferOutputStream()
         part = memoryview(bytearray(_PIECE))  # our own: what `read` sets aside is lost if the file is broken
         while count := stream.readinto(part):
             content.write(part[:count])
-            refuse_size(content.tell(), packed, str(path))
+            refuse_bomb(content.tell(), packed, str(path))
+            refuse_text(content.tell(), str(path))
         return content.getvalue()
 
 
