@@ -16,7 +16,7 @@ from shoal.datasets import survey
 from shoal.engines.disk.engine import run as run_on_disk
 from shoal.errors import InputError
 from shoal.measures.measure import shown
-from shoal.pipeline import release_on_disk
+from shoal.pipeline import release_of
 from shoal.plan import Plan
 from shoal.report import build
 from tests.measures.test_large import close
@@ -56,7 +56,7 @@ def test_the_report_of_one_block_is_that_of_memory(source, fields):
     plan = Plan(4, **{"columns": COLUMNS, **fields})
     made = []
     run_on_disk(plan, source, source.with_name("out"), then=lambda *done: made.append(done))
-    large = build(release_on_disk(plan, source, *made[0]), bound_time=None)
+    large = build(release_of(plan, source, *made[0]), bound_time=None)
     small = build(shoal.pipeline.run(plan, source), bound_time=None)
     for part in ("utility", "risk", "distributions", "map", "audit"):
         close(large[part], small[part], part)
@@ -79,7 +79,7 @@ def test_the_report_of_several_blocks_is_that_of_its_tables_in_memory(source, fi
         then=lambda *done: made.append(done),
     )
     assert outcome.blocks > 2
-    large = release_on_disk(plan, source, *made[0])
+    large = release_of(plan, source, *made[0])
     tables = ({name: table[name] for name in table.column_names} for table in (large.table, large.original))
     released, original = map(pa.table, tables)
     small = replace(large, table=released, original=original)
@@ -160,7 +160,7 @@ def test_other_sizes_and_prices_of_a_large_table_come_from_a_sample(tmp_path):
     plan, made = Plan(7, columns=["x"], method="mdav"), []
     run_on_disk(plan, tmp_path / "in", tmp_path / "seven", then=lambda *done: made.append(done))
     others = shoal.compare(tmp_path / "in", k=5, columns=["x"], method="mdav", bound_time=None)
-    model = build(release_on_disk(plan, tmp_path / "in", *made[0]), comparison=others, bound_time=None)
+    model = build(release_of(plan, tmp_path / "in", *made[0]), comparison=others, bound_time=None)
     assert not any("would lose" in reason for reason in model["why_k"]["reasons"])
 
 
