@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[3_000_000, 10_000_000])
     parser.add_argument("--what", nargs="*", default=["check", "measure"], help="check, measure, protect")
     parser.add_argument("--columns", type=int, default=8, help="to protect, two or more; two others are kept")
+    parser.add_argument("--engine", default="disk", help="that protects: of spark, the driver is measured")
     asked = parser.parse_args()
     names = [f"x{j}" for j in range(asked.columns)]
     found = []
@@ -68,8 +69,9 @@ def main() -> None:
                 "check": ["check", safe, "--original", was, "--plan", plan],
                 "measure": ["measure", was, safe, "--plan", plan, "--report", report],
                 # One column to protect: its groups are found in a moment, and what is measured is the report.
-                "protect": ["protect", was, "-k5", "-cx0", "--engine=disk", "-o", out, "--report", report],
+                "protect": ["protect", was, *"-k5 -cx0 --engine".split(), asked.engine, "-o", out],
             }
+            commands["protect"] += ["--report", report]
             for what in asked.what:
                 facts = run(folder, *commands[what])
                 size, seconds = f"{rows:,} records x {len(names) + 2}", facts["processor_seconds"]
