@@ -52,7 +52,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[3_000_000, 10_000_000])
     parser.add_argument("--what", nargs="*", default=["check", "measure"], help="check, measure, protect")
     parser.add_argument("--columns", type=int, default=8, help="to protect, two or more; two others are kept")
-    parser.add_argument("--engine", default="disk", help="that protects: of spark, the driver is measured")
+    parser.add_argument(
+        "--engine", default="disk", help="that protects; of spark, what Python takes at the driver"
+    )
     asked = parser.parse_args()
     names = [f"x{j}" for j in range(asked.columns)]
     found = []
@@ -65,13 +67,13 @@ def main() -> None:
             os.wait()
             was, safe, plan = (str(folder / file) for file in ("was.parquet", "safe.parquet", "plan.toml"))
             out, report = (str(folder / name) for name in ("out", "report.html"))
+            place = f"--engine={asked.engine}"
             commands = {
                 "check": ["check", safe, "--original", was, "--plan", plan],
                 "measure": ["measure", was, safe, "--plan", plan, "--report", report],
                 # One column to protect: its groups are found in a moment, and what is measured is the report.
-                "protect": ["protect", was, *"-k5 -cx0 --engine".split(), asked.engine, "-o", out],
+                "protect": ["protect", was, "-k5", "-cx0", place, "-o", out, "--report", report],
             }
-            commands["protect"] += ["--report", report]
             for what in asked.what:
                 facts = run(folder, *commands[what])
                 size, seconds = f"{rows:,} records x {len(names) + 2}", facts["processor_seconds"]
