@@ -35,7 +35,7 @@ def brought(release: SparkRelease, measured: Any, facts: Sequence[dict[str, Any]
         wanted = measured.select(*(f"`{name}`" for name in (PLACE, *told, *units, *release.table.columns)))
         released, found = _bring(wanted, [PLACE, *told, *units], records, folder / "released.parquet")
         # Records that are alike may stand for one another: those of one group stand together.
-        places = np.lexsort(found[len(told) :: -1])
+        places = np.lexsort(found[len(told) :: -1]).astype(order.dtype)
         if not np.array_equal(found[0][places], hashes):
             raise _changed()
         del hashes
@@ -44,7 +44,7 @@ def brought(release: SparkRelease, measured: Any, facts: Sequence[dict[str, Any]
         del found
         yield Placed(
             original.take(order),
-            released.take(places.astype(order.dtype)),
+            released.take(places),
             labels[0] if len(labels) == 1 else np.stack(labels, axis=1),
             whose,
         )
@@ -66,8 +66,8 @@ def _bring(df: Any, keys: Sequence[str], records: int, path: Path) -> tuple[Larg
                 yield batch.drop_columns(list(keys))
 
     coming = batches()
-    first = next(coming)
-    write_batches(path, first.schema, itertools.chain([first], coming))
+    if (first := next(coming, None)) is not None:
+        write_batches(path, first.schema, itertools.chain([first], coming))
     if filled < records:
         raise _changed()
     return ParquetTable(path).by_column(), numbers
