@@ -66,6 +66,9 @@ def main() -> None:
     parser.add_argument("--what", nargs="*", default=["check", "measure"], help="check, measure, protect")
     parser.add_argument("--columns", type=int, default=8, help="to protect, two or more; two others are kept")
     parser.add_argument("--format", default="parquet", choices=["parquet", "csv", "csv.gz", "csv.zst"])
+    parser.add_argument(
+        "--engine", default="disk", help="that protects; of spark, what Python takes at the driver"
+    )
     asked = parser.parse_args()
     names = [f"x{j}" for j in range(asked.columns)]
     found = []
@@ -79,11 +82,12 @@ def main() -> None:
             files = (f"was.{asked.format}", f"safe.{asked.format}", "plan.toml")
             was, safe, plan = (str(folder / file) for file in files)
             out, report = (str(folder / name) for name in ("out", "report.html"))
+            place = f"--engine={asked.engine}"
             commands = {
                 "check": ["check", safe, "--original", was, "--plan", plan],
                 "measure": ["measure", was, safe, "--plan", plan, "--report", report],
                 # One column to protect: its groups are found in a moment, and what is measured is the report.
-                "protect": ["protect", was, "-k5", "-cx0", "--engine=disk", "-o", out, "--report", report],
+                "protect": ["protect", was, "-k5", "-cx0", place, "-o", out, "--report", report],
             }
             for what in asked.what:
                 facts = run(folder, *commands[what])

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from shoal.bounds import bound_matrix, measured
 from shoal.display import Tabular
+from shoal.engines.memory import run
 from shoal.errors import InputError, ShoalError
 from shoal.frame.frame import Frame
 from shoal.frame.large import LargeTable
@@ -29,15 +30,14 @@ from shoal.io.large import large_table
 from shoal.io.source import frame_of
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.measures.linkage import drawn
-from shoal.pipeline import run
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.plan.rules import alternatives, required_by, without
-from shoal.release import Release
 from shoal.report.pictures import front
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from shoal.release import Release
     from shoal.report.drawing import Picture
 
 Progress = Callable[[float], None]
@@ -318,7 +318,8 @@ def neighbours(release: Release, progress: Progress | None = None) -> Comparison
     plan, k = release.plan, release.plan.k
     frame, notes = some_of(release.original, plan)
     records = len(frame)
-    if k < 2 or (release.seconds > NEIGHBOUR_SECONDS and not notes):
+    large = isinstance(release.original, LargeTable)  # where seconds say little of a run in memory
+    if k < 2 or (release.seconds > NEIGHBOUR_SECONDS and not large):
         return None
     sizes = [size for size in sorted({max(2, k // 2), k, 2 * k, 4 * k}) if size <= max(k, records // 2)]
     plans = [replace(plan, k=size) for size in sizes if size != k] + _less(plan, frame)

@@ -15,7 +15,7 @@ from shoal.progress import in_notebook, watching
 from shoal.release import Release
 
 if TYPE_CHECKING:
-    from shoal.engines.disk.engine import Placed
+    from shoal.engines.blocks.placed import Placed
     from shoal.outcome import Outcome
 
 __all__ = ["microaggregate", "protect_files", "run"]
@@ -147,6 +147,17 @@ def protect_files(
     from shoal.engines.disk.engine import run as run_on_disk
 
     plan = Plan(k, **fields)
+    told: Any = {"progress": progress, "then": reporting(plan, source, report, public_report)}
+    return run_on_disk(plan, source, target, replace=replace, partition_by=partition_by, **told)
+
+
+def reporting(
+    plan: Plan,
+    source: Any,
+    report: str | os.PathLike[str] | None,
+    public_report: str | os.PathLike[str] | None,
+) -> Callable[[Outcome, Placed], None] | None:
+    """What writes the reports of a large release once it is finished; what would fail then is refused now."""
     editions = {e: Path(p) for e, p in (("internal", report), ("public", public_report)) if p is not None}
     for path in editions.values():
         from shoal.report import report_format
@@ -155,16 +166,15 @@ def protect_files(
         refuse_missing_folder(path.parent)
 
     def then(outcome: Outcome, placed: Placed) -> None:
-        release = release_on_disk(plan, source, outcome, placed)
+        release = release_of(plan, source, outcome, placed)
         for edition, path in editions.items():
             release.report(path, edition)
 
-    told: Any = {"progress": progress, "then": then if editions else None}
-    return run_on_disk(plan, source, target, replace=replace, partition_by=partition_by, **told)
+    return then if editions else None
 
 
-def release_on_disk(plan: Plan, source: Any, outcome: Outcome, placed: Placed) -> Release:
-    """A release that the disk engine has finished, of which columns are read one by one."""
+def release_of(plan: Plan, source: Any, outcome: Outcome, placed: Placed) -> Release:
+    """A release that the disk engine or Spark has finished, of which columns are read one by one."""
     return Release(
         table=placed.released,
         labels=placed.labels,

@@ -239,7 +239,7 @@ class Release:
             "internal", or "public", which tells neither risk nor seed.
         **options
             `comparison`, `confidential`, `formula`, `subgroups`, `sums`, `bound`, `bound_time`: see
-            `docs/report.md`.
+            `docs/report.md`. Without `comparison`, the internal report tries half, twice and four times k.
 
         Examples
         --------
@@ -254,6 +254,10 @@ class Release:
         from shoal import report
 
         report.report_format(path)
+        if edition == "internal" and "comparison" not in options:
+            from shoal.comparison import neighbours
+
+            options["comparison"] = neighbours(self)
         report.write(report.build(self, edition, **options), path)
 
     def write(

@@ -583,8 +583,6 @@ def test_the_engine_is_chosen_by_the_table(tmp_path):
     ):
         with pytest.raises(InputError, match=sentence):
             large.engine_for(*words)
-    with pytest.raises(InputError, match="--public-report is not for --engine spark"):
-        large.refuse_options("spark", "--engine disk", report=None, public_report="x.html")
     with pytest.raises(InputError, match="stdout"):
         large.large_target(str(tmp_path / "in.parquet"), "-")
 

@@ -18,7 +18,7 @@ from shoal.datasets import survey
 from shoal.engines.disk.engine import run as run_on_disk
 from shoal.errors import InputError
 from shoal.measures.measure import shown
-from shoal.pipeline import release_on_disk
+from shoal.pipeline import release_of
 from shoal.plan import Plan
 from shoal.report import build
 from tests.measures.test_large import close
@@ -58,7 +58,7 @@ def test_the_report_of_one_block_is_that_of_memory(source, fields):
     plan = Plan(4, **{"columns": COLUMNS, **fields})
     made = []
     run_on_disk(plan, source, source.with_name("out"), then=lambda *done: made.append(done))
-    large = build(release_on_disk(plan, source, *made[0]), bound_time=None)
+    large = build(release_of(plan, source, *made[0]), bound_time=None)
     small = build(shoal.pipeline.run(plan, source), bound_time=None)
     for part in ("utility", "risk", "distributions", "map", "audit"):
         close(large[part], small[part], part)
@@ -81,7 +81,7 @@ def test_the_report_of_several_blocks_is_that_of_its_tables_in_memory(source, fi
         then=lambda *done: made.append(done),
     )
     assert outcome.blocks > 2
-    large = release_on_disk(plan, source, *made[0])
+    large = release_of(plan, source, *made[0])
     tables = ({name: table[name] for name in table.column_names} for table in (large.table, large.original))
     released, original = map(pa.table, tables)
     small = replace(large, table=released, original=original)
@@ -112,6 +112,26 @@ def test_protect_files_writes_both_reports(source):
     told = json.loads(public.read_text())
     assert "risk" not in told
     assert told["outcome"]["records"] == 200
+
+
+def test_every_surface_compares_the_same_sizes(source):
+    """The command line, a call for files and a release in memory."""
+    plan = {"columns": COLUMNS, "order": "keep", "method": "mdav"}
+    words = ("protect", source, "-k", 4, "-c", ",".join(COLUMNS), "-m", "mdav", "--order", "keep")
+    reports = [source.with_name(f"{j}.json") for j in range(3)]
+    call(*words, "--engine", "disk", "-o", source.with_name("typed"), "--report", reports[0])
+    shoal.protect_files(source, source.with_name("called"), 4, report=reports[1], **plan)
+    shoal.microaggregate(source, 4, **plan).report(reports[2])
+    found = [json.loads(path.read_text())["why_k"]["comparison"] for path in reports]
+    for comparison in found:
+        for run in comparison["runs"]:
+            run.pop("seconds")
+        comparison.pop("bounds")
+    assert sorted(run["k"] for run in found[0]["runs"]) == [2, 4, 8, 16]
+    close(found[1], found[0])
+    close(found[2], found[0])
+    shoal.microaggregate(source, 4, **plan).report(reports[2], comparison=None)
+    assert json.loads(reports[2].read_text())["why_k"]["comparison"] is None
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(source):
@@ -162,7 +182,7 @@ def test_other_sizes_and_prices_of_a_large_table_come_from_a_sample(tmp_path):
     plan, made = Plan(7, columns=["x"], method="mdav"), []
     run_on_disk(plan, tmp_path / "in", tmp_path / "seven", then=lambda *done: made.append(done))
     others = shoal.compare(tmp_path / "in", k=5, columns=["x"], method="mdav", bound_time=None)
-    model = build(release_on_disk(plan, tmp_path / "in", *made[0]), comparison=others, bound_time=None)
+    model = build(release_of(plan, tmp_path / "in", *made[0]), comparison=others, bound_time=None)
     assert not any("would lose" in reason for reason in model["why_k"]["reasons"])
 
 
@@ -199,24 +219,25 @@ def test_a_report_that_fails_leaves_the_release(source, monkeypatch):
 def test_why_there_is_no_bound_of_a_large_table(source):
     plan = Plan(4, columns=["wages"])
     assert no_large_bound("disk", str(source), plan) is None
-    assert "with --engine disk, in Parquet files" in no_large_bound("spark", str(source), plan)
+    assert no_large_bound("spark", str(source), plan) is None
     assert "of this machine" in no_large_bound("disk", "s3://bucket/t.parquet", plan)
 
 
-def test_a_large_table_with_gaps_or_weights_has_no_bound(tmp_path, monkeypatch):
-    table = pa.table({"x": [1.0, None, 3.0, 4.0] * 5, "y": [1.0, 2.0, 3.0, 4.0] * 5, "w": [1.0] * 20})
-    pq.write_table(table, tmp_path / "t.parquet")
+def test_a_large_table_with_gaps_or_weights_has_no_bound(tmp_path):
+    numbers = pa.array(np.arange(1_000_001) % 7)
+    table = pa.table({"x": pc.if_else(pc.equal(numbers, 3), None, numbers), "y": numbers, "w": numbers})
+    for rows, some in ((len(table), "up to 1,000,000 records, and here are 1,000,001"), (90, None)):
+        pq.write_table(table.slice(0, rows), tmp_path / "t.parquet")
 
-    def why(**fields):
-        return no_large_bound("disk", str(tmp_path / "t.parquet"), Plan(2, **fields))
+        def why(**fields):
+            return no_large_bound("disk", str(tmp_path / "t.parquet"), Plan(2, **fields))
 
-    assert why(columns=["x"]) is why(columns=["y"], weight="w") is None  # so few records have one
-    monkeypatch.setattr("shoal.bounds.WEIGHTED", 10)
-    assert why(columns=["y"]) is why(columns=["x"], missing="drop") is None
-    for fields in ({"columns": ["x"], "missing": "impute"}, {"columns": ["y"], "weight": "w"}):
-        assert "up to 10 records, and here are 20" in why(**fields)
-        with pytest.raises(InputError, match="up to 10 records, and here are 20"):
-            shoal.lower_bound(table, 2, **fields)
+        assert why(columns=["y"]) is why(columns=["x"], missing="drop") is None
+        for fields in ({"columns": ["x"], "missing": "impute"}, {"columns": ["y"], "weight": "w"}):
+            assert why(**fields) is None if some is None else some in why(**fields)
+            if some is not None:
+                with pytest.raises(InputError, match=some):
+                    shoal.lower_bound(table, 2, **fields)
 
 
 @pytest.mark.parametrize("missing", ["drop", "group"])
@@ -246,7 +267,5 @@ def test_what_another_engine_does_is_said_before_the_work(source):
     words = ("protect", source, "-k", 4, "-c", ",".join(COLUMNS), "-o", source.with_name("out"))
     done = call(*words, "--engine", "disk", "--safe-cells", status=2)
     assert "--safe-cells is not for --engine disk: leave it out, or use --engine memory" in done.output
-    done = call(*words, "--engine", "spark", "--price", status=2)
-    assert "--price is not for --engine spark: leave it out, or use --engine disk" in done.output
-    done = call(*words, "--engine", "spark", "--report", source.with_name("r.txt"), status=2)
-    assert "--report is not for --engine spark" in done.output
+    done = call(*words, "--engine", "spark", "--safe-cells", status=2)
+    assert "--safe-cells is not for --engine spark" in done.output

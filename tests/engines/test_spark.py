@@ -439,11 +439,18 @@ def test_the_command_line_on_spark(tmp_path, original):
         pytest.skip("SPARK IS NOT TESTED: there is no Java on this machine")
     folder_of(original.slice(0, 500), tmp_path / "in", (100,))
     words = "protect in -k 3 -c income -m mdav -o out --json --keep id,name --engine spark --master local[2]"
+    words += " --report r.json --contributors 3 --price --bound --bound-time 1"
     done = subprocess.run(
         [sys.executable, "-m", "shoal", *words.split()], capture_output=True, text=True, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["records"] == 500
+    facts, told = json.loads(done.stdout), json.loads((tmp_path / "r.json").read_text())
+    assert facts["records"] == 500
+    assert 0 < facts["bound"] <= facts["information_loss"]
+    assert facts["bound"] == told["bound"]["information_loss"]
+    assert told["provenance"]["replay"].endswith("--contributors=3 --engine spark")
+    prices = {run["requirements"]: run["information_loss"] for run in facts["price"]["runs"]}
+    assert prices["contributors=3"] == facts["information_loss"]
     assert check(pq.read_table(tmp_path / "out"), 3, ["income"])[0].passed
 
 

@@ -103,7 +103,7 @@ try:
     assert "connect" in type(spark).__module__
     df = spark.read.parquet(f"{folder}/in.parquet")
     release = shoal.spark.protect(df, 5, columns=QUASI, keep=KEPT, method="mdav", block_records=400)
-    print(shoal.spark.write(release, f"{folder}/out").blocks)
+    print(shoal.spark.write(release, f"{folder}/out", report=f"{folder}/r.json").blocks)
 finally:
     spark.stop()
 """
@@ -132,4 +132,9 @@ def test_a_release_over_spark_connect(tmp_path):
     released = pq.read_table(tmp_path / "out").sort_by("id")
     assert check(released, 5, QUASI)[0].passed
     assert released["name"].to_pylist() == original["name"].to_pylist()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out", "out.private.json"]
+    there = ["in.parquet", "out", "out.private.json", "r.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == there
+    lost = json.loads((tmp_path / "r.json").read_text())["utility"]
+    measured = shoal.utility(original, released, QUASI)
+    for name in ("variances", "correlations", "hellinger"):
+        assert lost[name]["overall"] == pytest.approx(measured[name].overall, rel=1e-9)

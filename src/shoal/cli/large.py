@@ -15,6 +15,7 @@ from shoal.errors import InputError, did_you_mean
 from shoal.io.databases.address import is_remote, shown
 
 if TYPE_CHECKING:
+    from shoal.engines.blocks.placed import Placed
     from shoal.frame.frame import Frame
     from shoal.outcome import Outcome
     from shoal.plan import Plan
@@ -85,25 +86,26 @@ def protect_large(
     partition_by: list[str] | None = None,
     then: Callable[[Release], None] | None = None,
 ) -> Outcome:
-    """Protect a table that need not fit into memory. `then` is called with what disk has finished."""
+    """Protect a table that need not fit into memory. `then` is called with what is finished."""
     asked: dict[str, Any] = {"replace": replace, "partition_by": partition_by}
     with contextlib.ExitStack() as shown_bar:
         progress = shown_bar.enter_context(watching())
+
+        def finished(outcome: Outcome, placed: Placed) -> None:
+            from shoal.pipeline import release_of
+
+            shown_bar.close()
+            if then is not None:
+                then(release_of(plan, file, outcome, placed))
+
+        asked |= {"then": finished if then else None}
         if engine == "spark":
             from shoal.engines.spark.engine import run as run_on_spark
 
             return run_on_spark(plan, file, target, master=master, **asked)
-        from shoal.engines.disk.engine import Placed
         from shoal.engines.disk.engine import run as run_on_disk
-        from shoal.pipeline import release_on_disk
 
-        def finished(outcome: Outcome, placed: Placed) -> None:
-            shown_bar.close()
-            if then is not None:
-                then(release_on_disk(plan, file, outcome, placed))
-
-        asked |= {"progress": progress, "compute": interruptible, "then": finished if then else None}
-        return run_on_disk(plan, file, target, **asked)
+        return run_on_disk(plan, file, target, progress=progress, compute=interruptible, **asked)
 
 
 def head_of(file: str, most: int = HEAD) -> Frame:
@@ -151,20 +153,14 @@ def large_target(file: str, output: str | None) -> str:
     return free(Path(f"{file.rstrip('/')}.protected"))
 
 
-def refuse_options(engine: str, instead: str, **asked: object) -> None:
-    """Say before the work what only other engines do."""
-    for option in [name.replace("_", "-") for name, value in asked.items() if value]:
-        raise InputError(f"--{option} is not for --engine {engine}: leave it out, or use {instead}")
-
-
 def no_large_bound(engine: str, file: str, plan: Plan) -> str | None:
     """Why there is no bound for such a table, as far as its files tell; None if one can be searched for."""
     from shoal.bounds import no_bound
 
     if engine == "memory":
         return no_bound(plan)
-    if engine == "spark" or is_remote(file) or not (Path(file).is_dir() or file.endswith(".parquet")):
-        return "a bound is searched for in memory or with --engine disk, in Parquet files of this machine"
+    if is_remote(file) or not (Path(file).is_dir() or file.endswith(".parquet")):
+        return "a bound is searched for in memory, or in Parquet files of this machine"
     from shoal.io.parquet import ParquetTable
 
     return no_bound(plan, len(table := ParquetTable(file)), table.has_gaps(plan.columns or ()))

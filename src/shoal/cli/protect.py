@@ -166,10 +166,10 @@ def protect(
             finish(release)
         outcome = release.outcome
     else:
-        large.refuse_options(where, "--engine memory", safe_cells=safe_cells)
-        if where == "spark":
-            instead, asked = "--engine disk, or measure it afterwards", {"report": report, "price": price}
-            large.refuse_options(where, instead, **asked, public_report=public_report)
+        if safe_cells:
+            raise InputError(
+                f"--safe-cells is not for --engine {where}: leave it out, or use --engine memory"
+            )
         plan = prepared(cache(lambda: large.head_of(file)), file, output or file)
         by = listed(partition_by, "--partition-by") or None
         target = large.large_target(file, output)

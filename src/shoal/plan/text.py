@@ -48,9 +48,13 @@ def as_command(
 
 
 def as_python(
-    plan: Plan, source: str | None = None, target: str | None = None, columns: Sequence[Any] | None = None
+    plan: Plan,
+    source: str | None = None,
+    target: str | None = None,
+    columns: Sequence[Any] | None = None,
+    call: str = "shoal.microaggregate(data",
 ) -> str:
-    """A call of `shoal.microaggregate`: of `data` on one line, or a script that reads and writes files.
+    """A `call` with the plan's fields on one line, or a script that reads and writes files.
 
     Examples
     --------
@@ -58,15 +62,15 @@ def as_python(
     >>> as_python(Plan(k=5, columns=["wages"], strata=["region"]))
     "shoal.microaggregate(data, k=5, columns=['wages'], strata=('region',))"
     """
-    words = ["data" if source is None else repr(source), f"k={plan.k}"]
+    words = [f"k={plan.k}"]
     words.append(f"columns={list(columns or plan.columns or ())!r}")
     for name in changed(plan):
         value = _roles(plan) if name == "roles" else getattr(plan, name)
         if name != "columns" and not (name == "roles" and not value):
             words.append(f"{name}={value!r}")
     if source is None:
-        return f"shoal.microaggregate({', '.join(words)})"
-    call = "".join(f"    {word},\n" for word in words)
+        return f"{call}, {', '.join(words)})"
+    call = "".join(f"    {word},\n" for word in [repr(source), *words])
     ending = "" if target is None else f"release.write({target!r})\n"
     return f"import shoal\n\nrelease = shoal.microaggregate(\n{call})\n{ending}"
 

@@ -55,6 +55,12 @@ ROLES = {
     "unit": "unit: left out, k counts different ones",
     "other": "other: kept as it is",
 }
+#: How each engine is called with what is no file.
+CALLS = {
+    "memory": "shoal.microaggregate(data",
+    "disk": "shoal.protect_files(data, 'safe.parquet'",
+    "spark": "shoal.spark.protect(data",
+}
 PUBLIC_OUTCOME = (
     *("records", "columns", "groups", "smallest_group", "information_loss", "rounding_loss", "k"),
     *("method_title", "paper", "promise", "per_column", "headline", "kept"),
@@ -250,7 +256,7 @@ def machine(*packages: str) -> dict[str, Any]:
 def replay(release: Release) -> str:
     """The command, or the call, that makes the same release again."""
     if release.source is None:
-        return as_python(release.plan, columns=release.columns)
+        return as_python(release.plan, columns=release.columns, call=CALLS[release.outcome.engine])
     command = as_command(release.plan, _named(release), columns=release.columns)
     return command if release.outcome.engine == "memory" else f"{command} --engine {release.outcome.engine}"
 

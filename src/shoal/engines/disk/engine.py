@@ -10,16 +10,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal.arrays import Ints
 from shoal.engines.blocks.block import faults_of, protect_block, refuse_faults
 from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some
+from shoal.engines.blocks.placed import Placed, refuse_unmeasurable
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, private, sha256_of
 from shoal.engines.blocks.steps import find
 from shoal.engines.blocks.strata import merge
@@ -30,7 +30,6 @@ from shoal.engines.disk.shuffle import STRETCH, Shuffle
 from shoal.engines.disk.spill import Spill
 from shoal.engines.memory import linked_units, time_left
 from shoal.errors import InputError, too_few
-from shoal.frame.large import LargeTable
 from shoal.frame.order import row_ids
 from shoal.io import parquet
 from shoal.io.hive import Folders
@@ -54,15 +53,6 @@ AT_ONCE = 2
 SHARES = (0.03, 0.9, 0.95)
 #: The share of the grouping that the spill takes.
 SPILLED = 0.05
-
-
-class Placed(NamedTuple):
-    """A finished release beside its original, record by record, for who measures it."""
-
-    original: LargeTable
-    released: LargeTable  # in the order of the original
-    labels: NDArray  # of whole numbers
-    units: Ints | None
 
 
 @nearby
@@ -96,6 +86,8 @@ def run(
     table = parquet.ParquetTable(source, batch_records)
     if len(table) < plan.k:
         raise too_few(plan.k, len(table))
+    if then is not None:
+        refuse_unmeasurable(len(table))
     asked = columns_to_protect(plan, table.schema)
     chosen = [column.name for column in asked.chosen]
     keys, keys_note = keys_of(plan, table.schema, table.keys, chosen, target, partition_by)

@@ -6,7 +6,7 @@ import pickle
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.engines.blocks.block import refuse_faults
-from shoal.engines.blocks.columns import MERGED, Needed
+from shoal.engines.blocks.columns import MERGED, WAS, Needed
 from shoal.engines.blocks.layout import keys_of
 from shoal.engines.blocks.limits import columns_to_protect, look_at_some, refuse_names
+from shoal.engines.blocks.placed import Placed
 from shoal.engines.blocks.plan import BlockPlan, block_size, make_plan, sample_size
 from shoal.engines.blocks.statistics import gathered
 from shoal.engines.blocks.steps import Recoding, find
@@ -28,6 +29,7 @@ from shoal.engines.spark.session import session, speaking
 from shoal.engines.spark.tasks import (
     BLOCK,
     FACTS,
+    GROUP,
     IDS,
     KEY,
     LEAF,
@@ -125,8 +127,9 @@ def _protect(
             merging, needed, more = merge(plan, needed, statistics.facts(needed), partial(_gather, df))
             steps += more
             if merging is not None:
-                df, merged = _recoded(df, merging), merging.changed
-                was += merging.added
+                old = {WAS + name: F.col(f"`{name}`") for name in merging.changed if WAS + name not in was}
+                df, merged = _recoded(df.withColumns(old), merging), merging.changed
+                was += [*old, *merging.added]
         records = statistics.records if blocks is None else blocks.records
         left = [left_out(whole, records, plan.k)] if whole > records else []
         if records < plan.k:
@@ -167,6 +170,8 @@ def _protect(
         for j, name in enumerate(identifiers(plan, original.columns, names))
     }
     place = {PLACE: F.xxhash64(F.lit(salt), *hashable(df)), TIE: F.xxhash64(*hashable(df.drop(*dropped)))}
+    raw = [F.col(f"`{WAS + n if WAS + n in was else n}`").alias(n) for n in original.columns]
+    beside = df.select(place[PLACE].alias(PLACE), *raw)
     measured = units.withColumns(place | told_by).drop(*dropped)
     for part, one in zip(parts, plans):
         _refuse_unheld(measured, one, part)
@@ -175,11 +180,15 @@ def _protect(
         out = _bare(measured.drop(TIE, *told_by, *was).schema if last else measured.schema)
         assigned = _assigned(measured, one, part)
         made = release_block(one, part, j, last)
-        measured = assigned.groupBy(BLOCK).applyInArrow(made, out.add(f"{FACTS}{j}", "string"))
+        measured = assigned.groupBy(BLOCK).applyInArrow(
+            made, out.add(f"{FACTS}{j}", "string").add(f"{GROUP}{j}", "long")
+        )
     told = [field.name for field in df.schema.fields if field.metadata]
     said = (*notes, *said, *([f"metadata left out: of {', '.join(told)}"] if told else ()))
-    table = measured.drop(*told_in(measured), PLACE, UNIT)
-    return SparkRelease(table, plans, df.drop(*was), measured, stay, before, salted, began, said, lost)
+    table = measured.drop(*told_in(measured), *told_in(measured, GROUP), PLACE, UNIT)
+    return SparkRelease(
+        table, plans, df.drop(*was), beside, measured, stay, before, salted, began, said, lost
+    )
 
 
 def _gather(df: Any, names: Sequence[str], find: Any) -> list[Any]:
@@ -326,6 +335,7 @@ def run(
     replace: bool = False,
     partition_by: Sequence[str] | None = None,
     block_records: int | None = None,
+    then: Callable[[Outcome, Placed], None] | None = None,
 ) -> Outcome:
     """Protect Parquet files that driver and workers can reach; what `shoal protect --engine spark` does."""
     _refuse(plan)
@@ -344,4 +354,4 @@ def run(
         size = block_records or block_size(len(table))
         spark.conf.set("spark.sql.shuffle.partitions", str(4 * -(-len(table) // size)))
         release = _protect(plan, df, None, size, (*table.notes, *note))
-        return write(release, os.path.abspath(target), replace=replace, partition_by=keys)
+        return write(release, os.path.abspath(target), replace=replace, partition_by=keys, then=then)

@@ -13,13 +13,14 @@ class SparkRelease:
     """A protected DataFrame that is not yet computed: `write` computes, checks and publishes it.
 
     `table` is the DataFrame. Other names are looked up there, so that a release can be used like one. The
-    `original` is recoded as the plan says.
+    `original` is recoded as the plan says, `raw` is not.
     """
 
     table: Any
     plans: Sequence[BlockPlan]  # one for each part of columns that are grouped together
     original: Any
-    measured: Any  # the table with the facts of its blocks
+    raw: Any  # the original as it was, with the place of each record
+    measured: Any  # the table with the facts of its blocks, and the place and the groups of each record
     untouched: Sequence[str]  # the columns that are published as they are
     before: Fingerprint  # of these, under the salts
     salts: tuple[int, ...]

@@ -27,6 +27,8 @@ IDS = "__shoal_id"
 #: What is known of each block as JSON, told on its first row and null on all others; one column for each part
 #: of columns that are grouped together: FACTS + "0", FACTS + "1", ..
 FACTS = "__shoal_facts"
+#: The group of each record: its block in the upper 32 bits; one column for each part, as of the facts.
+GROUP = "__shoal_group"
 
 
 def gather(find: Callable[[Any], Any]) -> Callable:
@@ -127,14 +129,24 @@ def release_block(plan: BlockPlan, needed: Needed, part: int = 0, last: bool = T
         }
         told = pa.array([json.dumps(facts)] + [None] * (len(table) - 1), pa.string())
         left = [name for name in table.column_names if name.startswith((WAS, MERGED, IDS, TIE))]
-        return table.drop_columns([BLOCK, *(left if last else ())]).append_column(f"{FACTS}{part}", told)
+        table = table.drop_columns([BLOCK, *(left if last else ())]).append_column(f"{FACTS}{part}", told)
+        return table.append_column(f"{GROUP}{part}", pa.array((block << 32) + labels.astype(np.int64)))
 
     return task
 
 
-def told_in(df: Any) -> list[str]:
+def told_in(df: Any, what: str = FACTS) -> list[str]:
     """The columns of a DataFrame in which blocks tell what is known of them."""
-    return [name for name in df.columns if name.startswith(FACTS)]
+    return [name for name in df.columns if name.startswith(what)]
+
+
+def pack(batches: Any) -> Any:
+    """Each batch as the bytes of a stream of Arrow's, so that a driver can take one after another."""
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        yield pa.RecordBatch.from_pydict({"packed": [sink.getvalue().to_pybytes()]})
 
 
 def _numbers(table: Any, name: str) -> np.ndarray:

@@ -5,7 +5,7 @@ import dataclasses
 import json
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from shoal.engines.blocks.layout import keys_of
+from shoal.engines.blocks.placed import Placed, refuse_unmeasurable
 from shoal.engines.blocks.plan import private, sha256_of
 from shoal.engines.memory import linked_note
+from shoal.engines.spark.bring import brought
 from shoal.engines.spark.fingerprint import fingerprints, hashable
 from shoal.engines.spark.release import SparkRelease
 from shoal.engines.spark.session import speaking
 from shoal.engines.spark.shared import SharedFolder
-from shoal.engines.spark.tasks import PLACE, UNIT, told_in
+from shoal.engines.spark.tasks import GROUP, PLACE, UNIT, told_in
 from shoal.errors import InputError, MachineError
 from shoal.io.hive import MOST, Folders
 from shoal.io.json_text import json_text
@@ -45,21 +47,15 @@ def write(
     *,
     replace: bool = False,
     partition_by: str | Sequence[str] = (),
+    then: Callable[[Outcome, Placed], None] | None = None,
 ) -> Outcome:
-    """Write what `protect` gave back as a folder of Parquet parts with a manifest, all or nothing.
-
-    Rows are sorted by a salted hash: their order tells nothing. Spark writes to a hidden folder beside
-    `path`; a failed task is tried again there. What only the owner may know goes to PATH.private.json. The
-    parts are read again: every combination is counted, and the rows of all columns that are not protected
-    are compared with the original's by fingerprints that do not depend on their order. Columns that are
-    published as they are may name folders (`partition_by`).
-    """
+    """What `shoal.spark.write` does; `then` is called with the finished release, brought here for it."""
     from pyspark import StorageLevel
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
-    if not isinstance(release, SparkRelease):
-        raise InputError("only what shoal.spark.protect gave back can be checked: transform the data before")
+    if then is not None:
+        refuse_unmeasurable(release.plan.records)
     spark, blocks, names = release.table.sparkSession, release.plan, release.names
     with speaking("Spark could not look at the data"):
         keys, folders = _keys(release, str(path), partition_by)
@@ -67,7 +63,8 @@ def write(
         place = (_Place if hasattr(spark, "_jsparkSession") else SharedFolder)(spark, str(path), replace)
     seen = Observation()
     measured = release.measured
-    if blocks.plan.unit:  # units are not written, so they are counted in what is written from
+    kept = bool(blocks.plan.unit or then)
+    if kept:  # units and groups are not written, so they are counted in what is written from
         measured = measured.persist(StorageLevel.DISK_ONLY)
     told = told_in(measured)
     observed = measured.observe(seen, *[F.collect_list(column).alias(column) for column in told])
@@ -77,11 +74,11 @@ def write(
             most = int(spark.conf.get("spark.sql.shuffle.partitions"))
             parts = min(most, max(len(one.counts) for one in release.plans))
             by = [*_named(keys), F.pmod(PLACE, F.lit(-(-parts // folders)))] if keys else [PLACE]
-            dealt = observed.drop(*told).repartition(max(parts, folders), *by)
+            dealt = observed.drop(*told, *told_in(measured, GROUP)).repartition(max(parts, folders), *by)
             rows = dealt.sortWithinPartitions(*_named(keys), PLACE, *_named(names))
             rows.drop(PLACE, UNIT).write.partitionBy(*keys).parquet(place.made)
             written = spark.read.schema(release.table.schema).parquet(place.made)
-            few = _verify(release, measured, written)
+            few = _verify(release, measured, written, kept)
             unique_on_categories, unique_rows = _unique(written, [*names, *few], written.columns)
             every = map(json.loads, chain.from_iterable(seen.get[column] for column in told))
             once = {(fact["part"], fact["block"]): fact for fact in every}  # a block may be made twice
@@ -116,6 +113,10 @@ def write(
             }
             outcome = outcome.noting(place.write_private(private(outcome, release.plans)))
             place.publish(json_text(manifest, indent=1) + "\n")
+        if then is not None:
+            finished = f"the release is finished and checked ({path}), but Spark could not send it here"
+            with speaking(finished), brought(release, measured, facts) as placed:
+                then(outcome, placed)
     finally:
         measured.unpersist()
         place.clean()
@@ -136,9 +137,10 @@ def _keys(release: SparkRelease, path: str, asked: str | Sequence[str]) -> tuple
     return keys, max(1, len(cells))
 
 
-def _verify(release: SparkRelease, measured: Any, written: Any) -> list[str]:
+def _verify(release: SparkRelease, measured: Any, written: Any, kept: bool) -> list[str]:
     """Gather the evidence on the cluster, and judge it as every release is judged.
 
+    Where what was written from is `kept`, to be counted or measured, it must have the same rows.
     In the same reading columns are found that have few different values, a gap among them: these are told.
     """
     from pyspark.sql import functions as F
@@ -148,7 +150,7 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> list[str]:
     others = [name for name in written.columns if name not in names]
     sketches = [F.hll_sketch_agg(F.xxhash64(column)) for column in hashable(written, others)]
     (after, *published), counts = fingerprints(
-        written, asked[: 1 + bool(plan.unit)], [F.hll_sketch_estimate(sketch) for sketch in sketches]
+        written, asked[: 1 + kept], [F.hll_sketch_estimate(sketch) for sketch in sketches]
     )
     faults = []
     if not release.before.rows == after.rows == release.plan.records:
@@ -156,7 +158,7 @@ def _verify(release: SparkRelease, measured: Any, written: Any) -> list[str]:
     elif release.before != after:
         faults.append(f"the rows of {', '.join(untouched)} are not what they were")
     elif published and fingerprints(measured, asked[1:])[0] != published:
-        # The rows that have units are not those that were written.
+        # The rows that have units and groups are not those that were written.
         faults.append("the rows are not what they should be")
     counted, how = ("units", F.countDistinct(UNIT)) if plan.unit else ("records", F.count(F.lit(1)))
     within = [name for name in plan.strata if name not in names]
