@@ -38,28 +38,30 @@ class Schedule(NamedTuple):
     most: int  # and at most
 
 
-#: With k up to 5 several short runs, recombined, gain more than one long run.
-UP_TO_5 = Schedule(
+DEAR = (Run(10.0, 0.4), Run(10.0, 0.2), Run(3.0, 0.4), Run(3.0, 0.2)) * 4
+BRIEF = 8000
+#: With k up to 4 several short runs, recombined, gain more than one long run.
+UP_TO_4 = Schedule(
     (Run(10.0), Run(30.0)) * 4,
-    (Run(2.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
+    (Run(10.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
     cold=COLD,
     proposals=1000,
     most=16_000,
 )
-#: With k above 5 a search begins with whole runs from so hot that heavy tails melt too: what freezes first
+#: With k above 4 a search begins with whole runs from so hot that heavy tails melt too: what freezes first
 #: differs from run to run, and the best of eight is better than one run of eight times the length. Then the
 #: best so far is softened again and again, which gains more than hotter runs or regions do (Census with
 #: k = 10: 11.360 to 11.368 in 22 s, where one run of that time ends at 11.377), and melted once in each
 #: generation: heavy tails gain by that only (EIA with k = 10: 1.9324 to 1.9358 in 10 s).
-ABOVE_5 = Schedule(
+ABOVE_4 = Schedule(
     (Run(10.0),) * 8,
-    (Run(10.0), Run(0.5), Run(0.35), Run(0.25)),
+    (Run(0.5), Run(0.35), Run(0.25), Run(0.25), *DEAR),
     cold=0.1,
     proposals=2000,
     most=128_000,
 )
 #: The share of a time limit that the first generation may take.
-OPENING = 0.2
+OPENING = 0.1
 #: Later generations without a time limit: this bounds the work, together with `effort`.
 GENERATIONS = 4
 #: A generation that leaves more than this share of the SSE has gained next to nothing.
@@ -69,7 +71,8 @@ PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
 #: up to so large a k and so many records. It begins with the groups that annealing has met: Census with k = 5
 #: after 60 s 7.249 (7.254 without them, 7.266 without the program), Tarragona 20.151 (20.156, 20.152).
-COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 14.0, 5, 5000
+COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 14.0, 5, 2000
+COLUMNS_AFTER = 0.25
 #: The share of the time left that it may then take. With 0.85 Tarragona with k = 5 had time for one dive.
 DIVING = 0.97
 #: Above so many records the search works in blocks: all cores have work, and what a block needs stays in the
@@ -78,21 +81,25 @@ LARGE = 10_000
 
 
 def _schedule(k: int) -> Schedule:
-    return UP_TO_5 if k <= 5 else ABOVE_5
+    return UP_TO_4 if k <= 4 else ABOVE_4
 
 
 def _anneal(
     problem: Problem, labels: NDArray[np.int64], proposals: int, clock: Clock, seeded: tuple[int, Run]
 ) -> NDArray[np.int64]:
     seed, run = seeded
-    how = seed, proposals, run.hot, clock, _schedule(problem.k).cold
-    return cool(problem, labels, *how) if run.share == 1 else cool_region(problem, labels, run.share, *how)
+    cold = _schedule(problem.k).cold
+    if run.share == 1:
+        return cool(problem, labels, seed, proposals, run.hot, clock, cold)
+    most = int(run.share * min(proposals, BRIEF * len(labels)))
+    return cool_region(problem, labels, run.share, seed, most, run.hot, clock, cold)
 
 
-def _long_enough_for_columns(problem: Problem, clock: Clock) -> bool:
+def _time_for_columns(problem: Problem, clock: Clock) -> bool:
     if clock.limit is None or problem.k > COLUMNS_K or len(problem.P) > COLUMNS_RECORDS:
         return False
-    return clock.limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
+    long = clock.limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
+    return long and clock.spent() >= COLUMNS_AFTER * clock.limit
 
 
 def search(
@@ -117,30 +124,32 @@ def search(
     depend on the number of threads.
     """
     best = labels
-    plan = _schedule(problem.k)
     pool = Pool(problem)
     for partition in (*others, best):
         pool.add(partition)
-    still = 0
+    still, times, dived = 0, 1, False
     value = problem.sse(best).sum()
     for number, planned in enumerate(generations):
         if clock.left() <= 0 or still >= patience:
             break
-        seeds = [int(seed) for seed in rng.integers(2**63, size=len(planned))]
+        runs = [run for run in planned for _ in range(times if run.share < 1 else 1)]
+        seeds = [int(seed) for seed in rng.integers(2**63, size=len(runs))]
         anneal = partial(_anneal, problem, best, proposals, clock)
-        for annealed in map_threads(anneal, list(zip(seeds, planned))):
+        for annealed in map_threads(anneal, list(zip(seeds, runs))):
             best = combine(problem, best, annealed)
             pool.add(annealed)
         best = pool.improve(best, rng, clock)
-        if planned is plan.first and _long_enough_for_columns(problem, clock):
+        if not dived and _time_for_columns(problem, clock):
             from shoal.optimise.prove import solve
 
             deadline = time.perf_counter() + DIVING * clock.left()
             best = solve(problem.P, problem.k, best, deadline, groups=pool.members)[0]
+            dived = True
         before, value = value, problem.sse(best).sum()
         still = still + 1 if value > STILL * before else 0
         if still:
             proposals += proposals // 2
+            times += 1
         if progress:
             progress(number + 1)
     return best
