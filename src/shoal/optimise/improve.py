@@ -43,7 +43,7 @@ BRIEF = 8000
 #: With k up to 4 several short runs, recombined, gain more than one long run.
 UP_TO_4 = Schedule(
     (Run(10.0), Run(30.0)) * 4,
-    (Run(10.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
+    (Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5), *DEAR),
     cold=COLD,
     proposals=1000,
     most=16_000,
@@ -68,10 +68,11 @@ GENERATIONS = 4
 STILL = 0.9998
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
-#: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
-#: up to so large a k and so many records. It begins with the groups that annealing has met: Census with k = 5
-#: after 60 s 7.249 (7.254 without them, 7.266 without the program), Tarragona 20.151 (20.156, 20.152).
-COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 14.0, 5, 2000
+#: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k, with
+#: up to so many records at this k; EIA with k = 5 gains more by annealing. It begins with the groups that
+#: annealing has met: Census with k = 5 after 60 s 7.249 (7.254 without them, 7.266 without the program).
+COLUMNS_FROM, COLUMNS_RECORDS = 14.0, {2: 5000, 3: 5000, 4: 5000, 5: 2000}
+#: It begins after this share of the time: what annealing gains before is cheap.
 COLUMNS_AFTER = 0.25
 #: The share of the time left that it may then take. With 0.85 Tarragona with k = 5 had time for one dive.
 DIVING = 0.97
@@ -96,7 +97,7 @@ def _anneal(
 
 
 def _time_for_columns(problem: Problem, clock: Clock) -> bool:
-    if clock.limit is None or problem.k > COLUMNS_K or len(problem.P) > COLUMNS_RECORDS:
+    if clock.limit is None or len(problem.P) > COLUMNS_RECORDS.get(problem.k, 0):
         return False
     long = clock.limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
     return long and clock.spent() >= COLUMNS_AFTER * clock.limit
