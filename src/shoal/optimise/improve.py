@@ -39,7 +39,7 @@ class Schedule(NamedTuple):
 
 
 DEAR = (Run(10.0, 0.4), Run(10.0, 0.2), Run(3.0, 0.4), Run(3.0, 0.2)) * 4
-BRIEF = 8000
+BRIEF = 0.25
 #: With k up to 4 several short runs, recombined, gain more than one long run.
 UP_TO_4 = Schedule(
     (Run(10.0), Run(30.0)) * 4,
@@ -61,7 +61,7 @@ ABOVE_4 = Schedule(
     most=128_000,
 )
 #: The share of a time limit that the first generation may take.
-OPENING = 0.1
+OPENING = 0.2
 #: Later generations without a time limit: this bounds the work, together with `effort`.
 GENERATIONS = 4
 #: A generation that leaves more than this share of the SSE has gained next to nothing.
@@ -86,14 +86,13 @@ def _schedule(k: int) -> Schedule:
 
 
 def _anneal(
-    problem: Problem, labels: NDArray[np.int64], proposals: int, clock: Clock, seeded: tuple[int, Run]
+    problem: Problem, labels: NDArray[np.int64], whole: int, brief: int, clock: Clock, seeded: tuple[int, Run]
 ) -> NDArray[np.int64]:
     seed, run = seeded
     cold = _schedule(problem.k).cold
     if run.share == 1:
-        return cool(problem, labels, seed, proposals, run.hot, clock, cold)
-    most = int(run.share * min(proposals, BRIEF * len(labels)))
-    return cool_region(problem, labels, run.share, seed, most, run.hot, clock, cold)
+        return cool(problem, labels, seed, whole, run.hot, clock, cold)
+    return cool_region(problem, labels, run.share, seed, int(run.share * brief), run.hot, clock, cold)
 
 
 def _time_for_columns(problem: Problem, clock: Clock) -> bool:
@@ -129,13 +128,14 @@ def search(
     for partition in (*others, best):
         pool.add(partition)
     still, times, dived = 0, 1, False
+    brief = int(BRIEF * proposals)
     value = problem.sse(best).sum()
     for number, planned in enumerate(generations):
         if clock.left() <= 0 or still >= patience:
             break
         runs = [run for run in planned for _ in range(times if run.share < 1 else 1)]
         seeds = [int(seed) for seed in rng.integers(2**63, size=len(runs))]
-        anneal = partial(_anneal, problem, best, proposals, clock)
+        anneal = partial(_anneal, problem, best, proposals, brief, clock)
         for annealed in map_threads(anneal, list(zip(seeds, runs))):
             best = combine(problem, best, annealed)
             pool.add(annealed)
