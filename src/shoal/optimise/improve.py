@@ -38,7 +38,12 @@ class Schedule(NamedTuple):
     most: int  # and at most
 
 
+#: Short runs of the groups that cost most, in each later generation: with heavy tails a tenth of the groups
+#: makes most of the loss, and many short runs there find more than a few long runs of everything. From one and
+#: the same start EIA with k = 10 came to 1.9317 in 14 s, where whole runs stayed at 1.9354 for 60 s.
 DEAR = (Run(10.0, 0.4), Run(10.0, 0.2), Run(3.0, 0.4), Run(3.0, 0.2)) * 4
+#: Their proposals for each record, as a share of those of a run of the first generation. With longer ones
+#: tables without heavy tails get too little: Census with k = 5 in 17 s on one core 7.277, with 1 7.307.
 BRIEF = 0.25
 #: With k up to 4 several short runs, recombined, gain more than one long run.
 UP_TO_4 = Schedule(
@@ -50,9 +55,9 @@ UP_TO_4 = Schedule(
 )
 #: With k above 4 a search begins with whole runs from so hot that heavy tails melt too: what freezes first
 #: differs from run to run, and the best of eight is better than one run of eight times the length. Then the
-#: best so far is softened again and again, which gains more than hotter runs or regions do (Census with
-#: k = 10: 11.360 to 11.368 in 22 s, where one run of that time ends at 11.377), and melted once in each
-#: generation: heavy tails gain by that only (EIA with k = 10: 1.9324 to 1.9358 in 10 s).
+#: best so far is softened again and again, which gains more than hotter runs do: Census with k = 10 11.360 to
+#: 11.368 in 22 s, where one run of that time ends at 11.377; with k = 5 in 17 s on one core 7.276 and 7.279,
+#: and 7.282 and 7.289 with the schedule above.
 ABOVE_4 = Schedule(
     (Run(10.0),) * 8,
     (Run(0.5), Run(0.35), Run(0.25), Run(0.25), *DEAR),
@@ -69,8 +74,9 @@ STILL = 0.9998
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
 #: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k, with
-#: up to so many records at this k; EIA with k = 5 gains more by annealing. It begins with the groups that
-#: annealing has met: Census with k = 5 after 60 s 7.249 (7.254 without them, 7.266 without the program).
+#: up to so many records at this k (EIA with k = 5 gains by annealing: 0.72942 after 10 s, and 0.72951 after a
+#: minute that the program took most of). It begins with the groups that annealing has met: Census with k = 5
+#: after 60 s 7.249 (7.254 without them, 7.266 without the program).
 COLUMNS_FROM, COLUMNS_RECORDS = 14.0, {2: 5000, 3: 5000, 4: 5000, 5: 2000}
 #: It begins after this share of the time: what annealing gains before is cheap.
 COLUMNS_AFTER = 0.25
@@ -115,13 +121,13 @@ def search(
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
 
-    Every run of a generation anneals the best partition so far, each from its own temperature and some in
-    a region only. Then the best takes over every part in which a run is better (`combine`), and set
-    partitioning over all groups seen looks for more; after the first generation of a long search with small
-    k dives into the bound's linear program go on from there (`prove`). A generation that gains next
-    to nothing makes the next one's runs half as long again; `patience` is for how many such in a row the
-    search goes on. `others` are partitions whose groups are recombined too. Runs, seeds and regions do not
-    depend on the number of threads.
+    Every run of a generation anneals the best partition so far, each from its own temperature and some the
+    dearest groups only. Then the best takes over every part in which a run is better (`combine`), and set
+    partitioning over all groups seen looks for more; after a quarter of a long search with small k dives
+    into the bound's linear program go on from there (`prove`). A generation that gains next to nothing
+    makes the next one's whole runs half as long again, and its short runs more; `patience` is for how many
+    such in a row the search goes on. `others` are partitions whose groups are recombined too. Runs, seeds
+    and regions do not depend on the number of threads.
     """
     best = labels
     pool = Pool(problem)
