@@ -35,4 +35,4 @@ def auto(X, k, *, rng, time_limit=None, progress=None):
         return blocks.improve(X, k, None, rng, effort, clock, report)
     proposals = min(PROPOSALS, PER_RECORD * len(X))
     how = proposals, GENERATIONS, clock, lambda done: report(done / len(GENERATIONS))
-    return search(pose(X, k), mdav(X, k), rng, *how)
+    return search(pose(X, k), mdav(X, k), rng, *how, ahead=1)  # the moves of the first edition

@@ -15,14 +15,15 @@ from shoal.grouping.registry import method
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
-from shoal.optimise.search import COLD, Clock, Problem, combine, cool, cool_region, pose, tidy
+from shoal.optimise.search import AHEAD, COLD, Clock, Problem, combine, cool, cool_region, pose, tidy
 
 
 class Run(NamedTuple):
-    """One annealing: its hottest temperature, and the share of the records it tries."""
+    """One annealing: its hottest temperature, the share of the records it tries, and which those are."""
 
     hot: float
     share: float = 1.0
+    dear: bool = False  # a short run of the groups that cost most for each record; else around a random one
 
 
 Runs = tuple[Run, ...]
@@ -39,9 +40,8 @@ class Schedule(NamedTuple):
 
 
 #: Short runs of the groups that cost most, in each later generation: with heavy tails a tenth of the groups
-#: makes most of the loss, and many short runs there find more than a few long runs of everything. From one and
-#: the same start EIA with k = 10 came to 1.9317 in 14 s, where whole runs stayed at 1.9354 for 60 s.
-DEAR = (Run(10.0, 0.4), Run(10.0, 0.2), Run(3.0, 0.4), Run(3.0, 0.2)) * 4
+#: makes most of the loss, and many short runs there find more than a few long runs of everything.
+DEAR = tuple(Run(hot, share, dear=True) for hot in (10.0, 3.0) for share in (0.4, 0.2)) * 4
 #: Their proposals for each record, as a share of those of a run of the first generation. With longer ones
 #: tables without heavy tails get too little: Census with k = 5 in 17 s on one core 7.277, with 1 7.307.
 BRIEF = 0.25
@@ -92,13 +92,19 @@ def _schedule(k: int) -> Schedule:
 
 
 def _anneal(
-    problem: Problem, labels: NDArray[np.int64], whole: int, brief: int, clock: Clock, seeded: tuple[int, Run]
+    problem: Problem,
+    labels: NDArray[np.int64],
+    proposals: int,
+    brief: int,
+    clock: Clock,
+    ahead: int,
+    seeded: tuple[int, Run],
 ) -> NDArray[np.int64]:
     seed, run = seeded
-    cold = _schedule(problem.k).cold
+    how = seed, int(run.share * brief) if run.dear else proposals, run.hot, clock, _schedule(problem.k).cold
     if run.share == 1:
-        return cool(problem, labels, seed, whole, run.hot, clock, cold)
-    return cool_region(problem, labels, run.share, seed, int(run.share * brief), run.hot, clock, cold)
+        return cool(problem, labels, *how, ahead=ahead)
+    return cool_region(problem, labels, run.share, run.dear, *how, ahead=ahead)
 
 
 def _time_for_columns(problem: Problem, clock: Clock) -> bool:
@@ -118,6 +124,7 @@ def search(
     progress: Callable[[int], None] | None = None,
     patience: float = np.inf,
     others: Iterable[NDArray[np.int64]] = (),
+    ahead: int = AHEAD,
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
 
@@ -139,9 +146,9 @@ def search(
     for number, planned in enumerate(generations):
         if clock.left() <= 0 or still >= patience:
             break
-        runs = [run for run in planned for _ in range(times if run.share < 1 else 1)]
+        runs = [run for run in planned for _ in range(times if run.dear else 1)]
         seeds = [int(seed) for seed in rng.integers(2**63, size=len(runs))]
-        anneal = partial(_anneal, problem, best, proposals, brief, clock)
+        anneal = partial(_anneal, problem, best, proposals, brief, clock, ahead)
         for annealed in map_threads(anneal, list(zip(seeds, runs))):
             best = combine(problem, best, annealed)
             pool.add(annealed)
