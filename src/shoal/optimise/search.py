@@ -20,7 +20,7 @@ STEPS = 100
 CHUNK = 500_000
 #: Temperatures between two sums of all means anew, against rounding, which adds up with every move.
 FRESH = 10
-#: Proposals drawn ahead of their moves, so that the processor need not wait: 1.4 to 1.8 times as many a second.
+#: Proposals drawn ahead of their moves: the processor need not wait (1.4 to 1.8 times as many a second).
 AHEAD = 64
 
 
