@@ -97,11 +97,12 @@ def _anneal(
     proposals: int,
     brief: int,
     clock: Clock,
+    cold: float,
     ahead: int,
     seeded: tuple[int, Run],
 ) -> NDArray[np.int64]:
     seed, run = seeded
-    how = seed, int(run.share * brief) if run.dear else proposals, run.hot, clock, _schedule(problem.k).cold
+    how = seed, int(run.share * brief) if run.dear else proposals, run.hot, clock, cold
     if run.share == 1:
         return cool(problem, labels, *how, ahead=ahead)
     return cool_region(problem, labels, run.share, run.dear, *how, ahead=ahead)
@@ -124,6 +125,7 @@ def search(
     progress: Callable[[int], None] | None = None,
     patience: float = np.inf,
     others: Iterable[NDArray[np.int64]] = (),
+    cold: float | None = None,
     ahead: int = AHEAD,
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
@@ -137,6 +139,7 @@ def search(
     and regions do not depend on the number of threads.
     """
     best = labels
+    cold = cold or _schedule(problem.k).cold
     pool = Pool(problem)
     for partition in (*others, best):
         pool.add(partition)
@@ -148,7 +151,7 @@ def search(
             break
         runs = [run for run in planned for _ in range(times if run.dear else 1)]
         seeds = [int(seed) for seed in rng.integers(2**63, size=len(runs))]
-        anneal = partial(_anneal, problem, best, proposals, brief, clock, ahead)
+        anneal = partial(_anneal, problem, best, proposals, brief, clock, cold, ahead)
         for annealed in map_threads(anneal, list(zip(seeds, runs))):
             best = combine(problem, best, annealed)
             pool.add(annealed)
