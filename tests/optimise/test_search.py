@@ -175,17 +175,21 @@ def test_one_run_is_reproducible_and_valid():
     assert sse(X, once) < sse(X, start)
 
 
-def test_a_region_leaves_the_rest_alone():
+@pytest.mark.parametrize("dear", [False, True])
+def test_a_region_leaves_the_rest_alone(dear):
     X = standardised(np.random.default_rng(11), 300, 3)
     problem = pose(X, 4)
     start = run_method(get_method("mdav"), X, 4).labels
+    each = [np.square(X[start == g] - X[start == g].mean(0)).sum(1).mean() for g in range(start.max() + 1)]
     for seed in range(5):
-        new = cool_region(problem, start, 0.2, seed, 50_000, 2.0, Clock(None))
+        new = cool_region(problem, start, 0.2, dear, seed, 50_000, 2.0, Clock(None))
         before = {frozenset(np.flatnonzero(start == g)) for g in range(start.max() + 1)}
         after = {frozenset(np.flatnonzero(new == g)) for g in range(new.max() + 1)}
         assert min(len(group) for group in after) >= 4
         assert max(len(group) for group in after) <= 7
         assert 200 <= sum(len(group) for group in before & after) < 300
+        changed = {int(start[min(group)]) for group in before - after}
+        assert not dear or changed <= set(np.argsort(each)[-len(each) // 3 :].tolist())
 
 
 @pytest.mark.parametrize("effort", [0, -1, float("nan"), float("inf")])

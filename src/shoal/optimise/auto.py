@@ -4,8 +4,8 @@ from shoal.algorithms.mdav import mdav
 from shoal.algorithms.univariate import univariate
 from shoal.grouping.registry import method
 from shoal.optimise import blocks
-from shoal.optimise.improve import LARGE, Run, optimise, search
-from shoal.optimise.search import Clock, pose
+from shoal.optimise.improve import ABOVE_4, LARGE, Run, optimise, search
+from shoal.optimise.search import COLD, Clock, pose
 
 #: The runs of each generation as in `improve`; the most proposals of a run, in all and per record. Many
 #: short runs that start hot lose less than few long ones in the same time, most of all on small tables.
@@ -35,4 +35,5 @@ def auto(X, k, *, rng, time_limit=None, progress=None):
         return blocks.improve(X, k, None, rng, effort, clock, report)
     proposals = min(PROPOSALS, PER_RECORD * len(X))
     how = proposals, GENERATIONS, clock, lambda done: report(done / len(GENERATIONS))
-    return search(pose(X, k), mdav(X, k), rng, *how)
+    cold = COLD if k <= 5 else ABOVE_4.cold  # this and ahead=1: the same groups as before
+    return search(pose(X, k), mdav(X, k), rng, *how, cold=cold, ahead=1)

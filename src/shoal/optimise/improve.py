@@ -15,14 +15,15 @@ from shoal.grouping.registry import method
 from shoal.kernels.runtime.threads import map_threads, thread_count
 from shoal.optimise import blocks
 from shoal.optimise.recombine import Pool
-from shoal.optimise.search import COLD, Clock, Problem, combine, cool, cool_region, pose, tidy
+from shoal.optimise.search import AHEAD, COLD, Clock, Problem, combine, cool, cool_region, pose, tidy
 
 
 class Run(NamedTuple):
-    """One annealing: its hottest temperature, and the share of the records it tries."""
+    """One annealing: its hottest temperature, the share of the records it tries, and which those are."""
 
     hot: float
     share: float = 1.0
+    dear: bool = False  # a short run of the groups that cost most for each record; else around a random one
 
 
 Runs = tuple[Run, ...]
@@ -38,22 +39,28 @@ class Schedule(NamedTuple):
     most: int  # and at most
 
 
-#: With k up to 5 several short runs, recombined, gain more than one long run.
-UP_TO_5 = Schedule(
+#: Short runs of the groups that cost most, in each later generation: with heavy tails a tenth of the groups
+#: makes most of the loss, and many short runs there find more than a few long runs of everything.
+DEAR = tuple(Run(hot, share, dear=True) for hot in (10.0, 3.0) for share in (0.4, 0.2)) * 4
+#: Their proposals for each record, as a share of those of a run of the first generation. With longer ones
+#: tables without heavy tails get too little: Census with k = 5 in 17 s on one core 7.277, with 1 7.307.
+BRIEF = 0.25
+#: With k up to 4 several short runs, recombined, gain more than one long run.
+UP_TO_4 = Schedule(
     (Run(10.0), Run(30.0)) * 4,
-    (Run(2.0, 0.3), Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5)),
+    (Run(1.5), Run(1.0), Run(1.0), Run(0.7), Run(0.7), Run(0.5), Run(0.5), *DEAR),
     cold=COLD,
     proposals=1000,
     most=16_000,
 )
-#: With k above 5 a search begins with whole runs from so hot that heavy tails melt too: what freezes first
+#: With k above 4 a search begins with whole runs from so hot that heavy tails melt too: what freezes first
 #: differs from run to run, and the best of eight is better than one run of eight times the length. Then the
-#: best so far is softened again and again, which gains more than hotter runs or regions do (Census with
-#: k = 10: 11.360 to 11.368 in 22 s, where one run of that time ends at 11.377), and melted once in each
-#: generation: heavy tails gain by that only (EIA with k = 10: 1.9324 to 1.9358 in 10 s).
-ABOVE_5 = Schedule(
+#: best so far is softened again and again, which gains more than hotter runs do: Census with k = 10 11.360 to
+#: 11.368 in 22 s, where one run of that time ends at 11.377; with k = 5 in 17 s on one core 7.276 and 7.279,
+#: and 7.282 and 7.289 with the schedule above.
+ABOVE_4 = Schedule(
     (Run(10.0),) * 8,
-    (Run(10.0), Run(0.5), Run(0.35), Run(0.25)),
+    (Run(0.5), Run(0.35), Run(0.25), Run(0.25), *DEAR),
     cold=0.1,
     proposals=2000,
     most=128_000,
@@ -66,10 +73,13 @@ GENERATIONS = 4
 STILL = 0.9998
 #: Generations in a row that gain next to nothing, after which a search with time left begins anew.
 PATIENCE = 2
-#: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k,
-#: up to so large a k and so many records. It begins with the groups that annealing has met: Census with k = 5
-#: after 60 s 7.249 (7.254 without them, 7.266 without the program), Tarragona 20.151 (20.156, 20.152).
-COLUMNS_FROM, COLUMNS_K, COLUMNS_RECORDS = 14.0, 5, 5000
+#: The bound's linear program helps a search of so many seconds at k = 3, twice that at each further k, with
+#: up to so many records at this k (EIA with k = 5 gains by annealing: 0.72942 after 10 s, and 0.72951 after a
+#: minute that the program took most of). It begins with the groups that annealing has met: Census with k = 5
+#: after 60 s 7.249 (7.254 without them, 7.266 without the program).
+COLUMNS_FROM, COLUMNS_RECORDS = 14.0, {2: 5000, 3: 5000, 4: 5000, 5: 2000}
+#: It begins after this share of the time: what annealing gains before is cheap.
+COLUMNS_AFTER = 0.25
 #: The share of the time left that it may then take. With 0.85 Tarragona with k = 5 had time for one dive.
 DIVING = 0.97
 #: Above so many records the search works in blocks: all cores have work, and what a block needs stays in the
@@ -78,21 +88,31 @@ LARGE = 10_000
 
 
 def _schedule(k: int) -> Schedule:
-    return UP_TO_5 if k <= 5 else ABOVE_5
+    return UP_TO_4 if k <= 4 else ABOVE_4
 
 
 def _anneal(
-    problem: Problem, labels: NDArray[np.int64], proposals: int, clock: Clock, seeded: tuple[int, Run]
+    problem: Problem,
+    labels: NDArray[np.int64],
+    proposals: int,
+    brief: int,
+    clock: Clock,
+    cold: float,
+    ahead: int,
+    seeded: tuple[int, Run],
 ) -> NDArray[np.int64]:
     seed, run = seeded
-    how = seed, proposals, run.hot, clock, _schedule(problem.k).cold
-    return cool(problem, labels, *how) if run.share == 1 else cool_region(problem, labels, run.share, *how)
+    how = seed, int(run.share * brief) if run.dear else proposals, run.hot, clock, cold
+    if run.share == 1:
+        return cool(problem, labels, *how, ahead=ahead)
+    return cool_region(problem, labels, run.share, run.dear, *how, ahead=ahead)
 
 
-def _long_enough_for_columns(problem: Problem, clock: Clock) -> bool:
-    if clock.limit is None or problem.k > COLUMNS_K or len(problem.P) > COLUMNS_RECORDS:
+def _time_for_columns(problem: Problem, clock: Clock) -> bool:
+    if clock.limit is None or len(problem.P) > COLUMNS_RECORDS.get(problem.k, 0):
         return False
-    return clock.limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
+    long = clock.limit >= COLUMNS_FROM * 2.0 ** max(0, problem.k - 3)
+    return long and clock.spent() >= COLUMNS_AFTER * clock.limit
 
 
 def search(
@@ -105,42 +125,48 @@ def search(
     progress: Callable[[int], None] | None = None,
     patience: float = np.inf,
     others: Iterable[NDArray[np.int64]] = (),
+    cold: float | None = None,
+    ahead: int = AHEAD,
 ) -> NDArray[np.int64]:
     """Improve a partition into groups of k..2k-1; the outcome is never worse.
 
-    Every run of a generation anneals the best partition so far, each from its own temperature and some in
-    a region only. Then the best takes over every part in which a run is better (`combine`), and set
-    partitioning over all groups seen looks for more; after the first generation of a long search with small
-    k dives into the bound's linear program go on from there (`prove`). A generation that gains next
-    to nothing makes the next one's runs half as long again; `patience` is for how many such in a row the
-    search goes on. `others` are partitions whose groups are recombined too. Runs, seeds and regions do not
-    depend on the number of threads.
+    Every run of a generation anneals the best partition so far, each from its own temperature and some the
+    dearest groups only. Then the best takes over every part in which a run is better (`combine`), and set
+    partitioning over all groups seen looks for more; after a quarter of a long search with small k dives
+    into the bound's linear program go on from there (`prove`). A generation that gains next to nothing
+    makes the next one's whole runs half as long again, and its short runs more; `patience` is for how many
+    such in a row the search goes on. `others` are partitions whose groups are recombined too. Runs, seeds
+    and regions do not depend on the number of threads.
     """
     best = labels
-    plan = _schedule(problem.k)
+    cold = cold or _schedule(problem.k).cold
     pool = Pool(problem)
     for partition in (*others, best):
         pool.add(partition)
-    still = 0
+    still, times, dived = 0, 1, False
+    brief = int(BRIEF * proposals)
     value = problem.sse(best).sum()
     for number, planned in enumerate(generations):
         if clock.left() <= 0 or still >= patience:
             break
-        seeds = [int(seed) for seed in rng.integers(2**63, size=len(planned))]
-        anneal = partial(_anneal, problem, best, proposals, clock)
-        for annealed in map_threads(anneal, list(zip(seeds, planned))):
+        runs = [run for run in planned for _ in range(times if run.dear else 1)]
+        seeds = [int(seed) for seed in rng.integers(2**63, size=len(runs))]
+        anneal = partial(_anneal, problem, best, proposals, brief, clock, cold, ahead)
+        for annealed in map_threads(anneal, list(zip(seeds, runs))):
             best = combine(problem, best, annealed)
             pool.add(annealed)
         best = pool.improve(best, rng, clock)
-        if planned is plan.first and _long_enough_for_columns(problem, clock):
+        if not dived and _time_for_columns(problem, clock):
             from shoal.optimise.prove import solve
 
             deadline = time.perf_counter() + DIVING * clock.left()
             best = solve(problem.P, problem.k, best, deadline, groups=pool.members)[0]
+            dived = True
         before, value = value, problem.sse(best).sum()
         still = still + 1 if value > STILL * before else 0
         if still:
             proposals += proposals // 2
+            times += 1
         if progress:
             progress(number + 1)
     return best
