@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import Floats, Ints
-from shoal.errors import MachineError
+from shoal.io.private import storing
 from shoal.kernels.neighbours.lists import look_up, nearest, nearest_squares
 from shoal.kernels.runtime.threads import map_threads
 from shoal.kernels.search.weighted import least_shares
@@ -58,16 +58,10 @@ def streamed_prices(X: Floats, k: int) -> Floats:
 
 def room(*shape: int) -> Floats:
     """Zeros in a file without a name, which ends with its users: memory holds of it what is in use."""
-    with tempfile.TemporaryFile() as file:
-        try:
-            for begin in range(0, 8 * math.prod(shape), STEP):  # a full disk says so here, not in a kernel
-                file.write(bytes(min(STEP, 8 * math.prod(shape) - begin)))
-            file.flush()
-        except OSError as error:
-            raise MachineError(
-                f"the records cannot be stored in {tempfile.gettempdir()!r}: {error.strerror}; name another "
-                "folder (TMPDIR)"
-            ) from None
+    with storing(), tempfile.TemporaryFile() as file:
+        for begin in range(0, 8 * math.prod(shape), STEP):  # a full disk says so here, not in a kernel
+            file.write(bytes(min(STEP, 8 * math.prod(shape) - begin)))
+        file.flush()
         return np.asarray(np.memmap(file, np.float64, "r+", shape=shape))
 
 
