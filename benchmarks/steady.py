@@ -18,10 +18,7 @@ from benchmarks import _common
 
 PARTS = {
     "browser": ("tests/app/test_browser.py", "tests/app/test_guard.py", "tests/app/test_worker.py"),
-    "Spark": (
-        *map(str, sorted(Path("tests/engines").glob("test_spark*.py"))),
-        "tests/engines/test_parity.py",
-    ),
+    "Spark": tuple(map(str, sorted(Path("tests/engines").glob("test_spark*.py")))),
     "faults": (
         *("tests/io/test_atomic.py", "tests/io/test_private.py", "tests/io/test_databases.py"),
         *("tests/io/test_stores.py", "tests/io/test_hostile_files.py", "tests/cli/test_console.py"),
