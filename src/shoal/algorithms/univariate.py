@@ -7,6 +7,7 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.grouping.partition import Partition
 from shoal.grouping.registry import method
+from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.sequence import line
 from shoal.kernels.sequence.cut import whole_sizes
 from shoal.kernels.sequence.sorting import sort, sort_whole
@@ -66,9 +67,19 @@ def _fits(values, k):
     The widest group of 3k has squares of at most 3k * range**2; the best path to any place costs at
     most one such group more than the groups of k that fill the sequence.
     """
-    starts = values[:: 3 * k]
-    ends = np.append(values[6 * k :: 3 * k], np.full(2, values[-1]))[: len(starts)]
-    widest = (ends - starts).max()  # more than the range of any 3k
-    last = values[k - 1 :: k]
-    ranges = last - values[::k][: len(last)]
-    return max(9 * k * int(widest) ** 2 + int(1.001 * k * (ranges @ ranges)), values[-1] - values[0]) < 2**53
+    widest, squares = _ranges(values, k)
+    return max(9 * k * int(widest) ** 2 + int(1.001 * k * squares), values[-1] - values[0]) < 2**53
+
+
+@kernel
+def _ranges(values, k):
+    """More than the range of any 3k ascending whole numbers; the sum of squared ranges of groups of k."""
+    n = len(values)
+    widest = 0.0
+    for start in range(0, n, 3 * k):
+        widest = max(widest, values[min(start + 6 * k, n - 1)] - values[start])
+    squares = 0.0
+    for end in range(k - 1, n, k):
+        distance = values[end] - values[end - k + 1]
+        squares += distance * distance
+    return widest, squares
