@@ -160,7 +160,7 @@ def no_large_bound(engine: str, file: str, plan: Plan) -> str | None:
     if engine == "memory":
         return no_bound(plan)
     if is_remote(file) or not (Path(file).is_dir() or file.endswith(".parquet")):
-        return "a bound is searched for in memory, or in Parquet files of this machine"
+        return f"--engine {engine} bounds Parquet files of this machine; `shoal bound` takes texts too"
     from shoal.io.parquet import ParquetTable
 
     return no_bound(plan, len(table := ParquetTable(file)), table.has_gaps(plan.columns or ()))
