@@ -243,6 +243,18 @@ def test_plans_are_tried_with_a_sample_of_a_large_table(tmp_path):
     assert said in " ".join(done.stderr.split())
 
 
+def test_a_unit_of_more_records_than_a_sample_is_left_out_of_it(tmp_path):
+    """Whether it is drawn first or not: all other units are there, and the note says it."""
+    who = np.r_[np.zeros(20_300, np.int64), np.repeat(np.arange(1, 101), 3)]
+    (tmp_path / "large").mkdir()
+    pq.write_table(pa.table({"x": np.arange(20_600.0), "who": who}), tmp_path / "large" / "0.parquet")
+    for seed in range(8):
+        some, notes = some_of(tmp_path / "large", Plan(5, columns="x", unit="who", seed=seed))
+        assert np.array_equal(some.native["who"], who[20_300:])
+        said = "tried with a sample of 300 of 20,600 records, of units of up to 20,000 by chance: of fewer"
+        assert notes[0].startswith(said)
+
+
 def test_a_folder_of_few_records_is_compared_as_a_whole(table, tmp_path):
     (tmp_path / "few").mkdir()
     shoal.write(table, tmp_path / "few" / "0.parquet")

@@ -297,13 +297,14 @@ def some_of(data: Any, plan: Plan) -> tuple[Frame, tuple[str, ...]]:
     if many and plan.unit:
         ids = row_ids(pa.table({name: large[name] for name in plan.unit}), plan.unit)
         _, whose, often = np.unique(ids, return_inverse=True, return_counts=True)
-        order = rng.permutation(len(often))
-        rows = np.flatnonzero(np.isin(whose, order[np.cumsum(often[order]) <= TRIED]))
+        fit = rng.permutation(np.flatnonzero(often <= TRIED))
+        rows = np.flatnonzero(np.isin(whose, fit[np.cumsum(often[fit]) <= TRIED]))
+        how = "drawn by chance" if len(fit) == len(often) else f"of units of up to {TRIED:,} by chance"
     else:
-        rows = drawn(len(large), TRIED, rng)
+        rows, how = drawn(len(large), TRIED, rng), "drawn by chance"
     some = large.take(rows)
     note = (
-        f"tried with a sample of {len(rows):,} of {len(large):,} records, drawn by chance: of fewer records "
+        f"tried with a sample of {len(rows):,} of {len(large):,} records, {how}: of fewer records "
         "more is lost as a rule, so compare these figures with one another only"
     )
     frame = Frame(pa.table({name: some[name] for name in some.column_names}))
