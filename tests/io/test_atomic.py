@@ -3,6 +3,7 @@
 import errno
 import os
 import resource
+import stat
 import subprocess
 import sys
 import threading
@@ -234,12 +235,13 @@ def test_two_commands_that_write_the_same_output(folder):
     assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "out.csv"]
 
 
-def test_parts_of_the_dead_are_swept_and_those_of_the_living_are_not(folder):
+@pytest.mark.parametrize("mode", [0o600, 0o644])  # while it is written, and when it has been finished
+def test_parts_of_the_dead_are_swept_and_those_of_the_living_are_not(folder, mode):
     stale = folder / ".out.csv.0123abcd.part"
     other = folder / ".else.csv.0123abcd.part"
     for path in (stale, other):
         path.write_bytes(b"half")
-        path.chmod(0o600)
+        path.chmod(mode)
     with parts.replacing(folder / "out.csv") as mine:
         assert not stale.exists()
         assert other.exists()
@@ -250,6 +252,28 @@ def test_parts_of_the_dead_are_swept_and_those_of_the_living_are_not(folder):
         mine.write_bytes(b"first")
     assert (folder / "out.csv").read_bytes() == b"first"
     assert not list(folder.glob(".out*"))
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_nobody_else_can_ever_open_a_part(folder, monkeypatch, private):
+    """Not in the moment in which it is made either: who opens it then could read what is written later."""
+    real, opened = os.open, {}
+
+    def seen(path, *rest, **options):
+        handle = real(path, *rest, **options)
+        facts = os.fstat(handle)
+        opened[facts.st_ino] = stat.S_IMODE(facts.st_mode)
+        return handle
+
+    monkeypatch.setattr(os, "open", seen)
+    before = os.umask(0o022)
+    try:
+        with parts.replacing(folder / "new.csv", private) as part:
+            assert opened[part.stat().st_ino] == stat.S_IMODE(part.stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((folder / "new.csv").stat().st_mode) == (0o600 if private else 0o644)
+    assert [path.name for path in folder.glob("*.part")] == []
 
 
 def release_folder(path, content):
@@ -413,7 +437,7 @@ def test_folders_that_cannot_be_synced_are_no_fault(tmp_path, monkeypatch):
 
 
 def test_a_place_where_no_part_can_be_made(tmp_path, monkeypatch):
-    def full(path):
+    def full(path, mode):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(parts, "new_part", full)

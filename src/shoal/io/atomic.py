@@ -40,16 +40,14 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
         raise InputError(f"{str(path)!r} is a pipe or a device: name a file to write to")
     with writing(path):
         sweep(path)
+        usual = 0o600 if private else _usual(path)
         part, lock = new_part(path)
         try:
-            usual = stat.S_IMODE(os.fstat(lock).st_mode)
-            os.fchmod(lock, 0o600)
             yield by_handle(part, lock)
             os.fsync(lock)
             if not os.path.samestat(part.lstat(), os.fstat(lock)):
                 raise OSError("somebody else has changed the unfinished file")
-            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else usual
-            os.fchmod(lock, 0o600 if private else mode)
+            os.fchmod(lock, usual)
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -109,13 +107,32 @@ def sweep(path: Path) -> None:
 
 
 def _ours(facts: os.stat_result) -> bool:
-    """Whether a part was made by this user, for nobody else, and is a file or a folder."""
-    kind = stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)
-    return kind and facts.st_uid == os.geteuid() and not stat.S_IMODE(facts.st_mode) & 0o077
+    """Whether a part was made by this user, and is a file, or a folder for nobody else.
+
+    A file that was finished when its writer was killed has the permissions of the output already.
+    """
+    private = stat.S_ISDIR(facts.st_mode) and not facts.st_mode & 0o077
+    return (private or stat.S_ISREG(facts.st_mode)) and facts.st_uid == os.geteuid()
 
 
-def new_part(path: Path, folder: bool = False) -> tuple[Path, int]:
-    """An empty file or private folder beside `path`, and the handle that holds its lock."""
+def _usual(path: Path) -> int:
+    """The permissions of the file that is replaced; else those of a new one, which is made and deleted."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    trial, lock = new_part(path, mode=0o666)
+    try:
+        return stat.S_IMODE(os.fstat(lock).st_mode)
+    finally:
+        trial.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def new_part(path: Path, folder: bool = False, mode: int = 0o600) -> tuple[Path, int]:
+    """An empty file or folder beside `path`, and the handle that holds its lock.
+
+    Only its owner can open it from its first moment on: who opened it before others were shut out could
+    read all that is written later.
+    """
     while True:
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
@@ -123,7 +140,7 @@ def new_part(path: Path, folder: bool = False) -> tuple[Path, int]:
                 part.mkdir(mode=0o700)
             with contextlib.suppress(FileNotFoundError):  # a folder that was swept before it was opened
                 how = os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL
-                lock = os.open(part, how | AS_IT_IS, 0o666)
+                lock = os.open(part, how | AS_IT_IS, mode)
                 if _locked(lock) and part.exists():
                     return part, lock
                 os.close(lock)  # a sweeper has it, or had it, in the moment before it was locked
