@@ -57,6 +57,7 @@ def test_it_is_read_as_in_memory(tmp_path, name):
         (b"a,b\n1,\x002\n", "has a NUL byte in line 2"),
         (b"a,a\n1,2\n", "two columns of .* are called 'a'"),
         (b"", "cannot be read as a text"),
+        ("a,b\n1,2".encode("utf-16") + b"x", "has what is no text in utf-16-le: save it as UTF-8"),
     ],
 )
 def test_what_is_no_table(tmp_path, content, said):
@@ -99,6 +100,7 @@ def test_a_text_without_records_has_columns(tmp_path):
     (tmp_path / "in.csv").write_text("a,b\n")
     table, cells, *_ = LongText(tmp_path / "in.csv").by_column()
     assert (len(table), table.column_names, cells.column_names) == (0, ["a", "b"], ["a", "b"])
+    assert (table["a"].to_pylist(), cells["b"].to_pylist()) == ([], [])
     assert converted(tmp_path / "in.csv").column_names == ["a", "b"]
 
 

@@ -96,7 +96,8 @@ class LongText:
 
         def read(name: str, change: Callable[[Any], Any] = lambda batch: batch) -> pa.ChunkedArray:
             batches = [change(batch.select([name])) for batch in file.iter_batches(columns=[name])]
-            return pa.chunked_array([batch.column(0) for batch in batches])
+            kind = None if batches else pa.string()  # as every column of a table without records
+            return pa.chunked_array([batch.column(0) for batch in batches], kind)
 
         records = file.metadata.num_rows
         table = LargeTable(schema, records, lambda name: read(name, typed))
@@ -108,6 +109,8 @@ class LongText:
         where = str(self.path)
         try:
             yield
+        except UnicodeDecodeError as error:
+            raise text.undecodable(error, where) from None
         except (pa.ArrowException, OSError) as error:
             if "Expected" in str(error):
                 raise text.uneven(str(error), where) from None

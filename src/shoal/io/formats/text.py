@@ -137,6 +137,11 @@ def uneven(said: str, where: str) -> InputError:
     return InputError(f"{where!r} has {place}: is a quote or a sign missing?")
 
 
+def undecodable(error: UnicodeDecodeError, where: str) -> InputError:
+    """The sentence on bytes that are no letters."""
+    return InputError(f"{where!r} has what is no text in {error.encoding}: save it as UTF-8")
+
+
 def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int, threads: bool = True) -> pa.Table:
     """The same; `block` bytes are read together, and no record may be longer."""
     import pyarrow.csv as pacsv
