@@ -34,6 +34,7 @@ FILES = {
     "utf16.csv": ("name,n\n" + "\n".join(f"Zoé {j},{j}" for j in range(60))).encode("utf-16"),
     "bom.csv": ("name,n\n" + "\n".join(f"Zoé {j},{j}" for j in range(60))).encode("utf-8-sig"),
     "quoted.csv": ("t,n\n" + "\n".join(f'"a,\n""{j}""",{j}' for j in range(60))).encode(),
+    "windows.csv": "".join(["t,n\r\n", *(f'"é\r\n{j}",{j}\r\n' for j in range(60))]).encode(),
     "tabs.tsv": ("t\tn\n" + "\n".join(f"a,{j}\t{j}.0" for j in range(60))).encode(),
 }
 

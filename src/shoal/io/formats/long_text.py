@@ -129,8 +129,12 @@ class LongText:
         import pyarrow.csv as pacsv
 
         with self._open() as stream:
-            options = text.reading(stream, dialect, str(self.path), self._block, threads=False)
-        with self._open() as stream, pacsv.open_csv(stream, *options) as batches:
+            head = text.Decoded(stream, dialect.encoding)
+            options = text.reading(head, dialect, str(self.path), self._block, threads=False)
+        with (
+            self._open() as stream,
+            pacsv.open_csv(text.Decoded(stream, dialect.encoding), *options) as batches,
+        ):
             yield pa.RecordBatch.from_pylist([], batches.schema)  # the columns, where no record follows
             yield from batches
 
