@@ -75,6 +75,10 @@ def test_packed_files_that_end_early_or_never(tmp_path):
     (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" * (5 << 20)) * 22)
     with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
         LongText(tmp_path / "bomb.csv.gz").to_parquet(tmp_path / "made")
+    wide = gzip.compress("a,b\n".encode("utf-16")) + gzip.compress("\n".encode("utf-16-le") * (5 << 20)) * 44
+    (tmp_path / "wide.csv.gz").write_bytes(wide)
+    with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
+        LongText(tmp_path / "wide.csv.gz").by_column()
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
@@ -109,6 +113,11 @@ def test_names_with_points_are_columns_of_their_own(tmp_path):
     (tmp_path / "in.csv").write_text("a.b,a\n1,x\n2,y\n")
     table = LongText(tmp_path / "in.csv").by_column().table
     assert (table["a"].to_pylist(), table["a.b"].to_pylist()) == (["x", "y"], [1, 2])
+
+
+def test_only_the_ending_says_which_sign_is_usual(tmp_path):
+    (path := tmp_path / "was.tsv.csv").write_text("a\tb,c\n1\t2,3\n")
+    assert LongText(path).by_column().table.column_names == shoal.read(path).column_names == ["a\tb", "c"]
 
 
 def test_a_text_is_protected_on_disk(tmp_path):

@@ -1,6 +1,7 @@
 """CSV and TSV larger than memory: read in pieces for dialect and types, then column by column."""
 
 import contextlib
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ class LongText:
     def __init__(self, path: Path, block: int = BLOCK, chunk: int = text.CHUNK):
         self.path, self._block, self._chunk = path, block, chunk
         self._packing = _PACKED.get(path.suffix.lower())
-        self._delimiter = "\t" if ".tsv" in path.name.lower() else ","
+        self._delimiter = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz", ".tsv.zst")) else ","
 
     def __iter__(self) -> Iterator[memoryview]:
         size, total = self.path.stat().st_size, 0
@@ -122,7 +123,10 @@ class LongText:
             raise InputError(f"{where!r} cannot be read as a text, it may be cut short: {why}") from None
 
     def _dialect(self) -> Dialect:
-        return text.sniff_pieces(self, str(self.path), self._delimiter)
+        dialect = text.sniff_pieces(self, str(self.path), self._delimiter)
+        if dialect.encoding == "utf-16":
+            self.longer_than(sys.maxsize)  # only its head was read so far: refuse a bomb
+        return dialect
 
     def _batches(self, dialect: Dialect) -> Iterator[pa.RecordBatch]:
         """Every cell as text, one batch after another."""
