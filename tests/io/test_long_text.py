@@ -34,6 +34,7 @@ FILES = {
     "utf16.csv": ("name,n\n" + "\n".join(f"Zoé {j},{j}" for j in range(60))).encode("utf-16"),
     "bom.csv": ("name,n\n" + "\n".join(f"Zoé {j},{j}" for j in range(60))).encode("utf-8-sig"),
     "quoted.csv": ("t,n\n" + "\n".join(f'"a,\n""{j}""",{j}' for j in range(60))).encode(),
+    "windows.csv": "".join(["t,n\r\n", *(f'"é\r\n{j}",{j}\r\n' for j in range(60))]).encode(),
     "tabs.tsv": ("t\tn\n" + "\n".join(f"a,{j}\t{j}.0" for j in range(60))).encode(),
 }
 
@@ -57,6 +58,7 @@ def test_it_is_read_as_in_memory(tmp_path, name):
         (b"a,b\n1,\x002\n", "has a NUL byte in line 2"),
         (b"a,a\n1,2\n", "two columns of .* are called 'a'"),
         (b"", "cannot be read as a text"),
+        ("a,b\n1,2".encode("utf-16") + b"x", "has what is no text in utf-16-le: save it as UTF-8"),
     ],
 )
 def test_what_is_no_table(tmp_path, content, said):
@@ -73,6 +75,10 @@ def test_packed_files_that_end_early_or_never(tmp_path):
     (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" * (5 << 20)) * 22)
     with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
         LongText(tmp_path / "bomb.csv.gz").to_parquet(tmp_path / "made")
+    wide = gzip.compress("a,b\n".encode("utf-16")) + gzip.compress("\n".encode("utf-16-le") * (5 << 20)) * 44
+    (tmp_path / "wide.csv.gz").write_bytes(wide)
+    with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
+        LongText(tmp_path / "wide.csv.gz").by_column()
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
@@ -99,6 +105,7 @@ def test_a_text_without_records_has_columns(tmp_path):
     (tmp_path / "in.csv").write_text("a,b\n")
     table, cells, *_ = LongText(tmp_path / "in.csv").by_column()
     assert (len(table), table.column_names, cells.column_names) == (0, ["a", "b"], ["a", "b"])
+    assert (table["a"].to_pylist(), cells["b"].to_pylist()) == ([], [])
     assert converted(tmp_path / "in.csv").column_names == ["a", "b"]
 
 
@@ -106,6 +113,11 @@ def test_names_with_points_are_columns_of_their_own(tmp_path):
     (tmp_path / "in.csv").write_text("a.b,a\n1,x\n2,y\n")
     table = LongText(tmp_path / "in.csv").by_column().table
     assert (table["a"].to_pylist(), table["a.b"].to_pylist()) == (["x", "y"], [1, 2])
+
+
+def test_only_the_ending_says_which_sign_is_usual(tmp_path):
+    (path := tmp_path / "was.tsv.csv").write_text("a\tb,c\n1\t2,3\n")
+    assert LongText(path).by_column().table.column_names == shoal.read(path).column_names == ["a\tb", "c"]
 
 
 def test_a_text_is_protected_on_disk(tmp_path):

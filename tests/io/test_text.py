@@ -19,6 +19,15 @@ def test_a_long_record_does_not_hide_what_is_wrong_after_it():
         text.texts(content, text.Dialect(), "t.csv")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+def test_line_breaks_of_windows_in_a_cell_stay_wherever_the_text_is_cut(encoding):
+    cells = [f"é\r\n{j}" for j in range(300)]
+    content = ("t,n\r\n" + "".join(f'"{cell}",{j}\r\n' for j, cell in enumerate(cells))).encode(encoding)
+    for block in range(64, 80):
+        table = text._texts(pa.py_buffer(content), text.Dialect(encoding=encoding), "t.csv", block)
+        assert table["t"].to_pylist() == cells
+
+
 @pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet"])
 def test_gaps_of_the_only_column_are_written_although_a_line_may_not_be_empty(tmp_path, ending):
     table = pa.table({"t": pa.array(["b", "b", None, None])})

@@ -112,7 +112,7 @@ def read_contents(path: str | os.PathLike[str]) -> Contents:
             raise MemoryError from None
         raise InputError(f"{str(path)!r} cannot be read as {kind.name}: {first_sentence(error)}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{str(path)!r} has what is no text in {error.encoding}: save it as UTF-8") from None
+        raise text.undecodable(error, str(path)) from None
     except PermissionError:
         raise InputError(f"{str(path)!r} may not be read by this user: change its permissions") from None
     except OSError as error:

@@ -1,6 +1,7 @@
 """CSV and TSV larger than memory: read in pieces for dialect and types, then column by column."""
 
 import contextlib
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ class LongText:
     def __init__(self, path: Path, block: int = BLOCK, chunk: int = text.CHUNK):
         self.path, self._block, self._chunk = path, block, chunk
         self._packing = _PACKED.get(path.suffix.lower())
-        self._delimiter = "\t" if ".tsv" in path.name.lower() else ","
+        self._delimiter = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz", ".tsv.zst")) else ","
 
     def __iter__(self) -> Iterator[memoryview]:
         size, total = self.path.stat().st_size, 0
@@ -96,7 +97,8 @@ class LongText:
 
         def read(name: str, change: Callable[[Any], Any] = lambda batch: batch) -> pa.ChunkedArray:
             batches = [change(batch.select([name])) for batch in file.iter_batches(columns=[name])]
-            return pa.chunked_array([batch.column(0) for batch in batches])
+            kind = None if batches else pa.string()  # as every column of a table without records
+            return pa.chunked_array([batch.column(0) for batch in batches], kind)
 
         records = file.metadata.num_rows
         table = LargeTable(schema, records, lambda name: read(name, typed))
@@ -108,6 +110,8 @@ class LongText:
         where = str(self.path)
         try:
             yield
+        except UnicodeDecodeError as error:
+            raise text.undecodable(error, where) from None
         except (pa.ArrowException, OSError) as error:
             if "Expected" in str(error):
                 raise text.uneven(str(error), where) from None
@@ -119,15 +123,22 @@ class LongText:
             raise InputError(f"{where!r} cannot be read as a text, it may be cut short: {why}") from None
 
     def _dialect(self) -> Dialect:
-        return text.sniff_pieces(self, str(self.path), self._delimiter)
+        dialect = text.sniff_pieces(self, str(self.path), self._delimiter)
+        if dialect.encoding == "utf-16":
+            self.longer_than(sys.maxsize)  # only its head was read so far: refuse a bomb
+        return dialect
 
     def _batches(self, dialect: Dialect) -> Iterator[pa.RecordBatch]:
         """Every cell as text, one batch after another."""
         import pyarrow.csv as pacsv
 
         with self._open() as stream:
-            options = text.reading(stream, dialect, str(self.path), self._block, threads=False)
-        with self._open() as stream, pacsv.open_csv(stream, *options) as batches:
+            head = text.Decoded(stream, dialect.encoding)
+            options = text.reading(head, dialect, str(self.path), self._block, threads=False)
+        with (
+            self._open() as stream,
+            pacsv.open_csv(text.Decoded(stream, dialect.encoding), *options) as batches,
+        ):
             yield pa.RecordBatch.from_pylist([], batches.schema)  # the columns, where no record follows
             yield from batches
 

@@ -137,12 +137,39 @@ def uneven(said: str, where: str) -> InputError:
     return InputError(f"{where!r} has {place}: is a quote or a sign missing?")
 
 
+def undecodable(error: UnicodeDecodeError, where: str) -> InputError:
+    """The sentence on bytes that are no letters."""
+    return InputError(f"{where!r} has what is no text in {error.encoding}: save it as UTF-8")
+
+
 def _texts(content: pa.Buffer, dialect: Dialect, where: str, block: int, threads: bool = True) -> pa.Table:
     """The same; `block` bytes are read together, and no record may be longer."""
     import pyarrow.csv as pacsv
 
-    options = reading(pa.BufferReader(content), dialect, where, block, threads)
-    return pacsv.read_csv(pa.BufferReader(content), *options)
+    streams = [Decoded(pa.BufferReader(content), dialect.encoding) for _ in range(2)]
+    options = reading(streams[0], dialect, where, block, threads)
+    return pacsv.read_csv(streams[1], *options)
+
+
+class Decoded(io.RawIOBase):
+    """A text as UTF-8. No part ends with CR, for Arrow forgets an LF that the next one begins with."""
+
+    def __init__(self, stream: Any, encoding: str):
+        self._stream, self._held = stream, b""
+        self._decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes, one or two at the least; none at the end."""
+        part, more = self._held, True
+        while more and len(part) < 2:
+            content = self._stream.read(size)
+            more = len(content) > 0
+            part += content if self._decoder is None else self._decoder.decode(content, not more).encode()
+        self._held = part[-1:] if more and part.endswith(b"\r") else b""
+        return part[:-1] if self._held else part
 
 
 def reading(stream: Any, dialect: Dialect, where: str, block: int, threads: bool) -> tuple[Any, Any, Any]:
@@ -150,7 +177,7 @@ def reading(stream: Any, dialect: Dialect, where: str, block: int, threads: bool
     import pyarrow.csv as pacsv
 
     parse_options = pacsv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
-    read_options = pacsv.ReadOptions(use_threads=threads, encoding=dialect.encoding, block_size=block)
+    read_options = pacsv.ReadOptions(use_threads=threads, block_size=block)
     with pacsv.open_csv(stream, read_options, parse_options) as head:
         names = head.schema.names
     refuse_names(names, where)
