@@ -233,6 +233,9 @@ def test_what_has_no_bound_says_why(tmp_path):
         shoal.lower_bound(holes(), 3, columns=["turnover", "wages"], per_column=True)
     with pytest.raises(InputError, match="without weights and gaps"):
         shoal.optimum(holes(), 3, plan=Plan(3, columns=["profit"], weight="w"))
+    apart = pa.table({"x": [1.0, None] * 9, "y": [None, 1.0] * 9})
+    with pytest.raises(InputError, match="only 0 records have no gap"):
+        shoal.lower_bound(apart, 3, missing="drop")
     weightless = holes().drop_columns("w").append_column("w", pa.array([0.0] * 60))
     with pytest.raises(InputError, match="all weights in column 'w' are 0"):
         shoal.lower_bound(weightless, 3, columns=["profit"], weight="w")

@@ -424,6 +424,7 @@ def test_what_cannot_be_grouped_is_said_at_once(df, release):
     for call, sentence in (
         (lambda: shoal.spark.protect(df.selectExpr("double('inf') a"), 5), "'a' has the value inf"),
         (lambda: shoal.spark.protect(df, 5, columns=["incom"]), "did you mean 'income'"),
+        (lambda: shoal.spark.protect(df.selectExpr("1 `a.b`"), 5), "'a.b' has a dot or a backtick"),
         (lambda: shoal.spark.protect(df, 5, columns=QUASI), "column 'id' looks like an identifier"),
         (lambda: shoal.spark.protect(df, 5, columns=["list"]), "column 'list' is array|'list' is list"),
         (lambda: shoal.spark.write(release[0], "x", partition_by="income"), "'income' is protected or"),

@@ -112,6 +112,13 @@ def test_write_writes_both_reports_and_leaves_nothing_else(firms, tmp_path, monk
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+def test_points_in_time_are_written_and_reported(spark, tmp_path):
+    rows = spark.range(40).selectExpr("double(id) x", "timestamp_seconds(id % 4) at")
+    made = shoal.spark.protect(rows, 4, keep=["at"], columns=["x"], method="mdav")
+    shoal.spark.write(made, tmp_path / "out", report=tmp_path / "r.txt")
+    assert (tmp_path / "r.txt").exists()
+
+
 def test_what_cannot_be_reported_is_refused_before_the_work(firms, tmp_path, monkeypatch):
     for report in ("r.pdf", "nowhere/r.html"):
         with pytest.raises(InputError):

@@ -26,6 +26,7 @@ from shoal.io.large import large_frame
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.encode import encode
+from shoal.stages.prepare import left_out
 
 __all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "measured", "no_bound", "standardised"]
 
@@ -126,6 +127,7 @@ def measured(
     gaps = {name: gaps for name in names if (gaps := read(name).gaps) is not None and gaps.any()}
     if gaps and plan.missing == "drop":
         there = ~np.logical_or.reduce([*gaps.values()])
+        left_out(len(frame), int(there.sum()), plan.k)
         frame, gaps = Frame(frame.native.filter(there)) if large else frame.rows(there), {}
     if plan.missing == "error":
         refuse_gaps(map(read, gaps))

@@ -43,8 +43,17 @@ def as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
     if library == "polars" and kind == "LazyFrame":
         return _read(lambda: data.collect(engine="streaming")), lambda table: table
     if hasattr(data, "__arrow_c_stream__") and not _is_table(data):
-        return _read(lambda: pa.RecordBatchReader.from_stream(data).read_all()), lambda table: table
+        data = _read(lambda: pa.RecordBatchReader.from_stream(data).read_all())
+    if isinstance(data, pa.Table):
+        data = data.cast(without_views(data.schema))
     return data, lambda table: table
+
+
+def without_views(schema: pa.Schema) -> pa.Schema:
+    """Views of texts and of bytes as plain ones: Arrow takes no rows of views."""
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    fields = [field.with_type(plain.get(field.type, field.type)) for field in schema]
+    return pa.schema(fields, schema.metadata)
 
 
 def stream_of(data: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]] | None:

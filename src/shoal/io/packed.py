@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.frame.series import without_views
 from shoal.io.limits import refuse_bomb, refuse_memory
 
 BATCH = 262_144  # records that are read at once: 20 MB for ten columns of doubles
@@ -22,7 +23,7 @@ class PackedFile:
 
         self.path = path
         file = pq.ParquetFile(path)
-        self.schema, facts = file.schema_arrow, file.metadata
+        self.schema, facts = without_views(file.schema_arrow), file.metadata
         self.rows, size, texts, few = facts.num_rows, 0, [], False
         for j in range(facts.num_columns):
             leaf = file.schema.column(j)

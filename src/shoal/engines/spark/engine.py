@@ -109,6 +109,9 @@ def _protect(
     began = time.perf_counter()
     _refuse(plan)
     refuse_names(df.columns)
+    for name in df.columns:
+        if "." in name or "`" in name:  # PySpark names columns to its workers without quotes
+            raise InputError(f"column {name!r} has a dot or a backtick, which Spark misreads: rename it")
     with speaking("Spark could not look at the data"):
         asked = columns_to_protect(plan, df.limit(0).toArrow().schema)
         whole = df.count() if plan.missing == "drop" else 0

@@ -130,9 +130,16 @@ def release_block(plan: BlockPlan, needed: Needed, part: int = 0, last: bool = T
         told = pa.array([json.dumps(facts)] + [None] * (len(table) - 1), pa.string())
         left = [name for name in table.column_names if name.startswith((WAS, MERGED, IDS, TIE))]
         table = table.drop_columns([BLOCK, *(left if last else ())]).append_column(f"{FACTS}{part}", told)
-        return table.append_column(f"{GROUP}{part}", pa.array((block << 32) + labels.astype(np.int64)))
+        table = table.append_column(f"{GROUP}{part}", pa.array((block << 32) + labels.astype(np.int64)))
+        return table.cast(pa.schema([_in_utc(field) for field in table.schema]))
 
     return task
+
+
+def _in_utc(field: pa.Field) -> pa.Field:
+    """Points in time come in the session's zone, and groups have to give them back in UTC."""
+    zoned = pa.types.is_timestamp(field.type) and field.type.tz is not None
+    return field.with_type(pa.timestamp(field.type.unit, "UTC")) if zoned else field
 
 
 def told_in(df: Any, what: str = FACTS) -> list[str]:

@@ -125,9 +125,7 @@ def write(
 
 def _keys(release: SparkRelease, path: str, asked: str | Sequence[str]) -> tuple[list[str], int]:
     """The columns that name folders, after a look at all of their cells, and how many folders there are."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    schema = to_arrow_schema(release.table.schema)
+    schema = release.table.limit(0).toArrow().schema
     keys, _ = keys_of(release.plan.plan, schema, (), release.names, Path(path), asked)
     if not keys:
         return [], 1

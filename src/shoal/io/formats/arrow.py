@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from shoal.frame.metadata import from_outside, published
+from shoal.frame.series import without_views
 from shoal.io.contents import Contents
 from shoal.io.limits import refuse_memory, refuse_size
 from shoal.io.packed import PackedFile, unpacked_size
@@ -85,7 +86,8 @@ def _table_at(facts: bytes, field: int) -> int:
 def _valid(table: pa.Table) -> pa.Table:
     """Arrow believes what a file says of itself; looked through once, a damaged one does no harm later."""
     table.validate(full=True)
-    return from_outside(table)
+    table = from_outside(table)
+    return table.cast(without_views(table.schema))
 
 
 def write_arrow(table: pa.Table, path: Path) -> None:
