@@ -21,12 +21,11 @@ from shoal.errors import InputError
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.large import PIECE, LargeTable
-from shoal.frame.types import read_column, read_weight, refuse_gaps
+from shoal.frame.types import left_out, read_column, read_weight, refuse_gaps
 from shoal.io.large import large_frame
 from shoal.io.source import frame_of
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.encode import encode
-from shoal.stages.prepare import left_out
 
 __all__ = ["Bound", "Certificate", "bound_matrix", "lower_bound", "measured", "no_bound", "standardised"]
 

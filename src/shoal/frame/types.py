@@ -292,6 +292,13 @@ def refuse_gaps(columns: Iterable[Column]) -> None:
             )
 
 
+def left_out(records: int, complete: int, k: int) -> str:
+    """The note on records that have a gap and are left out, if enough are complete."""
+    if complete < k:
+        raise InputError(f"only {complete} records have no gap, fewer than k={k}: keep the others")
+    return f"{records - complete} of {records} records have a gap and were left out"
+
+
 def read_weight(plan: Any, frame: Frame) -> Floats:
     """The weights that the plan names."""
     (name,) = frame.find([plan.weight])

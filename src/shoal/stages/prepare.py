@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import Floats, Ints
-from shoal.errors import InputError, too_few
+from shoal.errors import too_few
 from shoal.frame.column import Column
 from shoal.frame.frame import Frame
 from shoal.frame.guess import notes_on_columns
-from shoal.frame.types import read_column, read_weight, refuse_gaps, require_few_codes, stored_kind
+from shoal.frame.types import left_out, read_column, read_weight, refuse_gaps, require_few_codes, stored_kind
 from shoal.io.origin import marked
 from shoal.plan.rules import Rule
 from shoal.stages.kept import Suspect, look
@@ -119,10 +119,3 @@ def prepare(plan: Any, frame: Frame) -> Prepared:
         recoding_loss=recoded.loss,
         watched=watched,
     )
-
-
-def left_out(records: int, complete: int, k: int) -> str:
-    """The note on records that have a gap and are left out, if enough are complete."""
-    if complete < k:
-        raise InputError(f"only {complete} records have no gap, fewer than k={k}: keep the others")
-    return f"{records - complete} of {records} records have a gap and were left out"

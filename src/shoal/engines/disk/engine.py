@@ -31,6 +31,7 @@ from shoal.engines.disk.spill import Spill
 from shoal.engines.memory import linked_units, time_left
 from shoal.errors import InputError, too_few
 from shoal.frame.order import row_ids
+from shoal.frame.types import left_out
 from shoal.io import parquet
 from shoal.io.hive import Folders
 from shoal.kernels.runtime.threads import map_threads, thread_count
@@ -40,7 +41,6 @@ from shoal.outcome import Outcome, notes_on
 from shoal.plan import Plan
 from shoal.stages.kept import repeated_units
 from shoal.stages.part import Published
-from shoal.stages.prepare import left_out
 from shoal.stages.units import group_sizes, once_note
 from shoal.verify import policy
 from shoal.verify.count import Counter

@@ -47,12 +47,12 @@ from shoal.engines.spark.tasks import (
 )
 from shoal.engines.spark.write import write
 from shoal.errors import InputError, too_few
+from shoal.frame.types import left_out
 from shoal.io.databases.address import is_remote, shown
 from shoal.io.parquet import ParquetTable
 from shoal.outcome import Outcome
 from shoal.plan import Plan, PlanFields, explicit
 from shoal.stages.kept import SAMPLE, identifiers
-from shoal.stages.prepare import left_out
 
 
 @explicit(Plan, loose=True, positional=1)
