@@ -161,6 +161,15 @@ class Decoded(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def read_buffer(self, size: int = -1) -> pa.Buffer:
+        """The same without a copy, where none is needed: Arrow asks for this."""
+        if self._decoder is None and not self._held:
+            part = self._stream.read_buffer(size)
+            self._held = b"\r" if part.size and part[part.size - 1] == 13 else b""
+            if part.size != len(self._held):
+                return part.slice(0, part.size - len(self._held))
+        return pa.py_buffer(self.read(size))
+
     def read(self, size: int = -1) -> bytes:
         """Some bytes, one or two at the least; none at the end."""
         part, more = self._held, True
