@@ -285,6 +285,7 @@ def test_tables_of_a_database_are_compared(table, tmp_path):
 def test_command_line(table, tmp_path):
     path = tmp_path / "firms.csv"
     shoal.write(table, path)
+    before = path.read_bytes()
     words = ("-k", "3,5", "-m", "mdav,univariate", "-o", tmp_path / "map.svg", "--bound-time", 0, "--json")
     outcome = call("compare", path, *words)
     facts = json.loads(outcome.stdout)
@@ -301,8 +302,11 @@ def test_command_line(table, tmp_path):
         (("compare", path, "-o", "map.pdf"), "has another ending"),
         (("suggest", path, "-o", "nowhere/map.svg"), "does not exist: make it first"),
         (("suggest", path, "--max-risk", "2"), "between 0 and 1"),
+        (("compare", path, *words[:4], "-o", path), "is the input, which is never overwritten"),
+        (("suggest", path, *words[:4], "-o", path), "is the input, which is never overwritten"),
     ):
         assert sentence in call(*bad, status=2).stderr
+    assert path.read_bytes() == before
 
 
 FIRMS = {"columns": ["turnover", "wages"], "method": "mdav"}

@@ -453,6 +453,23 @@ def test_a_release_knows_its_bound(tmp_path):
         shoal.microaggregate(path, 3, columns=["turnover", "wages"], per_column=True).lower_bound()
 
 
+@pytest.mark.parametrize("command", ["bound", "optimum"])
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [("no/proof.npz", "does not exist"), ("", "is a folder"), ("firms.csv", "never overwritten")],
+)
+def test_where_no_certificate_can_be_kept_none_is_sought(tmp_path, monkeypatch, command, place, why):
+    path = tmp_path / "firms.csv"
+    shoal.write(survey(60), path)
+    before = path.read_bytes()
+    monkeypatch.setattr("shoal.cli.bound.interruptible", lambda work: pytest.fail("the work began"))
+    words = [command, path, "-k", 3, "-c", "turnover", "--save", tmp_path / place]
+    outcome = CliRunner().invoke(app, list(map(str, words)))
+    assert outcome.exit_code == 2
+    assert why in " ".join(outcome.stderr.split())
+    assert path.read_bytes() == before
+
+
 def test_bound_on_the_command_line(tmp_path):
     path, kept = tmp_path / "firms.csv", tmp_path / "proof.npz"
     shoal.write(survey(60), path)

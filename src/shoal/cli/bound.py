@@ -58,6 +58,11 @@ def certified(
     file: str, wanted: Wanted, prove: Callable[[str], Any], kind: Any, verify: Path | None, save: Path | None
 ) -> Any:
     """What is proven of a table, or what a saved certificate proves again."""
+    if save is not None:
+        from shoal.io.atomic import refuse_input, refuse_place
+
+        refuse_place(save)
+        refuse_input(save, Path(file))
     with source_of(file) as source:
         if verify is None:
             proven = interruptible(partial(prove, source))

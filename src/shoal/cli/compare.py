@@ -58,7 +58,7 @@ def compare(
     """
     from shoal.comparison import compare_plans
 
-    refuse_outputs(output)
+    refuse_outputs(output, file)
     with source_of(file) as source, watching() as progress:
         comparison = interruptible(
             lambda: compare_plans(
@@ -70,14 +70,15 @@ def compare(
         print(json_text(comparison.facts()))
 
 
-def refuse_outputs(paths: Sequence[Path] | None) -> None:
-    """Say before the work what would fail after it."""
+def refuse_outputs(paths: Sequence[Path] | None, file: str) -> None:
+    """Say before the work what would fail after it, or take the place of the input."""
     from shoal.comparison import refuse_ending
-    from shoal.io.atomic import refuse_missing_folder
+    from shoal.io.atomic import refuse_input, refuse_place
 
     for path in paths or ():
         refuse_ending(path)
-        refuse_missing_folder(path.parent)
+        refuse_place(path)
+        refuse_input(path, Path(file))
 
 
 def show(comparison: Comparison, outputs: Sequence[Path] | None) -> None:

@@ -308,11 +308,11 @@ def refuse_reports(paths: Iterable[Path | None], *taken: str) -> None:
     for path in paths:
         if path is None or path == TERMINAL:
             continue
-        from shoal.io.atomic import refuse_missing_folder
+        from shoal.io.atomic import refuse_place
         from shoal.report import report_format
 
         report_format(path)
         if path.resolve() in others:
             raise InputError(f"{str(path)!r} cannot be a report and another file too: name another")
         others.add(path.resolve())
-        refuse_missing_folder(path.parent)
+        refuse_place(path)

@@ -31,7 +31,7 @@ def suggest(
     """Which k, of -k or from 2 to 50? The least loss whose risk is low enough. Exit 1 if there is none."""
     from shoal.suggestion import suggest_plans
 
-    refuse_outputs(output)
+    refuse_outputs(output, file)
     with source_of(file) as source, watching() as progress:
         suggestion = interruptible(lambda: suggest_plans(wanted, source, max_risk, sizes, methods, progress))
     show(suggestion.comparison, output)

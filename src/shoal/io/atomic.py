@@ -33,11 +33,7 @@ def replacing(path: Path, private: bool = False) -> Iterator[Path]:
     The part is locked while its writer lives: what a killed process left behind is unlocked, and swept away
     by the next that writes to the same path.
     """
-    refuse_missing_folder(path.parent)
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder: name a file to write to")
-    if path.exists() and not path.is_file():
-        raise InputError(f"{str(path)!r} is a pipe or a device: name a file to write to")
+    refuse_place(path)
     with writing(path):
         sweep(path)
         usual = 0o600 if private else _usual(path)
@@ -69,6 +65,15 @@ def refuse_missing_folder(folder: Path) -> None:
     """Refuse to write into a folder that is not there."""
     if not folder.is_dir():
         raise InputError(f"the folder {str(folder)!r} does not exist: make it first, or write elsewhere")
+
+
+def refuse_place(path: Path) -> None:
+    """Refuse a path at which no file can be written."""
+    refuse_missing_folder(path.parent)
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder: name a file to write to")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{str(path)!r} is a pipe or a device: name a file to write to")
 
 
 def refuse_input(target: Path, source: Path) -> None:
